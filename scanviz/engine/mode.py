@@ -17,8 +17,8 @@ class Mode:
         ``"cupy"`` or a plug-in's.
     rewrites : str or list of str, optional
         ``"all"``, ``"none"``, or names and tags of rules, such as ``"all,-PushOutDot1"``; by default ``config.rewrites``.
-        Where that is ``"auto"``, too, the reference tier uses none, because it is there to judge the others, and every other
-        tier uses all.
+        Where that is ``"auto"``, too, the reference tier uses none, because it is there to judge the others; the native tier all
+        but ``PushOutShortRows``, which saves calls that it does not make; and every other tier all.
 
     Raises
     ------
@@ -77,6 +77,8 @@ class Mode:
 
 def _usual_rewrites(backend: str) -> Selection:
     """Return the rules that a tier uses where none are asked for: an oracle shares nothing with what it judges."""
+    if backend == "native":
+        return Selection("all", ((False, "PushOutShortRows"),))
     return Selection("none") if backend == "reference" else Selection("all")
 
 

@@ -1,14 +1,16 @@
-"""Work that leaves a loop for the graph before it: PushOutNonSeqScan and PushOutSeqScan.
+"""Work that leaves a loop for the graph before it: PushOutNonSeqScan, PushOutSeqScan and PushOutShortRows.
 
 What a step computes of its non-sequences alone is the same at every step: it is computed once, before the loop.  What it
 computes of its sequences (and non-sequences) alone is computed of all rows at once, as one batched operation
-(:mod:`scanviz.engine.rewrites.batching`), and the loop reads its rows.  Only what every step computes is moved, never what a
-branch of an ``ifelse`` may leave out.  A loop of no steps then computes it all the same.
+(:mod:`scanviz.engine.rewrites.batching`), and the loop reads its rows: by PushOutSeqScan where that is faster on any tier, by
+PushOutShortRows where it saves a call in each step and costs memory, which machine code for the whole step does not want.  Only
+what every step computes is moved, never what a branch of an ``ifelse`` may leave out.  A loop of no steps then computes it all
+the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild, tensor_type
 from scanviz.engine.graph.replace import replace
@@ -39,7 +41,7 @@ from scanviz.engine.rewrites.profitability import (
     MOST_ROW_BYTES,
     bytes_of_rows,
     elements,
-    is_heavy,
+    is_faster_of_all_rows,
     is_short,
     is_view,
 )
@@ -156,8 +158,17 @@ def _without(
 
 @rule(name="PushOutSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
-    """Compute of all rows at once, before the loop, what depends on its sequences alone."""
-    view = ScanView(node)
+    """Compute of all rows at once, before the loop, what depends on its sequences alone and is faster so."""
+    return _push_out(ScanView(node), level, is_faster_of_all_rows)
+
+
+@rule(name="PushOutShortRows", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
+def push_out_short_rows(node: Apply, level: Level) -> Match | Refusal:
+    """Compute of all rows at once, before the loop, elementwise operations of short rows of its sequences."""
+    return _push_out(ScanView(node), level, lambda each: not is_view(each) and is_short(each.outputs[0]))
+
+
+def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> Match | Refusal:
     op = view.op
     if not sequences_of(op):
         return Refusal(f"`{op.scan_name}` has no sequence")
@@ -170,7 +181,7 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
         return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
-    chosen = _worth_moving(movable, nodes, op)
+    chosen = _worth_moving(movable, worth)
     if not chosen and not passed:
         return Refusal("only elementwise operations of long rows: better done while they are in the cache", 3)
     moving = _Rows(view, level)
@@ -260,13 +271,12 @@ def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
     return found
 
 
-def _worth_moving(movable: Sequence[Apply], nodes: Sequence[Apply], op: Scan) -> list[Apply]:
-    """Return the nodes worth moving: heavy ones, light ones of short rows, and what these need."""
+def _worth_moving(movable: Sequence[Apply], worth: Callable[[Apply], bool]) -> list[Apply]:
+    """Return the nodes worth moving, and what these need."""
     inside = set(movable)
     chosen: set[Apply] = set()
     for node in reversed(movable):
-        own = is_heavy(node) or (not is_view(node) and is_short(node.outputs[0]))
-        if own or node in chosen:
+        if worth(node) or node in chosen:
             chosen.add(node)
             chosen |= {
                 variable.owner

@@ -140,6 +140,7 @@ ORDER: Sequence[str] = (
     "batch_draws",  # before what is computed of them
     "PushOutDot1",  # before rows of factors are moved about
     "PushOutSeqScan",
+    "PushOutShortRows",
     "PushOutScanOutput",
     "ScanMerge",
     "scan_merge_inouts",

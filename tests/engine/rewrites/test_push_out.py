@@ -177,7 +177,33 @@ def test_a_loop_that_may_end_early_keeps_its_rows():
 def test_elementwise_work_on_long_rows_stays_where_the_cache_is():
     x = T.tensor("float64", (None, 100, 100), "x")
     h, _ = scanviz.scan(lambda v, h: h * T.tanh(v), x, T.ones((100, 100)))
-    assert "only elementwise operations of long rows" in refusals([h], "PushOutSeqScan", [x])
+    assert "only elementwise operations of long rows" in refusals([h], "PushOutShortRows", [x])
+
+
+def test_elementwise_work_on_short_rows_leaves_the_loop_by_a_rule_of_its_own():
+    x, w = T.matrix("x"), T.matrix("w")
+    h, _ = scanviz.scan(lambda v, h, w: T.tanh(T.dot(v, w) + 2.0 * v + h), x, T.zeros(3), w)
+    assert operations(loop_in(rewritten_by("PushOutSeqScan", [h]))) == ["add", "add", "multiply", "tanh"]
+    assert operations(loop_in(rewritten_by(["PushOutSeqScan", "PushOutShortRows"], [h]))) == ["add", "tanh"]
+    agree([x, w], [h], RNG.normal(size=(4, 3)), RNG.normal(size=(3, 3)))
+
+
+def test_functions_of_single_numbers_leave_the_loop_on_every_tier_and_sums_do_not():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda v, h: h * T.exp(v) + (v + 1.0), x, 0.0)
+    after = rewritten_by("PushOutSeqScan", [h])
+    assert "exp" not in operations(loop_in(after)) and operations(loop_in(after)).count("add") == 2
+
+
+def test_the_native_tier_leaves_elementwise_work_on_rows_in_the_step():
+    x = T.matrix("x")
+    h, _ = scanviz.scan(lambda v, h: h + v * v, x, T.zeros(3))
+    for mode, left in (("numpy", 1), ("native", 2)):
+        f = scanviz.function([x], h, mode=Mode("numpy", Mode(mode).rewrites))
+        assert len(operations(loop_in(f.outputs))) == left
+    assert (
+        repr(Mode("native")) == "Mode('native')" and str(Mode("native").rewrites) == "all,-PushOutShortRows"
+    )
 
 
 def test_rows_longer_than_all_that_is_kept_are_not_made():

@@ -51,11 +51,11 @@ def test_a_loop_that_a_rewrite_removed_keeps_its_row_with_what_became_of_it(reco
     parts = parts_of(record)
     found = {loop.name: loop for loop in gone_loops(record, parts)}
     assert set(found) == {"encoder", "single"}
-    assert found["encoder"].rule == "PushOutSeqScan" and found["encoder"].total_ns > 0
+    assert found["encoder"].rule == "PushOutShortRows" and found["encoder"].total_ns > 0
     assert found["encoder"].source.startswith("tests/profiler/report/test_parts.py:")
     shown = "\n".join(line.text for line in gone_lines(record, parts))
-    assert "encoder: gone, 1 dot, 1 tanh of all rows at once" in shown
-    assert "(PushOutSeqScan, tests/profiler/report/test_parts.py:" in shown
+    assert "encoder: gone, 1 tanh of all rows at once" in shown  # the dot left it before
+    assert "(PushOutShortRows, tests/profiler/report/test_parts.py:" in shown
     assert "encoder" not in {loop.name for loop in record.loops}
 
 

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native import index, join, linalg, neural, reduce, shape  # noqa: F401  # rows of native code
+from scanviz.engine.backends.native.arrays import AlignedArrays
 from scanviz.engine.backends.native.instructions import why_not
 from scanviz.engine.backends.native.tier import NativeLoop
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
@@ -17,7 +18,7 @@ from scanviz.engine.program.verify import verify_program
 
 __all__ = ["LIBRARY", "NativeBackend"]
 
-LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native"), loops=NativeLoop)
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native", module=AlignedArrays()), loops=NativeLoop)
 
 
 class NativeBackend:

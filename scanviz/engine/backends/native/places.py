@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from scanviz.engine.backends.native.arrays import address
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.errors import ScanvizError
@@ -94,7 +95,7 @@ class ArrayPlace(NamedTuple):
         if not found.size:
             return self._replace(shape=found.shape, strides=found.strides)
         steps = [(size - 1) * step for size, step in zip(self.shape, self.strides, strict=True)]
-        begin = _address(found) - _address(stand_in)
+        begin = address(found) - address(stand_in)
         outside = not sum(min(0, step) for step in steps) <= begin <= sum(max(0, step) for step in steps)
         if found.base is None or found.flags.owndata or outside:
             return None
@@ -196,11 +197,6 @@ class ArrayPlaces:
         if isinstance(location, Size):
             return np.int64(location.value)
         return self.body.constants.get(register)
-
-
-def _address(array: Array) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def overlap(one: ArrayPlace, other: ArrayPlace) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native.arrays import address, aligned_bytes
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.instructions import formula_of
 from scanviz.engine.backends.native.jit import Machine, compiled, target
@@ -18,7 +19,6 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import StepSeries
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
-from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.arena import LoopArena
@@ -66,7 +66,7 @@ class NativeCode:
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
         arrays, numbers = self._gathered(arena)
-        addresses, told = array("Q", map(_address, arrays)), array("q", numbers)
+        addresses, told = array("Q", map(address, arrays)), array("q", numbers)
         where, what = addresses.buffer_info()[0], told.buffer_info()[0]
         function = self.machine.function
         if last - first <= self._chunk:
@@ -141,13 +141,8 @@ class NativeCode:
                 case "stamps":
                     arrays.append(arena.record)
                 case _:
-                    arrays.append(_scratch(self.handed.scratch))
+                    arrays.append(aligned_bytes(self.handed.scratch))
         return arrays, numbers
-
-
-def _address(given: Array) -> int:
-    found: int = given.__array_interface__["data"][0]
-    return found
 
 
 def _rows_in_order(sequence: Array) -> Array:
@@ -155,12 +150,6 @@ def _rows_in_order(sequence: Array) -> Array:
     if sequence.flags.c_contiguous or (len(sequence) and sequence[0].flags.c_contiguous):
         return sequence
     return np.ascontiguousarray(sequence)
-
-
-def _scratch(size: int) -> Array:
-    """Return memory that begins at a multiple of 64 bytes."""
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    return memory[-_address(memory) % ALIGNMENT :]
 
 
 class NativeStamps:

@@ -1,0 +1,56 @@
+"""Arrays that native code works on: long ones begin where a line of the cache does, as the registers of lanes want it."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.plan.location import ALIGNMENT
+from scanviz.engine.runtime.array_module import ArrayModule
+
+LONG = 2048  # bytes: of shorter arrays making one takes longer than what is gained
+
+
+def address(array: Array) -> int:
+    """Return where an array's first element lies."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def aligned_bytes(size: int) -> Array:
+    """Return memory that begins at a multiple of 64 bytes.
+
+    Examples
+    --------
+    >>> memory = aligned_bytes(100)
+    >>> address(memory) % 64, len(memory) >= 100
+    (0, True)
+    """
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -address(memory) % ALIGNMENT
+    return memory[start : start + size]
+
+
+class AlignedArrays(ArrayModule):
+    """NumPy's arrays, the long ones aligned."""
+
+    __slots__ = ()
+
+    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+        """Return a new array."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        if size < LONG:
+            return np.empty(shape, dtype)
+        return aligned_bytes(size).view(dtype).reshape(shape)
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy of an array that nothing else holds."""
+        made = self.empty(np.shape(value), str(np.asarray(value).dtype))
+        made[...] = value
+        return made
+
+
+__all__ = ["LONG", "AlignedArrays", "address", "aligned_bytes"]

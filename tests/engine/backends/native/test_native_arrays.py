@@ -1,0 +1,29 @@
+"""Arrays of the native tier: long ones begin where a line of the cache does."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.native.arrays import LONG, AlignedArrays, address
+from scanviz.engine.backends.registry import availability
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
+@pytest.mark.parametrize("shape", [(0, 700), (), (3,), (LONG,), (17, 300), (5, 1, 999)])
+def test_an_array_has_its_shape_and_begins_at_a_line_where_it_is_long(shape, dtype):
+    made = AlignedArrays().empty(shape, dtype)
+    assert made.shape == shape and made.dtype == dtype and made.flags.c_contiguous and made.flags.writeable
+    assert made.nbytes < LONG or address(made) % 64 == 0
+    given = np.arange(made.size).reshape(shape).astype(dtype)
+    copied = AlignedArrays().copy(given)
+    np.testing.assert_array_equal(copied, given)
+    assert copied.dtype == given.dtype and not np.may_share_memory(copied, given)
+
+
+@pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
+def test_rows_of_a_native_loop_begin_at_a_line():
+    x = T.matrix("x")
+    h, _ = scanviz.scan(lambda v, h: h + v, x, T.zeros((64,)))
+    rows = scanviz.function([x], h, mode="native")(np.ones((100, 64)))
+    assert address(rows) % 64 == 0 and rows[-1, 0] == 100

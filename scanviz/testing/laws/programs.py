@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.codec import MisfitError
+from scanviz.engine.errors import BackendError
 from scanviz.engine.function import Function, function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
@@ -100,8 +101,12 @@ def a_damaged_program_is_refused_or_holds_together(case: LoopCase, rewrites: boo
         read = from_data(json.loads(json.dumps(data)), arrays)
     except MisfitError:
         return
-    for tier in ("numpy", "reference"):
-        resolve(tier).compile(read)
+    tiers = ("numpy", "reference")
+    for tier in tiers:
+        try:
+            resolve(tier).compile(read)
+        except BackendError:  # a loop may ask for the tier of a package that is not installed here
+            assert any(loop.mode not in (None, *tiers) for loop, _ in all_loops(read))
     assert structural_hash(from_bytes(to_bytes(read))) == structural_hash(read)
 
 

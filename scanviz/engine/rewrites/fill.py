@@ -59,7 +59,12 @@ def _without_fill(node: Apply) -> Apply:
 
 
 def _of_fills(node: Apply) -> Variable | None:
-    """Return an operation of two filled arrays of one shape, or of one and a number, as one filled array."""
+    """Return an operation of two filled arrays of one shape, or of one and a number, as one filled array.
+
+    An array may have no elements, and then nothing is computed for it: one element is computed only where that cannot fail.
+    """
+    if node.op.facts.raises and tensor_type(node.outputs[0]).dtype not in FLOATS:
+        return None
     for k, variable in enumerate(node.inputs):
         other, filled = node.inputs[1 - k], variable.owner
         if filled is not None and filled.op.declaration is ALLOC and tensor_type(other).ndim == 0:

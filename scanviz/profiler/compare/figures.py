@@ -11,6 +11,7 @@ interrupted often, the median.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -146,9 +147,14 @@ def lasting_name(name: str, source: SourceRecord | None) -> str:
     --------
     >>> lasting_name("scan at rnn.py:9", SourceRecord("rnn.py", 9, "h, _ = scan(step, x)"))
     'scan at rnn.py: h, _ = scan(step, x)'
+    >>> lasting_name("scan at rnn.py:9", SourceRecord("faster.py", 9, "h, _ = scan(step, x)"))
+    'scan at rnn.py:9'
     """
     name = given_name(name)
-    if source is None or not name.endswith(f":{source.line}"):
+    if source is None:
+        return name
+    *_, file = re.split(r"[/\\]", source.file)
+    if not name.endswith(f"{file}:{source.line}"):
         return name
     return f"{name.removesuffix(str(source.line))} {source.text}"
 

@@ -317,3 +317,9 @@ def test_an_exponent_for_each_element_stays_one():
     before = x ** T.alloc(0.5, x.shape[0])
     (found,) = check_kept("unfill", [before], GIVENS)
     assert written(found) == written(before)
+
+
+def test_what_may_fail_is_not_computed_once_for_an_array_without_elements():
+    ones = T.alloc(np.int64(-1), n)
+    f = scanviz.function([n], [ones**ones, np.int64(-1) ** ones], mode=Mode("numpy", rewrites="unfill"))
+    assert [each.shape for each in f(0)] == [(0,), (0,)]

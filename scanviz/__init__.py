@@ -21,8 +21,6 @@ from scanviz import starting, tensor  # noqa: F401  # starting first: it acts be
 from scanviz.engine.config import config
 from scanviz.engine.display import PICTURES
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.function import Function, In, Out, function
-from scanviz.engine.function.callable import PROFILER
 from scanviz.engine.gradient.grad import grad
 from scanviz.engine.gradient.jacobian import hessian, hessian_vector_product, jacobian
 from scanviz.engine.gradient.operators import Lop, Rop
@@ -30,11 +28,11 @@ from scanviz.engine.gradient.transforms import jvp, vjp
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
+from scanviz.engine.observe import PROFILER
 from scanviz.engine.ops.clone import clone, equal_computations
 from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.ops.subgraph import named_subgraph
-from scanviz.engine.rewrites.batching.vmap import vmap
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.checkpoints import scan_checkpoints
 from scanviz.engine.scan.returns import until
@@ -44,7 +42,9 @@ from scanviz.engine.tracebacks import install as _shorten_tracebacks
 from scanviz.tensor import dot, ifelse
 
 if TYPE_CHECKING:
+    from scanviz.engine.function import Function, In, Out, function
     from scanviz.engine.observe import Observer
+    from scanviz.engine.rewrites.batching.vmap import vmap
     from scanviz.engine.scan.args import ScanArgs
     from scanviz.engine.scan.layout import Layout
     from scanviz.engine.scan.loop import Scan
@@ -57,13 +57,18 @@ __version__ = "0.1.0"
 
 # Names that are imported when first used, so that `import scanviz` stays fast.
 _LATER = {
+    "Function": "scanviz.engine.function",
+    "In": "scanviz.engine.function",
     "Layout": "scanviz.engine.scan.layout",
+    "Out": "scanviz.engine.function",
     "Scan": "scanviz.engine.scan.loop",
     "ScanArgs": "scanviz.engine.scan.args",
     "draw": "scanviz.render.draw",
     "dprint": "scanviz.render.dump",
+    "function": "scanviz.engine.function",
     "profile": "scanviz.profiler",
     "trace": "scanviz.profiler.values.call",
+    "vmap": "scanviz.engine.rewrites.batching.vmap",
 }
 
 
@@ -71,7 +76,8 @@ def __getattr__(name: str) -> Any:
     place = _LATER.get(name)
     if place is None:
         raise AttributeError(f"module 'scanviz' has no attribute {name!r}")
-    return getattr(importlib.import_module(place), name)
+    found = globals()[name] = getattr(importlib.import_module(place), name)
+    return found
 
 
 def __dir__() -> list[str]:

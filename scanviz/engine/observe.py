@@ -16,7 +16,7 @@ ended it as an argument, also where the error is another observer's.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
 from types import TracebackType
@@ -296,6 +296,10 @@ class Observer:
 _lock = threading.Lock()
 _attached: tuple[Observer, ...] = ()
 _generation = 0
+
+
+# Filled from above: makes the observer behind function(profile=True); empty while there is no profiler.
+PROFILER: list[Callable[[], Observer]] = []
 
 
 def observers() -> tuple[Observer, ...]:

@@ -7,7 +7,6 @@ what is not needed to tell it from the others.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -145,6 +144,8 @@ def _not_one(noun: str, asked: str, found: Sequence[str], names: Sequence[str]) 
         return ""
     if found:
         return f"{len(found)} {noun}s are named {sanitize(asked)!r}: {listed(found)}"
+    import difflib  # slow to import, and seldom needed
+
     close = difflib.get_close_matches(asked, names, 1)
     hint = f"; did you mean {sanitize(close[0])}?" if close else ""
     return f"there is no {noun} named {sanitize(asked)!r}{hint}; {noun}s: {listed(names)}"

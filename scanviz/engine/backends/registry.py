@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
 from functools import partial
@@ -83,6 +82,8 @@ def _make(name: str) -> Backend:
         factory = _entry_points().get(name)
     if factory is None:
         known = names()
+        import difflib  # slow to import, and seldom needed
+
         close = difflib.get_close_matches(name, known, 1)
         raise BackendError(
             f"there is no backend named {name!r}",

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 _keys = itertools.count(1)
 _calls = itertools.count()
 
-# Filled from above: makes the observer behind function(profile=True); None while there is no profiler.
-PROFILER: list[Callable[[], observe.Observer]] = []
 # Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
 CALLS: list[Callable[[Function, list[Array]], None]] = []
 
@@ -150,7 +148,7 @@ class Function(Shown):
         )  # the generation of observers that have all heard of it, none of them asking for values
         self._telling = threading.RLock()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
-        self.profile_observer = PROFILER[0]() if asked and PROFILER else None
+        self.profile_observer = observe.PROFILER[0]() if asked and observe.PROFILER else None
 
     @property
     def inputs(self) -> list[In]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection
 
 from scanviz.engine.errors import ScanvizValueError
@@ -58,6 +57,8 @@ def check_names(names: Collection[str]) -> None:
     known = known_names()
     for name in names:
         if name not in known:
+            import difflib  # slow to import, and seldom needed
+
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
             raise ScanvizValueError(
                 f"there is no rewrite or tag named {name!r}",

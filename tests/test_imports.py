@@ -1,0 +1,57 @@
+"""``import scanviz`` loads what building a graph needs, and nothing of what compiling, running, profiling or showing it needs."""
+
+import json
+import subprocess
+import sys
+
+LATER = (
+    "scanviz.cli",
+    "scanviz.engine.backends",
+    "scanviz.engine.function",
+    "scanviz.engine.measurement",
+    "scanviz.engine.program",
+    "scanviz.engine.rewrites.batching",
+    "scanviz.engine.rewrites.pipeline",
+    "scanviz.engine.runtime",
+    "scanviz.profiler",
+    "scanviz.record",
+    "scanviz.render",
+    "scanviz.testing",
+    "scanviz.tui",
+)
+MOST = 160  # modules of scanviz: a time would depend on the machine; benchmarks/import_time.py measures it
+BESIDE = 20  # modules of others, NumPy and what it imports not counted
+
+CODE = """
+import sys, numpy, json
+before = set(sys.modules)
+import scanviz
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+
+
+def loaded(code=CODE):
+    """Return the modules that ``import scanviz`` loads after NumPy."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_importing_scanviz_loads_only_what_building_a_graph_needs():
+    found = loaded()
+    early = [name for name in found if any(name == later or name.startswith(f"{later}.") for later in LATER)]
+    assert early == [], "import them where they are used, or through scanviz._LATER"
+    own = [name for name in found if name.partition(".")[0] == "scanviz"]
+    assert len(own) <= MOST, "what is imported by all that import scanviz is waited for by all"
+    assert len(found) - len(own) <= BESIDE, sorted(set(found) - set(own))
+
+
+def test_names_that_are_imported_when_first_used_are_found_wherever_the_program_is_then():
+    code = """
+import os, sys, json, scanviz
+os.chdir("/")
+sys.path[:] = [each for each in sys.path if os.path.isabs(each) and not os.path.isdir(os.path.join(each, "scanviz"))]
+found = [scanviz.function, scanviz.Function, scanviz.In, scanviz.Out, scanviz.vmap, scanviz.profile]
+assert found == [getattr(scanviz, each.__name__) for each in found]
+print(json.dumps([each.__name__ for each in found]))
+"""
+    assert loaded(code) == ["function", "Function", "In", "Out", "vmap", "profile"]

@@ -17,7 +17,7 @@ class ScanConfig:
     Attributes
     ----------
     allow_gc : bool
-        False keeps a loop's buffers between calls, True frees them after each.
+        False keeps a loop's buffers between calls, True frees them after each, unless they are a few kilobytes.
     """
 
     __slots__ = ("allow_gc",)

@@ -46,7 +46,17 @@ class In:
     (array(11.), array(3.))
     """
 
-    __slots__ = ("allow_downcast", "label", "name", "value", "variable")
+    __slots__ = (
+        "_dtype",
+        "_ndim",
+        "_number",
+        "_sized",
+        "allow_downcast",
+        "label",
+        "name",
+        "value",
+        "variable",
+    )
 
     def __init__(
         self,
@@ -62,6 +72,13 @@ class In:
             )
         self.variable, self.name, self.allow_downcast = variable, name or variable.name, allow_downcast
         self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
+        kind = variable.type
+        self._dtype = np.dtype(kind.dtype if isinstance(kind, TensorType) else "uint32")
+        shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
+        self._ndim, self._sized = len(shape), tuple([k for k, size in enumerate(shape) if size is not None])
+        # the type of Python's numbers that become such an array as they are
+        exact = float if self._dtype == np.float64 else int if self._dtype == np.int64 else None
+        self._number = exact if not shape else None
         self.value = None if value is None else self.checked(value)
 
     def of(self, variable: Variable) -> In:
@@ -80,21 +97,31 @@ class In:
         ShapeError
             If a size that the input fixes differs.
         """
-        kind = self.variable.type
-        dtype = kind.dtype if isinstance(kind, TensorType) else "uint32"
-        shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
-        if (type(value) is np.ndarray or is_on_device(value)) and value.dtype == dtype:
-            array: Array = value
-        else:
-            array = self._converted(value, dtype)
-        if array.ndim != len(shape):
+        if type(value) is np.ndarray and value.dtype is self._dtype and value.ndim == self._ndim:
+            array: Array = value  # the usual case: NumPy has one object for each common dtype
+            return self._of_size(array) if self._sized else array
+        if self._number is not None and type(value) is self._number and self._fits(value):
+            return np.array(value, self._dtype)
+        dtype = self._dtype
+        is_array = type(value) is np.ndarray or is_on_device(value)
+        array = value if is_array and value.dtype == dtype else self._converted(value, dtype.name)
+        if array.ndim != self._ndim:
             raise ScanvizTypeError(
                 f"input {self.label} has another number of dimensions",
-                expected=f"{len(shape)} dimensions",
+                expected=f"{self._ndim} dimensions",
                 found=f"shape {array.shape}",
             )
-        for axis, (wanted, given) in enumerate(zip(shape, array.shape, strict=True)):
-            if wanted is not None and wanted != given:
+        return self._of_size(array)
+
+    def _fits(self, value: Any) -> bool:
+        return type(value) is float or -(2**63) <= value < 2**63
+
+    def _of_size(self, array: Array) -> Array:
+        """Return an array whose sizes are those that the input fixes."""
+        kind = self.variable.type
+        shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
+        for axis in self._sized:
+            if shape[axis] != array.shape[axis]:
                 raise ShapeError(
                     f"input {self.label} has the wrong size along axis {axis}",
                     expected=kind,

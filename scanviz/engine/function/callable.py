@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
+import numpy as np
+
 from scanviz.engine import observe
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.display import Shown
@@ -277,6 +279,8 @@ class Function(Shown):
 
     def _arguments(self, values: Sequence[Any], named: dict[str, Any]) -> list[Array]:
         inputs = self.plan.inputs
+        if not named and len(values) == len(inputs):  # the usual case
+            return self._on_host([each.checked(value) for each, value in zip(inputs, values, strict=True)])
         if len(values) > len(inputs):
             raise ScanvizTypeError(
                 f"`{self.name}` takes {len(inputs)} inputs, {len(values)} were given",
@@ -296,16 +300,19 @@ class Function(Shown):
         missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
         if missing:
             raise ScanvizTypeError(f"`{self.name}` needs a value for input {', '.join(missing)}")
-        if not self._takes_device_arrays:
-            for each, value in zip(inputs, slots, strict=True):
-                if is_on_device(value):
-                    raise ScanvizTypeError(
-                        f"input {each.label} of `{self.name}` was given an array on a device, and "
-                        f"the backend {self.backend!r} runs on the host",
-                        expected="a NumPy array",
-                        fix="value.get(), or scanviz.function(…, mode='cupy')",
-                    )
-        return [value for value in slots if value is not None]
+        return self._on_host([value for value in slots if value is not None])
+
+    def _on_host(self, arrays: list[Array]) -> list[Array]:
+        """Return the arguments of a call, none of which may lie on a device unless the backend takes them from there."""
+        for each, value in zip(self.plan.inputs, arrays, strict=True):
+            if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
+                raise ScanvizTypeError(
+                    f"input {each.label} of `{self.name}` was given an array on a device, and "
+                    f"the backend {self.backend!r} runs on the host",
+                    expected="a NumPy array",
+                    fix="value.get(), or scanviz.function(…, mode='cupy')",
+                )
+        return arrays
 
     def _run(self, arrays: list[Array], watched: WatchedCall | None) -> list[Array]:
         if CALLS:

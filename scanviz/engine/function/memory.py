@@ -74,10 +74,14 @@ def unshared(
     found: list[Array] = [
         array if type(array) is np.ndarray or is_on_device(array) else np.asarray(array) for array in arrays
     ]
-    owners = {owner_of(array) for array in found}
-    if len(owners) == len(found) and None not in owners:
-        owners.add(None)  # memory of an unknown owner may be anybody's
-        if owners.isdisjoint([owner_of(each) for each in held]) and owners.isdisjoint(constants.owners):
+    others = constants.owners.union(map(owner_of, held))
+    if None not in others:  # memory of an unknown owner may be anybody's
+        for array in found:
+            owner = owner_of(array)
+            if owner is None or owner in others:
+                break
+            others.add(owner)
+        else:
             return found
     memory = Memory(held)
     for k, array in enumerate(found):
@@ -98,9 +102,8 @@ def owner_of(array: Any) -> int | None:
     """
     if not isinstance(array, np.ndarray):
         return None
-    base = array.base
-    while isinstance(base, np.ndarray):
-        array, base = base, base.base
+    while isinstance(array.base, np.ndarray):
+        array = array.base
     return id(array) if array.flags.owndata else None
 
 

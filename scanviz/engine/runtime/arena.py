@@ -9,25 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
-
-from scanviz.engine.program.instructions import LoopInstruction, StepOutputSlot, dtype_of, is_scalar
+from scanviz.engine.program.instructions import LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import Failure, changed_shape, in_words
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.ledger import Ledger
 from scanviz.engine.runtime.rows import (
+    OutputForm,
     OutputRows,
     RunInstruction,
+    StateForm,
     StateRows,
     check_sequences,
     count_steps,
     first_room,
     row_shape_without_steps,
 )
+
+_Kept = Literal["state", "history", "output", "carry"]
 
 
 class LoopInputs:
@@ -41,17 +43,41 @@ class LoopInputs:
         The array library that its steps run on.
     """
 
-    __slots__ = ("carries", "constants", "loop", "module", "n_steps", "reads", "sequences", "states")
+    __slots__ = (
+        "carries",
+        "constants",
+        "loop",
+        "module",
+        "n_steps",
+        "outputs",
+        "reads",
+        "results",
+        "sequences",
+        "states",
+    )
 
     def __init__(self, loop: LoopInstruction, module: ArrayModule) -> None:
         self.loop, self.module, body = loop, module, loop.body
         place = {number: k for k, number in enumerate(loop.inputs)}
         self.n_steps = place[loop.n_steps]
         self.sequences = [place[slot.outer] for slot in loop.sequences]
-        self.states = [(slot, place[slot.outer], dtype_of(body, slot.writes[0][1])) for slot in loop.states]
+        self.states = [StateForm(loop, slot, place[slot.outer], module) for slot in loop.states]
+        self.outputs = [OutputForm(loop, slot, module) for slot in loop.step_outputs]
         self.reads = [k for k, slot in enumerate(loop.states) for _ in slot.reads]
         self.carries = [(place[slot.outer], is_scalar(body, slot.read)) for slot in loop.carries]
         self.constants = [(place[slot.outer], is_scalar(body, slot.inner)) for slot in loop.non_sequences]
+        self.results = self._places_of_results()
+
+    def _places_of_results(self) -> list[tuple[_Kept, int]]:
+        """Return for each result of the loop what keeps it, in order."""
+        loop = self.loop
+        found: dict[int | None, tuple[_Kept, int]] = {}
+        for k, slot in enumerate(loop.states):
+            found[slot.result] = "state", k
+            found[slot.history] = "history", k
+        found |= {slot.result: ("output", k) for k, slot in enumerate(loop.step_outputs)}
+        found |= {slot.result: ("carry", k) for k, slot in enumerate(loop.carries)}
+        return [found[number] for number in loop.outputs]
 
 
 class LoopArena:
@@ -78,7 +104,7 @@ class LoopArena:
         What carries hand to the next step: the code of the loop sets it when it returns.
     buffers : list
         The plan's.
-    shapes : list
+    shapes : tuple
         Of the inputs of a step, in the order of the body's.
     record : object
         What the code notes times with, None while nobody observes.
@@ -89,33 +115,38 @@ class LoopArena:
 
     __slots__ = (
         "_ledger", "_room", "_steps_at_once", "_weighed", "buffers", "carried", "error", "error_values", "failed_step",
-        "fixed", "loop", "module", "outputs", "plan", "record", "sequences", "shapes", "states", "steps", "watch",
+        "fixed", "inputs", "loop", "module", "outputs", "plan", "record", "sequences", "shapes", "states", "steps", "watch",
     )  # fmt: skip
 
     def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Watch | None) -> None:
         loop = self.loop = inputs.loop
         module = self.module = inputs.module
-        self.watch = watch
+        self.inputs, self.watch = inputs, watch
         self.record: Any = None
-        self.steps = count_steps(loop, module.to_host(values[inputs.n_steps]))
-        self._room = first_room(loop, self.steps)
+        steps = self.steps = count_steps(loop, module.to_host(values[inputs.n_steps]))
+        self._room = steps if loop.until is None else first_room(loop, steps)
         self._ledger: Ledger | None = None
         self._weighed = 0
-        self.sequences = [values[k] for k in inputs.sequences]
-        check_sequences(loop, self.sequences, self.steps)
-        self.states = [
-            StateRows(loop, slot, values[k], self.steps, dtype, module) for slot, k, dtype in inputs.states
-        ]
-        self.carried = tuple([module.number(values[k]) if one else values[k] for k, one in inputs.carries])
-        self.fixed = [module.number(values[k]) if one else values[k] for k, one in inputs.constants]
-        shapes = [sequence.shape[1:] for sequence in self.sequences]
-        shapes += [self.states[k].row_shape for k in inputs.reads]
-        shapes += [each.shape for each in self.carried]
-        shapes += [each.shape for each in self.fixed]
-        self.shapes = shapes
         self.failed_step = -1
         self.error: BaseException | None = None
         self.error_values: Sequence[Any] = ()
+        shapes: list[Any] = []
+        self.sequences = sequences = [values[k] for k in inputs.sequences]
+        if sequences:
+            check_sequences(loop, sequences, steps)
+            shapes += [sequence.shape[1:] for sequence in sequences]
+        self.states = states = [StateRows(form, values[form.place], steps) for form in inputs.states]
+        shapes += [states[k].row_shape for k in inputs.reads]
+        number = module.number
+        self.carried: tuple[Any, ...] = ()
+        if inputs.carries:
+            self.carried = tuple([number(values[k]) if one else values[k] for k, one in inputs.carries])
+            shapes += [each.shape for each in self.carried]
+        self.fixed: Sequence[Any] = ()
+        if inputs.constants:
+            self.fixed = [number(values[k]) if one else values[k] for k, one in inputs.constants]
+            shapes += [each.shape for each in self.fixed]
+        self.shapes = tuple(shapes)
 
     def open(self, plan: Plan | None, buffers: list[Any], steps_at_once: int | None) -> None:
         """Take the buffers of a plan, and make rows for the outputs whose shape it knows.
@@ -123,15 +154,13 @@ class LoopArena:
         ``steps_at_once`` is how many steps one call of the code may take at most.
         """
         self.plan, self.buffers, self._steps_at_once = plan, buffers, steps_at_once
-        self.outputs = [self._output_rows(k, slot) for k, slot in enumerate(self.loop.step_outputs)]
-
-    def _output_rows(self, k: int, slot: StepOutputSlot) -> OutputRows:
-        rows = OutputRows(self.loop, slot, self.steps, self.module)
-        if self.plan is not None:
-            store = self.plan.stores["output", k]
-            if store.kind is not StoreKind.NONE and not store.checked and store.row is not None:
-                rows.start(store.row)
-        return rows
+        forms = self.inputs.outputs
+        self.outputs: Sequence[OutputRows] = [OutputRows(form, self.steps) for form in forms] if forms else ()
+        if plan is not None:
+            for k, rows in enumerate(self.outputs):
+                store = plan.stores["output", k]
+                if store.kind is not StoreKind.NONE and not store.checked and store.row is not None:
+                    rows.start(store.row)
 
     def check_rows(self) -> None:
         """Raise where the shapes met say that the first step writes a row of another shape than was read."""
@@ -172,7 +201,7 @@ class LoopArena:
         for rows in self.outputs:
             if rows.array is None and rows.slot.result is not None:
                 row = self._row_shape(rows.slot.inner, None)
-                held += rows.size * prod(row) * np.dtype(rows.dtype).itemsize
+                held += rows.size * prod(row) * rows.form.dtype.itemsize
         return held
 
     def weigh(self, ledger: Ledger | None) -> None:
@@ -201,20 +230,20 @@ class LoopArena:
 
     def results(self, done: int, compute: RunInstruction) -> list[Any]:
         """Return what the loop gives after ``done`` steps, in order; ``compute`` runs an instruction of the step alone."""
-        found: dict[int | None, Any] = {}
-        for state in self.states:
-            if state.slot.result is not None:
-                found[state.slot.result] = state.result(done)
-            if state.slot.history is not None:
-                found[state.slot.history] = state.history(done)
-        for output in self.outputs:
-            if output.slot.result is not None:
+        return [self._result(kept, k, done, compute) for kept, k in self.inputs.results]
+
+    def _result(self, kept: _Kept, k: int, done: int, compute: RunInstruction) -> Any:
+        match kept:
+            case "state":
+                return self.states[k].result(done)
+            case "history":
+                return self.states[k].history(done)
+            case "output":
+                output = self.outputs[k]
                 fallback = self._row_shape(output.slot.inner, compute) if output.array is None else ()
-                found[output.slot.result] = output.result(done, fallback)
-        for slot, value in zip(self.loop.carries, self.carried, strict=True):
-            if slot.result is not None:  # copied: it may be an input, or a buffer of the loop around this one
-                found[slot.result] = self.module.copy(value)
-        return [found[number] for number in self.loop.outputs]
+                return output.result(done, fallback)
+            case "carry":  # copied: it may be an input, or a buffer of the loop around this one
+                return self.module.copy(self.carried[k])
 
     def _row_shape(self, inner: int, compute: RunInstruction | None) -> tuple[int, ...]:
         return row_shape_without_steps(self.loop, inner, self.shapes, self.fixed, compute, self.module)

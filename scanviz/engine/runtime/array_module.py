@@ -26,7 +26,7 @@ class ArrayModule:
     clock = staticmethod(perf_counter_ns)
     takes_device_arrays = False
 
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
         """Return a new array."""
         return np.empty(shape, dtype)
 

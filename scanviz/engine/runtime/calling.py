@@ -54,6 +54,11 @@ class LoopCode(Protocol):
         ...
 
     @property
+    def keeps_buffers(self) -> bool:
+        """Whether they are so small that they are kept whatever the loop's ``allow_gc`` is."""
+        ...
+
+    @property
     def samples(self) -> bool:
         """Whether there is a variant with one stamp a step, so that operations are timed in a sample of the steps."""
         ...

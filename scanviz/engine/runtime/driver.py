@@ -62,12 +62,20 @@ class LoopRunner:
             return self._run(values, watch)
 
     def _run(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+        counted = None
         if watch is not None:
-            return self._observed(values, watch)
-        arena = LoopArena(self.inputs, values, None)
-        code = self.tier.code_for(arena.shapes, arena.states, None)
+            counted = watch.counted
+            if counted is None:
+                return self._observed(values, watch)
+        begun = perf_counter_ns() if counted is not None else 0
+        arena = LoopArena(self.inputs, values, watch)
+        code = self.tier.code_for(arena.shapes, arena.states, watch)
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
-        return self._results(arena, code, run_plain(arena, code))
+        done = run_plain(arena, code) if counted is None else run_counted(arena, code, counted, begun)
+        results = arena.results(done, self.tier.compute)
+        if code.keeps_buffers or not self.loop.allow_gc:
+            code.buffers.give_back(arena.buffers)
+        return results
 
     def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:
         begun = watch.now()
@@ -88,10 +96,13 @@ class LoopRunner:
 
     def _watched(self, arena: LoopArena, code: LoopCode, watch: Watch, begun: int) -> int:
         """Run the steps as observers want them, and return the steps done."""
-        if watch.counted is not None:
-            return run_counted(arena, code, watch.counted, begun)
         schedule = self._schedule(watch)
-        if schedule.passed_over and not self.holds_others and watch.samples_runs:
+        if (
+            schedule.passed_over
+            and arena.steps <= schedule.most_steps
+            and not self.holds_others
+            and watch.samples_runs
+        ):
             done = run_passed_over(arena, code, watch, schedule, begun)
         else:
             done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
@@ -108,7 +119,7 @@ class LoopRunner:
 
     def _results(self, arena: LoopArena, code: LoopCode, done: int) -> list[Any]:
         results = arena.results(done, self.tier.compute)
-        if not self.loop.allow_gc:
+        if code.keeps_buffers or not self.loop.allow_gc:
             code.buffers.give_back(arena.buffers)
         return results
 
@@ -123,17 +134,19 @@ def run_plain(arena: LoopArena, code: LoopCode) -> int:
 
 
 def run_counted(arena: LoopArena, code: LoopCode, counted: dict[int, CountedRuns], begun: int) -> int:
-    """Run all steps as if nobody watched, but count the run; return the steps done."""
-    done, failed, key = 0, True, arena.loop.key
-    assert arena.watch is not None
+    """Run all steps as if nobody watched, but count the run; return the steps done.
+
+    ``begun`` is when the run began, by the clock of the process: nothing is watched inside it.
+    """
+    runs = counted.get(arena.loop.key)
+    if runs is None:
+        runs = counted[arena.loop.key] = CountedRuns()
     try:
         done = run_plain(arena, code)
-        failed = False
-    finally:
-        runs = counted.get(key)
-        if runs is None:
-            runs = counted[key] = CountedRuns()
-        runs.add(max(arena.failed_step, 0) if failed else done, arena.watch.now() - begun, failed)
+    except BaseException:
+        runs.add(max(arena.failed_step, 0), perf_counter_ns() - begun, True)
+        raise
+    runs.add(done, perf_counter_ns() - begun, False)
     return done
 
 
@@ -228,7 +241,7 @@ class _ObservedRun:
     """
 
     __slots__ = (
-        "arena", "before", "code", "done", "entered", "held", "inside", "own", "schedule", "spent", "watch",
+        "arena", "before", "code", "done", "entered", "held", "inside", "own", "schedule", "spent", "wanted", "watch",
     )  # fmt: skip
 
     def __init__(
@@ -243,6 +256,7 @@ class _ObservedRun:
         self.entered, self.held = perf_counter_ns(), watch.own.ns
         self.before = self.entered - self.held - begun  # arguments, and the code for them
         self.arena, self.code, self.watch, self.schedule, self.own = arena, code, watch, schedule, own
+        self.wanted = arena.steps  # fewer are done where a stop condition holds
         self.done, self.spent = 0, 0  # steps, and nanoseconds in them
         self.inside = 0  # nanoseconds in making room and in the code, with what watching takes in its steps
 
@@ -286,7 +300,7 @@ class _ObservedRun:
         watch, own, key = self.watch, self.watch.own, self.arena.loop.key
         elapsed = self.before + self.inside - (own.ns - self.held)
         watch.loop_end(key, self.done, elapsed, max(0, elapsed - self.spent), error)
-        self.schedule.ran(elapsed)
+        self.schedule.ran(self.wanted, elapsed)
         watch.loop_observed(key, perf_counter_ns() - self.entered - self.inside)
         own.ns += perf_counter_ns() - self.entered - self.inside  # notifying that is watching too
 

@@ -193,6 +193,7 @@ class Interpreted:
 
     __slots__ = ("buffers", "effects", "interpreter", "loop")
     plan = None
+    keeps_buffers = False
     samples = False  # every operation is one call already: a stamp after it costs little
     steps_at_once = None
     clock = staticmethod(time.perf_counter_ns)

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -49,42 +51,104 @@ def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) ->
             raise short_sequence(loop, slot.name, slot.tap, len(array), steps)
 
 
+class StateForm:
+    """What is the same of a state in all runs of its loop, found once.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    slot : StateSlot
+        The state.
+    place : int
+        Where its initial rows stand among the values that the loop is given.
+    module : ArrayModule
+        Where arrays come from.
+    """
+
+    __slots__ = (
+        "_known",
+        "dtype",
+        "is_mitmot",
+        "is_sitsot",
+        "loop",
+        "module",
+        "offset",
+        "place",
+        "slot",
+        "taps",
+        "wraps",
+    )
+
+    def __init__(self, loop: LoopInstruction, slot: StateSlot, place: int, module: ArrayModule) -> None:
+        self.loop, self.slot, self.place, self.module = loop, slot, place, module
+        self.dtype = np.dtype(dtype_of(loop.body, slot.writes[0][1]))
+        self.is_mitmot, self.is_sitsot, self.offset = (
+            slot.kind == "mitmot",
+            slot.kind == "sitsot",
+            slot.offset,
+        )
+        self.wraps = wraps(slot)
+        self.taps = max(tap for tap, _ in (*slot.reads, *slot.writes))
+        self._known = (-1, -1)
+
+    def rows(self, steps: int) -> int:
+        """Return how many rows a run of so many steps begins with."""
+        known, found = (
+            self._known
+        )  # of the run before, mostly: read and put in place as one, for threads run it too
+        if known != steps:
+            slot = self.slot
+            found = ring_size(slot, steps) if self.wraps else slot.offset + first_room(self.loop, steps)
+            self._known = (steps, found)
+        return found
+
+
 class StateRows:
-    """The buffer of one state."""
+    """The buffer of one state.
 
-    __slots__ = ("array", "loop", "module", "row_shape", "size", "slot")
+    Parameters
+    ----------
+    form : StateForm
+        Which state it is.
+    initial : array
+        The rows that it starts from: one row of a sitsot, the whole buffer of a mitmot.
+    steps : int
+        How many steps are wanted.
+    """
 
-    def __init__(
-        self,
-        loop: LoopInstruction,
-        slot: StateSlot,
-        initial: Any,
-        steps: int,
-        dtype: str,
-        module: ArrayModule,
-    ) -> None:
-        self.loop, self.slot, self.module = loop, slot, module
-        if slot.kind == "mitmot":
-            self.array = initial if slot.in_place else module.copy(initial)
-            self.size, self.row_shape = len(initial), tuple(initial.shape[1:])
-            taps = [tap for tap, _ in (*slot.reads, *slot.writes)]
-            needed = slot.offset + steps + max(taps) if steps else 0
+    __slots__ = ("array", "form", "row_shape", "size")
+
+    def __init__(self, form: StateForm, initial: Any, steps: int) -> None:
+        self.form = form
+        if form.is_sitsot:
+            self.row_shape, self.size = initial.shape, form.rows(steps)
+            self.array = form.module.empty((self.size, *self.row_shape), form.dtype)
+            self.array[0] = form.module.from_host(initial)
+        elif form.is_mitmot:
+            self.array = initial if form.slot.in_place else form.module.copy(initial)
+            self.size, self.row_shape = len(initial), initial.shape[1:]
+            needed = form.offset + steps + form.taps if steps else 0
             if self.size < needed:
-                raise short_state(loop, slot, self.size, needed)
-            return
-        first = module.from_host(initial[None]) if slot.kind == "sitsot" else initial
-        if len(first) < slot.offset:
-            raise short_state(loop, slot, len(first), slot.offset)
-        rows = ring_size(slot, steps) if wraps(slot) else slot.offset + first_room(loop, steps)
-        self.size, self.row_shape = rows, tuple(first.shape[1:])
-        self.array = module.empty((self.size, *self.row_shape), dtype)
-        self.array[: slot.offset] = first[: slot.offset]
+                raise short_state(form.loop, form.slot, self.size, needed)
+        else:
+            if len(initial) < form.offset:
+                raise short_state(form.loop, form.slot, len(initial), form.offset)
+            self.row_shape, self.size = initial.shape[1:], form.rows(steps)
+            self.array = form.module.empty((self.size, *self.row_shape), form.dtype)
+            self.array[: form.offset] = initial[: form.offset]
+
+    @property
+    def slot(self) -> StateSlot:
+        """The state."""
+        return self.form.slot
 
     def reserve(self, room: int) -> None:
         """Make rows for ``room`` steps, keeping what is there."""
-        if not wraps(self.slot) and self.slot.kind != "mitmot" and self.slot.offset + room > self.size:
-            self.size = self.slot.offset + room
-            self.array = enlarged(self.module, self.array, self.size)
+        form = self.form
+        if not (form.wraps or form.is_mitmot) and form.offset + room > self.size:
+            self.size = form.offset + room
+            self.array = enlarged(form.module, self.array, self.size)
 
     def row(self, step: int, tap: int) -> Any:
         """Return the row that a tap reads at a step."""
@@ -92,30 +156,32 @@ class StateRows:
 
     def position(self, step: int, tap: int) -> int:
         """Return the number of the row of a tap at a step."""
-        place = self.slot.offset + step + tap
-        return place if self.slot.kind == "mitmot" else place % self.size
+        place = self.form.offset + step + tap
+        return place if self.form.is_mitmot else place % self.size
 
     def write(self, step: int, tap: int, value: Any) -> None:
         """Store a row, refusing another shape."""
         if tuple(value.shape) != self.row_shape:
-            raise changed_shape(self.loop, self.slot, step, self.row_shape, tuple(value.shape))
+            raise changed_shape(self.form.loop, self.slot, step, self.row_shape, tuple(value.shape))
         self.array[self.position(step, tap)] = value
 
     def history(self, done: int) -> Any:
         """Return the initial rows and those of ``done`` steps: all rows, in a buffer that keeps all."""
-        return self.array[: self.slot.offset + done]
+        return self.array[: self.form.offset + done]
 
     def result(self, done: int) -> Any:
         """Return the rows of the result after ``done`` steps."""
-        if self.slot.kind == "mitmot":
+        form = self.form
+        if form.is_mitmot:
             return self.array
-        kept = done if self.slot.keep_last is None else min(self.slot.keep_last, done)
-        return last_rows(self.module, self.array, self.slot.offset + done, kept)
+        keep = form.slot.keep_last
+        kept = done if keep is None or keep > done else keep
+        return last_rows(form.module, self.array, form.offset + done, kept)
 
 
 def enlarged(module: ArrayModule, array: Any, rows: int) -> Any:
     """Return an array of ``rows`` rows that begins with those of ``array``."""
-    larger = module.empty((rows, *array.shape[1:]), str(array.dtype))
+    larger = module.empty((rows, *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -123,40 +189,73 @@ def enlarged(module: ArrayModule, array: Any, rows: int) -> Any:
 def last_rows(module: ArrayModule, array: Any, end: int, kept: int) -> Any:
     """Return the ``kept`` rows before row ``end`` of a buffer that wraps at its length."""
     size, start = len(array), end - kept
-    if end <= size or not kept:
-        start, end = min(start, size), min(end, size)
+    if end <= size:
         return array[start:end]
+    if not kept:
+        return array[:0]
     if start % size + kept <= size:
         return array[start % size : start % size + kept]
-    rows, first = module.empty((kept, *array.shape[1:]), str(array.dtype)), size - start % size
+    rows, first = module.empty((kept, *array.shape[1:]), array.dtype), size - start % size
     rows[:first] = array[start % size :]
     rows[first:] = array[: kept - first]
     return rows
 
 
+class OutputForm:
+    """What is the same of a step output in all runs of its loop, found once.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    slot : StepOutputSlot
+        The output.
+    module : ArrayModule
+        Where arrays come from.
+    """
+
+    __slots__ = ("dtype", "keep", "loop", "module", "slot")
+
+    def __init__(self, loop: LoopInstruction, slot: StepOutputSlot, module: ArrayModule) -> None:
+        self.loop, self.slot, self.module, self.keep = loop, slot, module, slot.keep_last
+        self.dtype = np.dtype(dtype_of(loop.body, slot.inner))
+
+
 class OutputRows:
-    """The rows of one step output; made when the shape of the first row is known."""
+    """The rows of one step output; made when the shape of the first row is known.
 
-    __slots__ = ("array", "dtype", "loop", "module", "row_shape", "size", "slot")
+    Parameters
+    ----------
+    form : OutputForm
+        Which output it is.
+    steps : int
+        How many steps are wanted.
+    """
 
-    def __init__(self, loop: LoopInstruction, slot: StepOutputSlot, steps: int, module: ArrayModule) -> None:
-        self.loop, self.slot, self.module = loop, slot, module
-        self.dtype = dtype_of(loop.body, slot.inner)
-        self.size = first_room(loop, steps) if slot.keep_last is None else min(steps, slot.keep_last)
+    __slots__ = ("array", "form", "row_shape", "size")
+
+    def __init__(self, form: OutputForm, steps: int) -> None:
+        self.form = form
+        self.size = first_room(form.loop, steps) if form.keep is None else min(steps, form.keep)
         self.row_shape: tuple[int, ...] | None = None
         self.array: Any = None
+
+    @property
+    def slot(self) -> StepOutputSlot:
+        """The output."""
+        return self.form.slot
 
     def start(self, row_shape: tuple[int, ...]) -> None:
         """Make the buffer."""
         self.row_shape = row_shape
-        self.array = self.module.empty((self.size, *row_shape), self.dtype)
+        self.array = self.form.module.empty((self.size, *row_shape), self.form.dtype)
 
     def reserve(self, room: int) -> None:
         """Make rows for ``room`` steps, keeping what is there."""
-        if self.slot.keep_last is None and room > self.size:
+        if self.form.keep is None and room > self.size:
             self.size = room
             if self.array is not None:
-                self.array = enlarged(self.module, self.array, room)
+                self.array = enlarged(self.form.module, self.array, room)
 
     def write(self, step: int, value: Any) -> None:
         """Store a row, refusing another shape than the first one's."""
@@ -165,7 +264,7 @@ class OutputRows:
         if self.row_shape is None:
             self.start(tuple(value.shape))
         elif tuple(value.shape) != self.row_shape:
-            raise changed_shape(self.loop, self.slot, step, self.row_shape, tuple(value.shape))
+            raise changed_shape(self.form.loop, self.slot, step, self.row_shape, tuple(value.shape))
         if self.size:
             self.array[step % self.size] = value
 
@@ -173,7 +272,7 @@ class OutputRows:
         """Return the rows kept; with no step done, no rows of shape ``fallback``."""
         if self.array is None:
             self.start(fallback)
-        return last_rows(self.module, self.array, done, min(self.size, done))
+        return last_rows(self.form.module, self.array, done, min(self.size, done))
 
 
 def row_shape_without_steps(

@@ -26,8 +26,10 @@ PERIOD = 1024  # steps of a part in which every operation is timed
 CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is passed over
 CLOSE_NS = 400_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
 VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
+SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
 UNTIMED = 4  # as many of these follow one that has a time
+MUCH_LONGER = 4  # times as many steps as any run that was looked at closely: then it is looked at too
 MOST_PASSED_OVER = 31  # runs between two that are looked at closely
 # A block that is compared takes at least and at most about so long: entering its code must not count, nor drift.
 BLOCK_NS = 50_000, 2_000_000
@@ -47,17 +49,20 @@ class Pace(NamedTuple):
         The most of a block that is compared, of steps that are not very short.
     timed : int
         The fewest whose operations are timed in a sample.
+    untimed_ns : int
+        Of shorter steps, in the long run, most have no time.
     """
 
     first_pause: int
     longest_pause: int
     block: int
     timed: int
+    untimed_ns: int
 
 
-USUAL = Pace(64, (SHARE - 1) * LONGEST_SAMPLE, BLOCK, 4)
+USUAL = Pace(64, (SHARE - 1) * LONGEST_SAMPLE, BLOCK, 4, VERY_SHORT_NS)
 # loops inside make steps long and cost much to record: it takes few steps to see how much
-NESTED = Pace(8, 32, 16, 4)
+NESTED = Pace(8, 32, 16, 4, SHORT_NESTED_NS)
 
 
 class Part(NamedTuple):
@@ -98,6 +103,8 @@ class SamplingSchedule:
         What a step took lately, 0 while that is not known.
     passed_over : int
         How many runs follow whose steps need no times.
+    most_steps : int
+        Runs of more steps than that are looked at closely in any case.
     run_ns : int
         How long a run that was passed over took lately; 0 where none was.
     own_ns : int
@@ -105,20 +112,21 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "nested", "observer", "own_ns", "passed_over",
-        "run_ns", "step_ns",
+        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "most_steps", "nested", "observer", "own_ns",
+        "passed_over", "run_ns", "step_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
-        self._close_runs, self.passed_over, self.own_ns, self.run_ns = 0, 0, 0, 0
+        self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
         self._parts = [Part("ops", self._timed), Part("steps", WARM_UP)]  # the next one last
 
-    def ran(self, elapsed_ns: int) -> None:
+    def ran(self, steps: int, elapsed_ns: int) -> None:
         """Note that a run was looked at closely, and how long it took: many short ones need no times of their steps."""
         self._close_runs += 1
+        self.most_steps = max(self.most_steps, MUCH_LONGER * steps)
         if self._close_runs >= CLOSE_RUNS:
             usual = min(elapsed_ns, self.run_ns or elapsed_ns)
             self.passed_over = min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
@@ -149,7 +157,7 @@ class SamplingSchedule:
         if not self.control:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]
-        untimed = [] if is_early or step_ns >= VERY_SHORT_NS else [Part("plain", UNTIMED * pause)]
+        untimed = [] if is_early or step_ns >= pace.untimed_ns else [Part("plain", UNTIMED * pause)]
         return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
 
 

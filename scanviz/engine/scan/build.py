@@ -74,8 +74,8 @@ def scan(
     profile : bool or str
         Whether to record this loop; a string also names it.
     allow_gc : bool, optional
-        True frees the loop's buffers after each call, False keeps them for the next one; by default
-        ``config.scan.allow_gc``.
+        True frees the loop's buffers after each call, unless they are a few kilobytes; False keeps them for the next one;
+        by default ``config.scan.allow_gc``.
     strict : bool or "all"
         True refuses shared variables used in ``fn`` but not passed; ``"all"`` refuses any variable not passed.
     return_list : bool

@@ -204,6 +204,7 @@ class LoopAggregate:
         """Take whole runs of which nothing else was told."""
         totals = self._totals
         totals.runs += runs.runs
+        totals.unseen_runs += runs.runs
         totals.failed_runs += runs.failed
         totals.total_ns += runs.elapsed_ns
         totals.longest_run = max(totals.longest_run, runs.longest)

@@ -92,7 +92,7 @@ for _name in _EVENTS:
 @law(
     sample=6,
     depth=st.sampled_from([2, 3]),
-    rows=st.integers(1, 120),
+    rows=st.integers(1, 120) | st.integers(200, 500),
     steps=st.integers(1, 4),
     detail=st.sampled_from(["steps", "ops"]),
     control=st.booleans(),

@@ -12,6 +12,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, StepSeries, observed_by
 from scanviz.engine.runtime.schedule import CLOSE_RUNS
+from scanviz.profiler.recording.recorder import Recorder
 
 
 class Slow(Observer):
@@ -120,3 +121,29 @@ def test_a_run_that_is_passed_over_and_fails_is_notified_with_its_steps() -> Non
         f(values, np.array([0.0, 1.0, 7.0]))
     (inner,) = [key for key in slow.runs if len(slow.runs[key]) > 1]
     assert [steps for steps, _ in slow.runs[inner]] == [2] * 300 + [1]
+
+
+def test_a_run_of_many_more_steps_than_those_before_is_looked_at_closely() -> None:
+    f, slow = _one(), Slow(0.0)
+    with observed_by(slow):
+        for _ in range(2 * CLOSE_RUNS):
+            f(np.ones(2))
+        f(np.ones(5000))
+    (loop,) = slow.runs
+    assert slow.passed_over[loop] and slow.runs[loop][-1][0] == 5000
+    assert len(slow.steps[loop]) >= 5000
+
+
+def test_most_short_steps_with_loops_inside_run_as_if_nobody_watched_and_their_runs_are_counted() -> None:
+    f, recorder = _nested(), Recorder()
+    with observed_by(recorder):
+        f(np.ones((6000, 2)))
+    inner, outer = sorted(recorder.record().loops, key=lambda loop: -loop.runs)
+    assert (inner.runs, inner.steps, outer.steps) == (6000, 12_000, 6000)
+    assert outer.step_times.count < 3000 and outer.control_steps > 3000
+
+
+def _one() -> scanviz.Function:
+    row = T.vector("row")
+    rows, _ = scanviz.scan(lambda value, total: T.tanh(total + value), row, 0.0, name="one")
+    return scanviz.function([row], rows, mode="numpy")

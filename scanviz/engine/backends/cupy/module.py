@@ -36,7 +36,7 @@ class DeviceModule(ArrayModule):
             int, tuple[Any, Any]
         ] = {}  # by id: a constant, which so stays alive, and where it lives
 
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
         """Return a new array on the device."""
         return self.xp.empty(shape, dtype)
 

@@ -39,7 +39,7 @@ class AlignedArrays(ArrayModule):
 
     __slots__ = ()
 
-    def empty(self, shape: tuple[int, ...], dtype: str) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
         """Return a new array."""
         size = prod(shape) * np.dtype(dtype).itemsize
         if size < LONG:

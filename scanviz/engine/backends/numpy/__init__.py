@@ -31,7 +31,7 @@ class NumpyModule(ArrayModule):
 
     def number(self, value: Any) -> Any:
         """Return a single number as generated code takes it."""
-        return np.asarray(value)[()]
+        return value if isinstance(value, np.generic) else np.asarray(value)[()]
 
     def copy(self, value: Any) -> Any:
         """Return a copy of an array, or a scalar."""

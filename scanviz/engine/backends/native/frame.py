@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class StepFrame:
         self.rows: dict[Base, Value] = {}
         self.numbers: dict[tuple[str, int], Value] = {}
         self.most_reported = 0
+        self._prepared: dict[Hashable, tuple[ArrayPlace, Callable[[Operand], None]]] = {}
 
     @property
     def body(self) -> Program:
@@ -135,6 +136,19 @@ class StepFrame:
         start = self._row(place.base) if moving else self.address(place.base)
         address = self.code.at(start, place.offset)
         return Operand(place, address if place.shift is None else self.code.at(address, place.shift))
+
+    def prepared(
+        self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
+    ) -> Operand:
+        """Return memory that is filled once before the steps: see :class:`Step`."""
+        if key not in self._prepared:
+            self._prepared[key] = self.places.temporary(shape, dtype), write
+        return self.operand(self._prepared[key][0])
+
+    def prepare(self) -> None:
+        """Write what fills memory before the steps."""
+        for place, write in self._prepared.values():
+            write(self.operand(place))
 
     def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
         """End the loop before this step with an error where a condition is false: see :class:`Step`."""

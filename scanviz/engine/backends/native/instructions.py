@@ -6,7 +6,7 @@ elementwise instructions is written as one by :func:`write_chain`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, Protocol
 
 from scanviz.engine.backends.native import formulas
@@ -44,6 +44,12 @@ class Step(Protocol):
 
     def operand(self, place: ArrayPlace) -> Operand:
         """Return an array with the address that it is at in this step."""
+        ...
+
+    def prepared(
+        self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
+    ) -> Operand:
+        """Return memory that is filled once before the steps, by the lines that ``write`` adds; the same for the same key."""
         ...
 
     def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:

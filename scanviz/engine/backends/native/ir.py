@@ -284,6 +284,15 @@ class Code:
             yield number
 
     @contextmanager
+    def several(self, start: int, times: int, step: int) -> Iterator[Value]:
+        """Write a body for so many numbers, ``step`` apart: once without a loop where there is but one."""
+        if times == 1:
+            yield constant(start, "int64")
+            return
+        with self.counted(start, start + times * step, step) as number:
+            yield number
+
+    @contextmanager
     def folded(
         self, start: Value | int, end: Value | int, initial: Sequence[Value], step: int = 1
     ) -> Iterator[tuple[Value, list[Value], list[Value]]]:

@@ -12,6 +12,7 @@ from scanviz.engine.backends.native.instructions import (
     source_of,
     target_of,
 )
+from scanviz.engine.backends.native.panels import packed
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.products import Matrix, inner_product, product
 from scanviz.engine.graph.types import TensorType
@@ -51,18 +52,20 @@ def _write_product(step: Step, instruction: Instruction) -> None:
     if second.columns == 1 and len(b.shape) == 1:
         _times_vector(step, first, second, into, lanes, dtype)
     else:
-        product(code, first, second, into, lanes)
+        product(code, first, packed(step, b, second, dtype, lanes), into, lanes)
 
 
 def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes: int, dtype: str) -> None:
     """Write a matrix times a vector: sums along rows, or along columns side by side where those lie one after another."""
     size = np.dtype(first.operand.place.dtype).itemsize
-    if first.down == size != first.along:  # a transposed matrix: the vector times it as it lies
+    right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
+    right = packed(step, first.operand.place, right, dtype, lanes)
+    if (
+        right.packed or first.down == size != first.along
+    ):  # a transposed matrix: the vector times it as it lies
         left = Matrix(second.operand, 1, second.rows, 0, second.down)
-        right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
-        product(
-            step.code, left, right, into._replace(rows=1, columns=first.rows, down=0, along=into.down), lanes
-        )
+        into = into._replace(rows=1, columns=first.rows, down=0, along=into.down)
+        product(step.code, left, right, into, lanes)
         return
     with step.code.counted(0, first.rows) as row:
         moved = first._replace(offset=step.code.times(row, first.down))

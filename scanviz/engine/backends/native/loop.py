@@ -78,10 +78,9 @@ class LoopEmitter(StepFrame):
         self.open()
         code = self.code
         first, last = Value("%first", "int64"), Value("%last", "int64")
-        head, step, after = "steps", "step", "done"
+        head, step, after, before = "steps", "step", "done", "ready"
         initial = [value for k in self.held for value in self._initial(k)]
-        before = code.block
-        code.jump(head)
+        code.jump("prepare")  # which is written last, when it is known what the step needs
         code.begin(head)
         self.step = Value(code.name(), "int64")
         phis = [Value(code.name(), each.dtype) for each in initial]
@@ -108,6 +107,11 @@ class LoopEmitter(StepFrame):
             self._leave(further, following)
             stopped = code.op(f"or i64 {self.coded(further).text}, {STOPPED}", "int64")
             code.line(f"ret i64 {stopped.text}")
+        code.begin("prepare")
+        self.prepare()
+        code.jump(before)
+        code.begin(before)
+        code.jump(head)
         layout = CallArguments(
             tuple(self.addresses), self.places.scratch, tuple(self.stamped), self.most_reported
         )

@@ -1,12 +1,17 @@
 """Products of matrices and vectors, in blocks of registers.
 
 A vector times a matrix in C order, the step of a recurrent network, is done over columns: a block of them is held in registers
-while the rows of the matrix go by.  Several rows of a first matrix share a block.  Where the second operand lies the other way
-round (a transposed matrix) each result is a sum along both, as a reduction takes it.
+while the rows of the matrix go by.  Several rows of a first matrix share a block.  A matrix that stays as it is from step to step
+lies packed, in the order in which the blocks read it (:mod:`scanviz.engine.backends.native.panels`).  Where the second operand lies
+the other way round (a transposed matrix that changes) each result is a sum along both, as a reduction takes it.
+
+A block of few registers takes several rows of the second matrix at once, in sums of their own: one sum alone would wait for each of
+its additions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 from typing import NamedTuple
 
@@ -18,12 +23,17 @@ from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.reductions import combined, narrowed
 from scanviz.engine.graph.types import FLOATS
 
-COLUMNS = 8  # registers of columns
-ROWS = 4  # rows of the first matrix that share them, with two registers of columns each
+COLUMNS = 8  # registers of columns that a block has at most
+ROWS = 4  # rows of the first matrix that share them
+IN_FLIGHT = 8  # additions that are under way at once
+SHORTEST_LOOP = 4  # as many turns of an inner loop are written out
 
 
 class Matrix(NamedTuple):
-    """A matrix in memory: where it begins, its sizes, and bytes between its rows and its columns."""
+    """A matrix in memory: where it begins, its sizes, and bytes between its rows and its columns.
+
+    ``packed`` is how many lanes its panels are made for, 0 where it lies as NumPy has it.
+    """
 
     operand: Operand
     rows: int
@@ -31,11 +41,36 @@ class Matrix(NamedTuple):
     down: int
     along: int
     offset: Value = constant(0, "int64")
+    packed: int = 0
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return np.dtype(self.operand.place.dtype).itemsize
 
 
-def _element(code: Code, matrix: Matrix, row: Value, column: Value, lanes: int, dtype: str) -> Value:
-    at = code.add(code.add(code.times(row, matrix.down), code.times(column, matrix.along)), matrix.offset)
-    return cast(code, load(code, matrix.operand, at, matrix.along, lanes), dtype)
+class Columns(NamedTuple):
+    """Columns of a product that are held in registers: the first, how many registers, and lanes of each."""
+
+    first: Value
+    registers: int
+    lanes: int
+
+
+def panels(columns: int, lanes: int) -> Iterator[tuple[int, int, int, int]]:
+    """Iterate over the blocks of columns: (first column, how many blocks like it, registers of each, lanes of a register).
+
+    Examples
+    --------
+    >>> list(panels(150, 8))
+    [(0, 2, 8, 8), (128, 1, 2, 8), (144, 1, 1, 4), (148, 1, 1, 2)]
+    """
+    for start, count, width in pieces(columns, lanes):
+        whole, rest = divmod(count, COLUMNS)
+        if whole:
+            yield start, whole, COLUMNS, width
+        if rest:
+            yield start + whole * COLUMNS * width, 1, rest, width
 
 
 def _added(code: Code, total: Value, first: Value, second: Value) -> Value:
@@ -52,41 +87,55 @@ def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: in
     dtype = target.operand.place.dtype
     if not target.rows or not target.columns:
         return
-    if second.along == np.dtype(second.operand.place.dtype).itemsize or second.columns == 1 < second.rows:
+    if second.packed or second.along == second.itemsize or second.columns == 1 < second.rows:
         wide = second.columns > 1 or second.rows == 1
     else:
         wide = second.along < second.down
-    if wide:
-        _by_columns(code, first, second, target, lanes, dtype)
-    else:
+    if not wide:
         _by_sums(code, first, second, target, lanes, dtype)
+        return
+    for start, times, registers, width in panels(target.columns, second.packed or lanes):
+        with code.several(start, times, registers * width) as column:
+            _panel(code, first, second, target, Columns(column, registers, width), dtype)
 
 
-def _by_columns(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: int, dtype: str) -> None:
+def _panel(code: Code, first: Matrix, second: Matrix, target: Matrix, columns: Columns, dtype: str) -> None:
+    """Write some columns of a product, all rows of them."""
     whole = target.rows // ROWS * ROWS
+    if second.packed:
+        begin = code.along(second.offset, columns.first, second.rows * second.itemsize)
+        second = second._replace(offset=begin, down=columns.registers * columns.lanes * second.itemsize)
+    else:
+        second = second._replace(offset=code.along(second.offset, columns.first, second.along))
     if whole:
-        with code.counted(0, whole, ROWS) as row:
-            _block_row(code, first, second, target, row, ROWS, lanes, dtype)
-    for row_number in range(whole, target.rows):
-        _block_row(code, first, second, target, constant(row_number, "int64"), 1, lanes, dtype)
+        with code.several(0, whole // ROWS, ROWS) as row:
+            _rows(code, first, second, target, (row, ROWS), columns, dtype)
+    if target.rows > whole:
+        _rows(code, first, second, target, (constant(whole, "int64"), target.rows - whole), columns, dtype)
 
 
-def _block_row(
-    code: Code, first: Matrix, second: Matrix, target: Matrix, row: Value, rows: int, lanes: int, dtype: str
+def _rows(
+    code: Code,
+    first: Matrix,
+    second: Matrix,
+    target: Matrix,
+    down: tuple[Value, int],
+    columns: Columns,
+    dtype: str,
 ) -> None:
-    most = COLUMNS if rows == 1 else COLUMNS // 4
-    for start, count, width in pieces(target.columns, lanes):
-        blocks, done = [(most, count // most), (count % most, 1)], start
-        for registers, times in blocks:
-            if not registers or not times:
-                continue
-            if times == 1:
-                column = constant(done, "int64")
-                _block(code, first, second, target, (row, rows), (column, registers, width), dtype)
-            else:
-                with code.counted(done, done + times * registers * width, registers * width) as column:
-                    _block(code, first, second, target, (row, rows), (column, registers, width), dtype)
-            done += times * registers * width
+    """Write some rows of some columns: as many registers of these at a time as there are sums for."""
+    wide = columns.lanes * np.dtype(dtype).itemsize == 64  # such processors have twice the registers
+    most = max(1, (16 if wide else 8) // down[1])
+    for done in range(0, columns.registers, most):
+        here = Columns(
+            code.add(columns.first, done * columns.lanes),
+            min(most, columns.registers - done),
+            columns.lanes,
+        )
+        right = second._replace(
+            offset=code.along(second.offset, constant(done * columns.lanes, "int64"), second.along)
+        )
+        _block(code, first, right, target, down, here, dtype)
 
 
 def _block(
@@ -95,23 +144,55 @@ def _block(
     second: Matrix,
     target: Matrix,
     down: tuple[Value, int],
-    along: tuple[Value, int, int],
+    columns: Columns,
     dtype: str,
 ) -> None:
-    """Write some rows and some registers of columns of the product."""
-    (row, rows), (column, registers, width) = down, along
-    zeros = [constant(0, dtype, width)] * (rows * registers)
-    with code.folded(0, first.columns, zeros) as (number, totals, given):
+    """Write some rows and some registers of columns of the product; ``second`` begins at the first of them."""
+    (row, rows), (column, registers, width) = down, columns
+    sums = rows * registers
+    several = max(1, min(4, IN_FLIGHT // sums, first.columns)) if target.rows == 1 else 1
+    lefts = [code.along(first.offset, code.add(row, i), first.down) for i in range(rows)]
+
+    def added(totals: list[Value], number: Value) -> list[Value]:
+        """Return sums with the products of one row of the second matrix."""
+        at = code.along(second.offset, number, second.down)
         right = [
-            _element(code, second, number, code.add(column, k * width), width, dtype)
+            cast(
+                code,
+                load(code, second.operand, code.add(at, k * width * second.along), second.along, width),
+                dtype,
+            )
             for k in range(registers)
         ]
+        found = []
         for i in range(rows):
-            left = code.splat(_element(code, first, code.add(row, i), number, 1, dtype), width)
-            given += [_added(code, totals[i * registers + k], left, each) for k, each in enumerate(right)]
+            one = load(code, first.operand, code.along(lefts[i], number, first.along), first.along, 1)
+            left = code.splat(cast(code, one, dtype), width)
+            found += [_added(code, totals[i * registers + k], left, each) for k, each in enumerate(right)]
+        return found
+
+    totals = [constant(0, dtype, width)] * (sums * several)
+    turns = first.columns // several
+    if turns <= SHORTEST_LOOP:
+        turns = 0
+        for k in range(first.columns // several * several):
+            part = slice(k % several * sums, (k % several + 1) * sums)
+            totals[part] = added(totals[part], constant(k, "int64"))
+    else:
+        with code.folded(0, turns * several, totals, several) as (number, carried, given):
+            for k in range(several):
+                given += added(carried[k * sums : (k + 1) * sums], code.add(number, k))
+        totals = list(given)
+    for k in range(first.columns // several * several, first.columns):
+        totals[:sums] = added(totals[:sums], constant(k, "int64"))
+    for k in range(1, several):
+        totals[:sums] = [
+            combined(code, "sum", one, other)
+            for one, other in zip(totals[:sums], totals[k * sums : (k + 1) * sums], strict=True)
+        ]
     for i in range(rows):
         for k in range(registers):
-            _put(code, target, code.add(row, i), code.add(column, k * width), given[i * registers + k])
+            _put(code, target, code.add(row, i), code.add(column, k * width), totals[i * registers + k])
 
 
 def _put(code: Code, target: Matrix, row: Value, column: Value, value: Value) -> None:
@@ -161,4 +242,4 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
     return total
 
 
-__all__ = ["Matrix", "inner_product", "product"]
+__all__ = ["Matrix", "inner_product", "panels", "product"]

@@ -85,7 +85,7 @@ def profile_place(path: Path, *, force: bool) -> Path:
     UsageError
         If it may not be written.
     """
-    from scanviz.record.file import is_profile
+    from scanviz.record.archive import is_profile
 
     if str(path) in STANDARD_OUTPUT:
         raise UsageError("a profile is saved as a file, not on standard output: -o names one")

@@ -15,6 +15,7 @@ from typing import IO, NamedTuple
 from scanviz.record.errors import ScanvizError, ScanvizValueError
 from scanviz.record.reading import open_file
 
+MARK = b"scanviz profile"  # the zip's comment
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _LONGEST_ENTRY_OF_DIRECTORY = 256  # bytes: ours have less than 80
 
@@ -84,6 +85,11 @@ def comment_of(path: str | os.PathLike[str]) -> bytes:
         return b""
 
 
+def is_profile(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a profile that scanviz wrote, by its mark alone."""
+    return comment_of(path) == MARK
+
+
 class _Directory:
     """A file of which no single piece may be read that is longer than a directory may be: zipfile reads it at once.
 
@@ -131,4 +137,4 @@ def _unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> b
     return data
 
 
-__all__ = ["Limits", "comment_of", "entries_of"]
+__all__ = ["MARK", "Limits", "entries_of", "is_profile"]

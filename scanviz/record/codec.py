@@ -5,7 +5,7 @@ What they hold beside: finite numbers, bytes, series, and arrays of numbers, in 
 
 from __future__ import annotations
 
-import base64
+import binascii
 import math
 import typing
 from typing import Any, TypeVar
@@ -60,12 +60,12 @@ def _float(data: Any) -> float:
 
 
 def _base64(value: bytes) -> str:
-    return base64.b64encode(value).decode("ascii")
+    return binascii.b2a_base64(value, newline=False).decode("ascii")
 
 
 def _bytes(data: Any) -> bytes:
     try:
-        return base64.b64decode(_CODEC.form(str).read(data), validate=True)
+        return binascii.a2b_base64(_CODEC.form(str).read(data), strict_mode=True)
     except ValueError:  # characters beyond ASCII too
         raise Misfit("bytes in base64", data) from None
 

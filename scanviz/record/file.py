@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from scanviz.record.archive import Limits, comment_of, entries_of
+from scanviz.record.archive import MARK, Limits, entries_of, is_profile
 from scanviz.record.codec import decode, encode
 from scanviz.record.errors import CannotWriteError, ScanvizValueError
 from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord
@@ -26,7 +26,6 @@ from scanviz.record.npy import packed, unpacked
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
 from scanviz.record.writing import replacing
 
-MARK = b"scanviz profile"  # the zip's comment
 _DOCUMENT = "record.json"
 _NAMES = re.compile(
     r"record\.json|(series/\d{1,18}|(values|statistics)/\d{1,6})\.npy|programs/\d{1,18}\.program"
@@ -130,11 +129,6 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     _refuse_what_belongs_to_nothing(entries, record, name)
     check(record)
     return record
-
-
-def is_profile(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is a profile that scanviz wrote, by its mark alone."""
-    return comment_of(path) == MARK
 
 
 def _document(entries: Mapping[str, bytes], name: str) -> Any:

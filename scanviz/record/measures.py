@@ -11,17 +11,20 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 from scanviz.engine.errors import InternalError
-from scanviz.record.loops import LoopRecord, OperationRecord
-from scanviz.record.model import FunctionRecord, ProfileRecord
+
+if TYPE_CHECKING:  # a script that is profiled starts without the classes of its record
+    from scanviz.record.loops import LoopRecord, OperationRecord
+    from scanviz.record.model import FunctionRecord, ProfileRecord
+
+    Measured = LoopRecord | OperationRecord | FunctionRecord | ProfileRecord
 
 Of = Literal["loop", "operation", "function", "run"]
 Unit = Literal["ns", "bytes", "count", "bytes/s", "flops/s"]
 Aggregate = Literal["sum", "max", "last"]
 View = Literal["heading", "facts", "compare"]
-Measured = LoopRecord | OperationRecord | FunctionRecord | ProfileRecord
 
 AGGREGATES: dict[Aggregate, Callable[[float, float], float]] = {
     "sum": operator.add,
@@ -74,9 +77,8 @@ class Measure:
     def value(self, record: Measured) -> float | None:
         """Return the number of what it is declared of; None where it was not measured."""
         if self.per:
-            assert isinstance(record, OperationRecord)
-            done = record.measures.get(self.per)
-            return done * 1e9 / record.typical_ns if done and record.typical_ns > 0 else None
+            done, typical_ns = record.measures.get(self.per), cast("OperationRecord", record).typical_ns
+            return done * 1e9 / typical_ns if done and typical_ns > 0 else None
         if not self.field:
             found = record.measures.get(self.name)
             return int(found) if found is not None and self.whole else found
@@ -236,6 +238,8 @@ def aggregated(before: dict[str, float], measure: Measure, value: float) -> None
 
 def shown(record: LoopRecord | FunctionRecord, view: View) -> Iterator[tuple[Measure, float]]:
     """Iterate over the numbers of a loop or function that a view shows, with their values; not what was not measured."""
+    from scanviz.record.loops import LoopRecord
+
     for measure in measures("loop" if isinstance(record, LoopRecord) else "function", view):
         value = measure.value(record)
         if value is not None:

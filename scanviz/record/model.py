@@ -19,6 +19,7 @@ from scanviz.record.loops import (
     Samples,
     TierRecord,
 )
+from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
 from scanviz.record.traces import TraceRecord
@@ -100,25 +101,6 @@ class FunctionRecord:
     def total_ns(self) -> int:
         """All calls together."""
         return self.call_times.total_ns
-
-
-@dataclass(frozen=True, slots=True)
-class OutcomeRecord:
-    """How the run ended.
-
-    Attributes
-    ----------
-    status : str
-        ``"ok"``, ``"exit"`` (with another code than 0), ``"error"``, ``"interrupted"`` or ``"running"``.
-    code : int or None
-        Exit code.
-    message : str
-        The error's text.
-    """
-
-    status: Literal["ok", "exit", "error", "interrupted", "running"] = "running"
-    code: int | None = None
-    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ HdrHistogram.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.record.loops import Samples
-from scanviz.record.values import DurationRecord
+if TYPE_CHECKING:
+    from scanviz.record.loops import Samples
+    from scanviz.record.values import DurationRecord
 
 _DIGITS = 6
 _SHIFT = 52 - _DIGITS  # bits of a float64's fraction that buckets do not tell apart
@@ -131,6 +132,8 @@ class Histogram:
 
     def record(self) -> DurationRecord:
         """Return what is shown of it."""
+        from scanviz.record.values import DurationRecord
+
         if not self.count:
             return DurationRecord()
         p50, p95, p99 = (self.percentile(share) for share in (0.5, 0.95, 0.99))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -83,7 +82,7 @@ def replacing(
         If it cannot be written; what was there before is as it was.
     """
     place = Path(os.path.realpath(target))
-    temporary = place.with_name(f"{TEMPORARY}{secrets.token_hex(8)}")
+    temporary = place.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
     with signals_wait():
         try:
             check_place(target, ours, what, "it was left as it is")

@@ -9,26 +9,27 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.observe import CountedRuns, StepSeries
-from scanviz.profiler.recording.division import Division, divided
 from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.model import (
-    CallPartsRecord,
-    FunctionRecord,
-    LoopRecord,
-    LoopVariableRecord,
-    OperationRecord,
-    TierRecord,
-)
 from scanviz.record.statistics import Histogram
+
+if TYPE_CHECKING:
+    from scanviz.profiler.recording.division import Division
+    from scanviz.record.model import (
+        CallPartsRecord,
+        FunctionRecord,
+        LoopRecord,
+        LoopVariableRecord,
+        OperationRecord,
+    )
 
 MOST_WAITING = 4096  # runs that were passed over, or calls, gathered before they are counted
 CALLS_WAITING = 256  # calls whose operations are gathered before they are added up
@@ -55,13 +56,42 @@ class _Call(NamedTuple):
     runs: list[int]  # of each loop, how many its thread had open before; empty where it had none of any loop
 
 
+class KnownLoop(NamedTuple):
+    """What is known of a loop until it is described."""
+
+    key: int
+    function: int
+    parent: int | None
+    name: str
+
+    def record(self) -> LoopRecord:
+        """Return the record of a loop of which nothing else is known."""
+        from scanviz.record.model import LoopRecord
+
+        return LoopRecord(self.key, self.function, self.parent, self.name, None)
+
+
+class KnownFunction(NamedTuple):
+    """What is known of a function until it is described."""
+
+    key: int
+    name: str
+    backend: str
+
+    def record(self) -> FunctionRecord:
+        """Return the record of a function of which nothing else is known."""
+        from scanviz.record.model import FunctionRecord
+
+        return FunctionRecord(self.key, self.name, None, self.backend)
+
+
 class LoopAggregate:
     """Totals and samples of one loop.
 
     Parameters
     ----------
-    record : LoopRecord
-        What the loop is.
+    what : KnownLoop or LoopRecord
+        What the loop is, or its name until that is written down.
     calibration : Prices
         What to take off times of steps in which each operation was timed.
     operations : int, optional
@@ -92,19 +122,21 @@ class LoopAggregate:
         "_tiers",
         "_times",
         "_totals",
+        "_what",
         "chunks",
         "detailed",
         "has_loops",
         "operations",
         "passed_over",
-        "record",
         "recorder_ns",
         "stamps",
     )
 
-    def __init__(self, record: LoopRecord, calibration: Prices, operations: int | None = None) -> None:
-        self.record, self._calibration = record, calibration
-        self.operations = len(record.operations) if operations is None else operations
+    def __init__(
+        self, what: KnownLoop | LoopRecord, calibration: Prices, operations: int | None = None
+    ) -> None:
+        self._what, self._calibration = what, calibration
+        self.operations = len(self.record.operations) if operations is None else operations
         self.passed_over: deque[tuple[int, int, int]] = deque()
         self.detailed: bool | None = None
         self.has_loops = False
@@ -123,6 +155,11 @@ class LoopAggregate:
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
     @property
+    def record(self) -> LoopRecord:
+        """What the loop is."""
+        return self._what.record() if isinstance(self._what, KnownLoop) else self._what
+
+    @property
     def steps(self) -> int:
         """Steps told so far."""
         self.count_passed_over()
@@ -130,7 +167,7 @@ class LoopAggregate:
 
     def describe(self, whole: LoopRecord, totals_alone: LoopRecord) -> None:
         """Take what the loop is, as much of it as there is memory for."""
-        self.record = whole if self.operations or not whole.operations else totals_alone
+        self._what = whole if self.operations or not whole.operations else totals_alone
 
     def count_passed_over(self) -> None:
         """Count runs that were passed over; others may be added meanwhile."""
@@ -275,6 +312,8 @@ class LoopAggregate:
         """Return the record so far; runs that have not ended count up to now."""
         self._times.count_gathered()
         self.count_passed_over()
+        from scanviz.record.model import TierRecord
+
         totals, division = self._totals, self._division()
         going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
         running = sum(max(0, now - run.begun) for run in going_on)
@@ -320,6 +359,8 @@ class LoopAggregate:
     def _division(self) -> Division | None:
         if len(self.record.operations) != self.operations:  # they are not described yet
             return None
+        from scanviz.profiler.recording.division import divided
+
         nested = [self.has_loops and operation.kind != "operation" for operation in self.record.operations]
         return divided(self._parts, self._times.single, self._times.blocks, self._stamp_ns(), nested)
 
@@ -380,22 +421,31 @@ class FunctionAggregate:
 
     __slots__ = (
         "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_timed",
-        "loops", "operations", "record",
+        "_what", "loops", "operations",
     )  # fmt: skip
 
-    def __init__(self, record: FunctionRecord, operations: int | None = None) -> None:
-        self.record = record
+    def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
+        self._what = what
         self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # times of calls that wait to be counted
         self._timed: list[Sequence[int]] = []  # times of operations, call by call, that wait to be added up
-        self.operations = len(record.operations) if operations is None else operations
+        self.operations = len(self.record.operations) if operations is None else operations
         self._operations = OperationTally(self.operations)
         self._errors, self._first_ns = 0, 0
         self._measures: dict[str, float] = {}
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
         self._parts = _CallParts()
+
+    @property
+    def record(self) -> FunctionRecord:
+        """What the function is."""
+        return self._what.record() if isinstance(self._what, KnownFunction) else self._what
+
+    @record.setter
+    def record(self, record: FunctionRecord) -> None:
+        self._what = record
 
     @property
     def calls(self) -> int:
@@ -507,6 +557,8 @@ class _CallParts:
         self.timed = self.around_ns = 0
 
     def record(self, running_ns: int) -> CallPartsRecord:
+        from scanviz.record.model import CallPartsRecord
+
         return CallPartsRecord(
             self.checks_ns,
             self.copies_ns,

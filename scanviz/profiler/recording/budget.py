@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from scanviz.engine.program.instructions import LoopInstruction, Program
-from scanviz.record.model import LoopRecord
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import LoopInstruction, Program
+    from scanviz.record.model import LoopRecord
 
 BARE = 2_000  # a loop or function of which only totals are kept
 OPERATION = 700  # an operation's record with its labels

@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from scanviz.engine.codec import MisfitError
-from scanviz.engine.function import Function
 from scanviz.engine.observe import CompiledFunction
-from scanviz.engine.program.instructions import Program, all_loops
-from scanviz.profiler.recording.work import AllWork, work_of_function
+from scanviz.profiler.recording.work import work_of_function
 from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites_source import RewritesSource, rewrites_source
 
 if TYPE_CHECKING:
+    from scanviz.engine.function import Function
     from scanviz.engine.program.call_met import CallMet
+    from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
+    from scanviz.profiler.recording.work import AllWork
     from scanviz.record.model import FunctionRecord, LoopRecord
     from scanviz.record.rewrites import RewritesRecord
 
@@ -36,6 +36,7 @@ Source = TypeVar("Source")
 
 def program_content(program: Program) -> bytes:
     """Return a Program as the content of a file, nothing of one that is too large or has no form as data."""
+    from scanviz.engine.codec import MisfitError
     from scanviz.engine.program.file import to_bytes
 
     if _constants(program) > LARGEST_PROGRAM:
@@ -48,6 +49,8 @@ def program_content(program: Program) -> bytes:
 
 
 def _constants(program: Program) -> int:
+    from scanviz.engine.program.instructions import all_loops
+
     programs = [program, *(loop.body for loop, _ in all_loops(program))]
     return sum(constant.nbytes for one in programs for constant in one.constants.values())
 

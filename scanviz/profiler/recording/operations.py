@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scanviz.engine.observe import StepSeries
-from scanviz.record.loops import Samples
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.model import OperationRecord
 from scanviz.record.statistics import Histogram, HistogramTable
+
+if TYPE_CHECKING:
+    from scanviz.record.loops import Samples
+    from scanviz.record.model import OperationRecord
 
 RECENT_CALLS = 256  # calls whose times are kept for medians, the last ones
 PENDING_TIMED = 4096  # times gathered before they are counted

@@ -15,15 +15,19 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
-from scanviz.engine.program.instructions import nested_loops
-from scanviz.engine.runtime.sides import SideTaken
-from scanviz.profiler.recording.aggregates import MOST_WAITING, FunctionAggregate, LoopAggregate
+from scanviz.profiler.recording.aggregates import (
+    MOST_WAITING,
+    FunctionAggregate,
+    KnownFunction,
+    KnownLoop,
+    LoopAggregate,
+)
 from scanviz.profiler.recording.budget import (
     Budget,
     Kept,
@@ -39,11 +43,14 @@ from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 from scanviz.profiler.recording.timeline import Timeline
 from scanviz.profiler.recording.work import with_work
-from scanviz.record.loops import SideRecord
-from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, OutcomeRecord, ProfileRecord
-from scanviz.record.names import numbered
+from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.paths import recorded_path
-from scanviz.record.rewrites import RewritesRecord
+
+if TYPE_CHECKING:  # a script starts without the classes of its record
+    from scanviz.engine.runtime.sides import SideTaken
+    from scanviz.record.loops import SideRecord
+    from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, ProfileRecord
+    from scanviz.record.rewrites import RewritesRecord
 
 DEFAULT_BYTES = 64 * 2**20
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
@@ -133,15 +140,17 @@ class Recorder(Observer):
         if kept is None:
             self._dropped.add(event.key)
             return
-        named = FunctionRecord(event.key, event.name, None, event.backend)
+        named = KnownFunction(event.key, event.name, event.backend)
         function = FunctionAggregate(named, count if kept is Kept.WHOLE else 0)
         self._functions[event.key] = function
+        from scanviz.engine.program.instructions import nested_loops  # loaded by whoever compiled it
+
         for loop, around, _ in nested_loops(program):
             parent = None if around is None else around.key
             kept = affordable(loop_size(loop), self._budget) if self._is_kept(parent) else None
             self._left_out += kept is not Kept.WHOLE
             if kept is not None:
-                placed = LoopRecord(loop.key, event.key, parent, loop.name, None)
+                placed = KnownLoop(loop.key, event.key, parent, loop.name)
                 count = len(loop.body.instructions) if kept is Kept.WHOLE else 0
                 self._loops[loop.key] = LoopAggregate(placed, self._calibration, count)
                 function.loops.append(self._loops[loop.key])
@@ -339,6 +348,9 @@ class Recorder(Observer):
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
+        from scanviz.record.model import ProfileRecord
+        from scanviz.record.names import numbered
+
         self._descriptions.write()
         self._rewrites.write(wait=self._ended is not None)
         with self._lock:
@@ -398,6 +410,8 @@ class Recorder(Observer):
         return used(after.cpu_ns - before.cpu_ns, switches)
 
     def _cost(self) -> CostRecord:
+        from scanviz.record.model import CostRecord
+
         loops = self._loops.values()
         return CostRecord(
             stamps=sum(loop.stamps for loop in loops),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program, all_loops
-from scanviz.engine.runtime.sides import SideTaken
-from scanviz.record.loops import SideRecord
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import LoopInstruction, Program
+    from scanviz.engine.runtime.sides import SideTaken
+    from scanviz.record.loops import SideRecord
 
 KEPT = 256  # takings whose times are kept
 REGULAR = 0.8  # of the distances between takings: so many are the same where a side has a period
@@ -35,6 +37,7 @@ class SideTally:
 
     def record(self, operation: int) -> SideRecord:
         """Return what is recorded of it; ``operation`` is the place of the branch in its step."""
+        from scanviz.record.loops import SideRecord
         from scanviz.record.program_snapshot import operation_records
 
         program = self.branch.sides[self.side][0]
@@ -82,6 +85,8 @@ class SidesTaken:
 
     def of_loops(self, program: Program) -> dict[int, tuple[SideRecord, ...]]:
         """Return the sides taken in the steps of a program's loops, by the key of the loop."""
+        from scanviz.engine.program.instructions import all_loops
+
         found = {}
         for loop, _ in all_loops(program) if self._sides else ():
             sides = tuple(self._of_step(loop))
@@ -90,6 +95,8 @@ class SidesTaken:
         return found
 
     def _of_step(self, loop: LoopInstruction) -> Iterator[SideRecord]:
+        from scanviz.engine.program.instructions import BranchInstruction
+
         for index, instruction in enumerate(loop.body.instructions):
             if isinstance(instruction, BranchInstruction):
                 for side in (0, 1):

@@ -6,15 +6,18 @@ Steps of short runs are gathered before they are counted, so that a nested loop 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scanviz.engine.observe import StepSeries
-from scanviz.profiler.recording.division import FEWEST_STEPS, Division
-from scanviz.record.loops import Samples
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import Histogram
-from scanviz.record.values import DurationRecord
+
+if TYPE_CHECKING:
+    from scanviz.profiler.recording.division import Division
+    from scanviz.record.loops import Samples
+    from scanviz.record.values import DurationRecord
 
 PENDING = 8192  # steps gathered before they are counted, so that counting is rare
 FEWEST_SLOW = 500  # steps from which on a hundredth of them is told
@@ -144,4 +147,4 @@ class StepTimes:
         return rows
 
 
-__all__ = ["DETAIL_BYTES", "FEWEST_STEPS", "StepTimes"]
+__all__ = ["DETAIL_BYTES", "StepTimes"]

@@ -7,11 +7,13 @@ added up come from the engine's events; this only knows what was open around the
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building
-from scanviz.record.run_times import BuildRecord, ThreadTimesRecord
+
+if TYPE_CHECKING:
+    from scanviz.record.run_times import BuildRecord, ThreadTimesRecord
 
 BUILT_AT = 256  # lines that building is told apart by
 
@@ -127,7 +129,10 @@ class Timeline:
 
     def building(self) -> tuple[BuildRecord, ...]:
         """Return what was built, the longest first."""
+        if not self.built:
+            return ()
         from scanviz.record.program_snapshot import source_record
+        from scanviz.record.run_times import BuildRecord
 
         found = sorted(self.built.values(), key=lambda built: -built.total_ns)
         return tuple(
@@ -137,6 +142,8 @@ class Timeline:
 
     def record(self, now: int) -> ThreadTimesRecord:
         """Return times by thread; what has not ended counts up to now."""
+        from scanviz.record.run_times import ThreadTimesRecord
+
         going_on = {thread: max(0, now - stack[0].begun) for thread, stack in self._open.items()}
         own = going_on.pop(self._thread, 0)
         return ThreadTimesRecord(

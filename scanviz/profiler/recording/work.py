@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from scanviz.engine.program.call_met import CallMet
-from scanviz.engine.program.instructions import Program, all_loops
-from scanviz.engine.program.planned import Plans
-from scanviz.engine.program.work import Work, work_of
-from scanviz.record.loops import OperationRecord
+if TYPE_CHECKING:
+    from scanviz.engine.program.call_met import CallMet
+    from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.planned import Plans
+    from scanviz.engine.program.work import Work
+    from scanviz.record.loops import OperationRecord
 
-AllWork = dict[
-    tuple[int, int | None], list[Work | None]
-]  # by function and loop; None for what is outside of loops
+    # by function and loop; None for what is outside of loops
+    AllWork = dict[tuple[int, int | None], list[Work | None]]
 
 
 def work_of_function(key: int, program: Program, plans: Plans, met: CallMet | None) -> AllWork:
     """Return what each instruction of a function does, by the loop whose step it is in, for the shapes met last."""
+    from scanviz.engine.program.instructions import all_loops
+    from scanviz.engine.program.work import work_of
+
     found: AllWork = {
         (key, loop.key): work_of(loop.body, plans[loop.key])
         for loop, _ in all_loops(program)
@@ -47,4 +51,4 @@ def _numbers(work: Work) -> dict[str, float]:
     return {name: number for name, number in numbers.items() if number}
 
 
-__all__ = ["AllWork", "with_work", "work_of_function"]
+__all__ = ["with_work", "work_of_function"]

@@ -11,10 +11,12 @@ import os
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.record.file import save
-from scanviz.record.model import ProfileRecord
+
+if TYPE_CHECKING:
+    from scanviz.record.model import ProfileRecord
 
 VARIABLE = "SCANVIZ_LIVE"  # names the file; taken out of the environment, so that the program's own processes do not write it
 SHORTEST = 0.1  # seconds between two writings
@@ -33,7 +35,10 @@ class LiveFile:
     """
 
     def __init__(self, recorder: Recorder, path: Path) -> None:
-        self._recorder, self._path = recorder, path
+        from scanviz.record.file import save
+
+        self._recorder, self._path, self._save = recorder, path, save
+        recorder.record()  # what makes it is imported here, and not in the thread beside the program
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write_on, name="scanviz live", daemon=True)
 
@@ -47,7 +52,7 @@ class LiveFile:
         if self._thread.is_alive():
             self._thread.join(5)
         if self._path.parent.is_dir():
-            save(record, self._path)
+            self._save(record, self._path)
 
     def _write_on(self) -> None:
         rest = SHORTEST
@@ -56,7 +61,7 @@ class LiveFile:
                 return  # nobody watches any more
             begun = time.thread_time()
             with contextlib.suppress(OSError):  # a full disk must not end the program that is watched
-                save(self._recorder.record(), self._path)
+                self._save(self._recorder.record(), self._path)
             rest = max(SHORTEST, REST * (time.thread_time() - begun))
 
 

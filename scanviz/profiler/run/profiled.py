@@ -6,11 +6,14 @@ program that is terminated by a signal saves it first and then dies by that sign
 
 from __future__ import annotations
 
+import bisect  # noqa: F401  # for the record: when the program has run, a file of its own might be found by this name
+import gc
 import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -22,13 +25,14 @@ from scanviz.profiler.run.exits import EXIT, at_the_end, watch_the_end
 from scanviz.profiler.run.live_file import live_file
 from scanviz.profiler.run.progress import Progress
 from scanviz.profiler.run.runner import CannotRunError, Script, run
-from scanviz.record.file import is_profile, save
-from scanviz.record.model import OutcomeRecord, ProfileRecord
+from scanviz.record.archive import is_profile
+from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.signals import signals_wait
 
 if TYPE_CHECKING:
     from scanviz.profiler.values.tracing import Tracer
+    from scanviz.record.model import ProfileRecord
 
 
 class RunOptions(NamedTuple):
@@ -151,6 +155,18 @@ def _tracer(pattern: str) -> Tracer:
     return Tracer(pattern)
 
 
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Let Python not look for garbage, which there is none of, in all that the program has left, while the record is written."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 class Ending:
     """What is done when the program ends."""
 
@@ -210,7 +226,7 @@ class Ending:
             from scanviz.profiler.run.children import end_children
 
             end_children()
-        with signals_wait():
+        with signals_wait(), _no_collections():
             self.done = True
             try:
                 self.progress.stop()
@@ -240,6 +256,8 @@ class Ending:
         places: list[Path] = []
 
         def keep() -> None:
+            from scanviz.record.file import save
+
             places.append(output if self.options.force else free_name(output))
             save(record, places[0])
 

@@ -41,7 +41,7 @@ def test_the_processors_instructions_are_marked_with_the_users_lines(folder):
 def test_a_loop_without_native_code_has_its_reason(folder):
     done = command("native", "s.py", cwd=folder)
     assert "loop `chain`: machine code" in done.stdout
-    assert "loop `inverse`: no native code: `" in done.stdout
+    assert "loop `inverse`: no native code: calling out would cost more than is gained: `inv`" in done.stdout
 
 
 def test_what_cannot_be_shown_is_refused_in_words(folder):

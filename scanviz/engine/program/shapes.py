@@ -244,9 +244,12 @@ def _loop_results(
     fixed = {slot.inner: slot.outer for slot in loop.non_sequences}
     inside = None if known is None else known.inside(fixed)
     inner = partial_shapes(loop.body, step_inputs(loop, shapes), inside)
-    steps = sizes.get(loop.n_steps) if loop.until is None else None
+    most = sizes.get(loop.n_steps)
+    steps = most if loop.until is None else None
 
     def kept(last: int | None) -> int | None:
+        if last == 1 and most is not None and most > 0:
+            return 1  # a stop condition is looked at after a step
         return None if steps is None else steps if last is None else min(steps, last)
 
     found: dict[int | None, Partial] = {}

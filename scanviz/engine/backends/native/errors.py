@@ -5,4 +5,8 @@ class NotWrittenError(Exception):
     """A loop has no native code, for the reason given."""
 
 
-__all__ = ["NotWrittenError"]
+class RunError(NotWrittenError):
+    """What is written is an error when it is run: NumPy's code says so in its words."""
+
+
+__all__ = ["NotWrittenError", "RunError"]

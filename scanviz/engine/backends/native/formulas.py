@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from scanviz.engine.backends.native.elementary import FUNCTIONS, elementary
+from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.ir import Code, Value, constant, type_of
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.scalar.blocks import Block, Statement
@@ -148,6 +149,8 @@ def cast(code: Code, value: Value, dtype: str) -> Value:
     """Return numbers as another dtype, as the scalar language has it."""
     if value.dtype == dtype:
         return value
+    if "float16" in (value.dtype, dtype):
+        raise NotWrittenError("float16 is not computed with")
     old, new, lanes = KINDS[value.dtype][0], KINDS[dtype][0], value.lanes
     target = type_of(dtype, lanes)
     if new == "b":

@@ -1,79 +1,119 @@
-"""What the code of a step stands on: where numbers and arrays are found while a loop is written."""
+"""What the code of a program stands on: where numbers and arrays are found while it is written.
+
+The program is the step of a loop or one side of a branch.  Those inside another one are written into the same function and reach
+what is around them through ``around``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from scanviz.engine.backends.native.elements import Operand
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.jit import module_text
-from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, Base
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of, is_scalar
-from scanviz.engine.program.plan import Plan, Size, StoreKind, wraps
+from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace, ArrayPlaces, Base, Scratch
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, Size
 from scanviz.engine.runtime.calling import FAILED
 
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 
 
-class StepFrame:
-    """Where a loop's code finds what the step reads and writes: numbers in registers, arrays by their addresses.
+class Site(NamedTuple):
+    """An instruction, and what it is in.
 
     Attributes
     ----------
-    step : Value
-        The number of the step.
-    values : dict
-        Register → the number that it holds.
-    addresses : dict
-        What stays where it is → its address, read before the first step.
-    rows : dict
-        Rows of this step → their addresses.
-    numbers : dict
-        Slot → bytes between rows of a sequence, number of rows of a state or an output.
-    most_reported : int
-        How many numbers an error leaves at most.
+    program : Program
+        What it stands in.
+    number : int
+        Its number there.
+    loop : LoopInstruction or None
+        The loop whose step the program is; None of a side of a branch.
+    around : Site or None
+        The loop or the branch that the program is part of; None in the outermost loop.
+    side : int
+        Which side of the branch.
+    shape : tuple of int
+        Of what the instruction reads first.
     """
 
-    step: Value
-
-    def __init__(self, loop: LoopInstruction, plan: Plan, vector_bytes: int, code: Code) -> None:
-        self.loop, self.plan, self.vector_bytes, self.code = loop, plan, vector_bytes, code
-        self.places = ArrayPlaces(loop, plan)
-        self.values: dict[int, Value] = {}
-        self.addresses: dict[Base, Value] = {}
-        self.rows: dict[Base, Value] = {}
-        self.numbers: dict[tuple[str, int], Value] = {}
-        self.most_reported = 0
-        self._prepared: dict[Hashable, tuple[ArrayPlace, Callable[[Operand], None]]] = {}
+    program: Program
+    number: int
+    loop: LoopInstruction | None
+    around: Site | None
+    side: int
+    shape: tuple[int, ...]
 
     @property
-    def body(self) -> Program:
-        """The step's program."""
-        return self.loop.body
+    def instruction(self) -> AnyInstruction:
+        """The instruction."""
+        return self.program.instructions[self.number]
 
-    def open(self) -> None:
-        """Read the numbers that are the same in all steps."""
-        loop = self.loop
-        for kind, count in (
-            ("sequence", len(loop.sequences)), ("state", len(loop.states)), ("output", len(loop.step_outputs)),
-        ):  # fmt: skip
-            for k in range(count):
-                at = len(self.numbers)
-                address = self.code.at(Value("%numbers", "address"), 8 * at)
-                self.numbers[kind, k] = self.code.load(address, "int64")
-        for number, place in enumerate(self.plan.places):
-            if isinstance(place.location, Size):
-                self.values[number] = constant(place.location.value, "int64")
-        for number, value in self.body.constants.items():
-            if is_scalar(self.body, number):
-                self.values[number] = constant(value[()], dtype_of(self.body, number))
-        for k, slot in enumerate(loop.non_sequences):
-            if is_scalar(self.body, slot.inner):
-                self.values[slot.inner] = self.code.load(
-                    self.address(("fixed", k, 0)), dtype_of(self.body, slot.inner)
-                )
+
+class Callout(NamedTuple):
+    """An instruction that is called out.
+
+    Attributes
+    ----------
+    site : int
+        Which instruction.
+    inputs, outputs : tuple of ArrayPlace
+        How what it reads and writes lies; numbers have no axes.
+    why : str
+        Why it has no native code.
+    """
+
+    site: int
+    inputs: tuple[ArrayPlace, ...]
+    outputs: tuple[ArrayPlace, ...]
+    why: str
+
+
+class Shared:
+    """What all programs of one function share.
+
+    Attributes
+    ----------
+    code : Code
+        Its lines.
+    scratch : Scratch
+        Memory for itself.
+    addresses : dict
+        What stays where it is → its address, read before the first step.
+    constants : dict
+        What of it are constants → their values.
+    sites : list of Site
+        Instructions that an error may be of, or that are called out.
+    callouts : list of Callout
+        Those that are called out.
+    prepared : dict
+        What memory is filled once before the steps, by what it is for, and what writes the lines.
+    most_reported : int
+        How many numbers an error leaves at most.
+    programs : int
+        How many programs are written.
+    inside, written : int
+        How many loops and branches inside are among them, and how many operations have native code.
+    """
+
+    __slots__ = (
+        "addresses", "callouts", "code", "constants", "inside", "most_reported", "prepared", "programs", "scratch", "sites",
+        "written",
+    )  # fmt: skip
+
+    def __init__(self, code: Code) -> None:
+        self.code, self.scratch = code, Scratch()
+        self.addresses: dict[Base, Value] = {}
+        self.constants: dict[Base, Array] = {}
+        self.sites: list[Site] = []
+        self.callouts: list[Callout] = []
+        self.prepared: dict[Hashable, tuple[ArrayPlace, Callable[[Operand], None]]] = {}
+        self.most_reported = self.programs = self.inside = self.written = 0
 
     def address(self, base: Base) -> Value:
         """Return the address of what stays where it is; it is read in the first block, before all else."""
@@ -91,49 +131,87 @@ class StepFrame:
         self.code.lines[:0] = lines
         return module_text(self.code, ARGUMENTS)
 
-    def _row(self, base: Base) -> Value:
-        """Return the address of a row of this step."""
-        if base in self.rows:
-            return self.rows[base]
-        kind, k, tap = base
-        code = self.code
-        start = self.address((kind, k, 0))
-        if kind == "sequence":
-            moved = code.op(f"mul i64 {self.step.text}, {self.numbers[kind, k].text}", "int64")
-        elif kind == "state":
-            moved = code.times(self.position(k, self.step, tap), self.row_bytes(kind, k))
-        else:
-            position = self.step
-            if self.loop.step_outputs[k].keep_last is not None:
-                size = self.numbers[kind, k]
-                position = code.op(f"urem i64 {position.text}, {size.text}", "int64")
-            moved = code.times(position, self.row_bytes(kind, k))
-        self.rows[base] = code.at(start, moved)
-        return self.rows[base]
 
-    def position(self, k: int, step: Value, tap: int) -> Value:
-        """Return the number of the row of a state that a tap means at a step."""
-        slot, code = self.loop.states[k], self.code
-        if self.plan.stores["state", k].kind is StoreKind.SINGLE and not is_scalar(
-            self.body, slot.writes[0][1]
-        ):
-            step, tap = Value("%first", "int64"), -1  # one row, written over
-        place = code.add(step, slot.offset + tap)
-        if wraps(slot):
-            size = self.numbers["state", k].text
-            return code.op(f"urem i64 {place.text}, {size}", "int64")
-        return place
+class ProgramFrame:
+    """Where a program's code finds what it reads and writes: numbers in registers, arrays by their addresses.
 
-    def row_bytes(self, kind: str, k: int) -> int:
-        """Return the bytes of a row of a state or an output."""
-        number = self.loop.states[k].writes[0][1] if kind == "state" else self.loop.step_outputs[k].inner
-        shape = self.places.shape(number) or ()
-        return int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype_of(self.body, number)).itemsize
+    Parameters
+    ----------
+    body : Program
+        The program.
+    plan : Plan
+        Its plan.
+    fixed : mapping
+        Of the outermost loop the registers of non-sequences, with their numbers.
+    vector_bytes : int
+        Of the widest registers.
+    shared : Shared
+        What all programs of the function share.
+    around : ProgramFrame or None
+        That of the program around it.
+    site : Site or None
+        Which instruction of that one it is part of.
+
+    Attributes
+    ----------
+    step : Value
+        The number of the step; of a branch that of the loop around it.
+    values : dict
+        Register → the number that it holds.
+    rows : dict
+        Rows of this step → their addresses.
+    """
+
+    step: Value
+
+    def __init__(
+        self,
+        body: Program,
+        plan: Plan,
+        fixed: Mapping[int, int],
+        vector_bytes: int,
+        shared: Shared,
+        around: ProgramFrame | None = None,
+        site: Site | None = None,
+    ) -> None:
+        self.body, self.plan, self.vector_bytes, self.shared = body, plan, vector_bytes, shared
+        self.around, self.site, self.code = around, site, shared.code
+        self.within = f" in {shared.programs}" if shared.programs else ""
+        shared.programs += 1
+        self.places = ArrayPlaces(body, plan, fixed, shared.scratch, self.within)
+        self.values: dict[int, Value] = {}
+        self.rows: dict[Base, Value] = {}
+
+    @property
+    def loop_around(self) -> LoopInstruction | None:
+        """The loop whose step it is; None of a branch."""
+        return None
+
+    def open(self) -> None:
+        """Note the numbers that are known when code is written."""
+        for number, place in enumerate(self.plan.places):
+            if isinstance(place.location, Size):
+                self.values[number] = constant(place.location.value, "int64")
+        for number, value in self.body.constants.items():
+            if is_scalar(self.body, number):
+                self.values[number] = constant(value[()], dtype_of(self.body, number))
+
+    def address(self, base: Base) -> Value:
+        """Return the address of what stays where it is."""
+        frame: ProgramFrame | None = self if base[0].startswith(CONSTANT) else None
+        while frame is not None:
+            if base[0] == CONSTANT + frame.within:
+                self.shared.constants[base] = frame.body.constants[base[1]]
+            frame = frame.around
+        return self.shared.address(base)
+
+    def row(self, base: Base) -> Value | None:
+        """Return the address of a row of this step, or of one of a loop around it; None of what stays where it is."""
+        return None if self.around is None else self.around.row(base)
 
     def operand(self, place: ArrayPlace) -> Operand:
         """Return an array with the address that it is at in this step."""
-        moving = place.base[0] in ("sequence", "state", "output")
-        start = self._row(place.base) if moving else self.address(place.base)
+        start = self.row(place.base) or self.address(place.base)
         address = self.code.at(start, place.offset)
         return Operand(place, address if place.shift is None else self.code.at(address, place.shift))
 
@@ -141,27 +219,49 @@ class StepFrame:
         self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
     ) -> Operand:
         """Return memory that is filled once before the steps: see :class:`Step`."""
-        if key not in self._prepared:
-            self._prepared[key] = self.places.temporary(shape, dtype), write
-        return self.operand(self._prepared[key][0])
+        known = self.shared.prepared
+        if key not in known:
+            known[key] = self.places.temporary(shape, dtype), write
+        return self.operand(known[key][0])
 
-    def prepare(self) -> None:
-        """Write what fills memory before the steps."""
-        for place, write in self._prepared.values():
-            write(self.operand(place))
-
-    def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
+    def fail_unless(self, holds: Value, instruction: AnyInstruction, numbers: Sequence[Value]) -> None:
         """End the loop before this step with an error where a condition is false: see :class:`Step`."""
         code, wrong, right = self.code, self.code.label(), self.code.label()
         code.branch(holds, right, wrong)
         code.begin(wrong)
-        report = self.address(("report", 0, 0))
-        index = next(k for k, each in enumerate(self.body.instructions) if each is instruction)
-        for k, number in enumerate((constant(index, "int64"), *numbers)):
-            code.store(number, code.at(report, 8 * k))
-        self.most_reported = max(self.most_reported, 1 + len(numbers))
-        code.line(f"ret i64 {code.op(f'or i64 {self.coded(self.step).text}, {FAILED}', 'int64').text}")
+        self.report(self.site_of(instruction), numbers)
         code.begin(right)
+
+    def site_of(self, instruction: AnyInstruction) -> int:
+        """Return the number by which an instruction is known where the code is called."""
+        index = next(k for k, each in enumerate(self.body.instructions) if each is instruction)
+        self.shared.sites.append(self.site_at(index))
+        return len(self.shared.sites) - 1
+
+    def site_at(self, index: int) -> Site:
+        """Return an instruction, and what it is in."""
+        read = self.body.instructions[index].inputs
+        shape = (self.places.shape(read[0]) if read else None) or ()
+        return Site(self.body, index, self.loop_around, self.site, self.side, shape)
+
+    @property
+    def side(self) -> int:
+        """Which side of a branch it is."""
+        return 0
+
+    def report(self, site: int, numbers: Sequence[Value]) -> None:
+        """Write down that an instruction failed, with the steps that all loops are at and some numbers, and return."""
+        code, report = self.code, self.address(("report", 0, 0))
+        told = (constant(site, "int64"), *self.steps(), *numbers)
+        for k, number in enumerate(told):
+            code.store(number, code.at(report, 8 * k))
+        self.shared.most_reported = max(self.shared.most_reported, len(told))
+        code.line(f"ret i64 {code.op(f'or i64 {self.coded(self.steps()[0]).text}, {FAILED}', 'int64').text}")
+
+    def steps(self) -> list[Value]:
+        """Return the steps that the loops are at, the outermost first."""
+        above = [] if self.around is None else self.around.steps()
+        return above if self.loop_around is None else [*above, self.step]
 
     def coded(self, done: Value) -> Value:
         """Return the steps done as the code returns them."""
@@ -181,4 +281,9 @@ class StepFrame:
         self.values[number] = value
 
 
-__all__ = ["StepFrame"]
+def bytes_of(shape: Sequence[int], dtype: str) -> int:
+    """Return the bytes of an array."""
+    return int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+
+
+__all__ = ["Callout", "ProgramFrame", "Shared", "Site", "bytes_of"]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.native.elements import for_each, lanes_of
-from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.errors import NotWrittenError, RunError
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
@@ -43,8 +43,8 @@ def _why_no_part(instruction: Instruction, program: Program) -> str | None:
 def _write_index(step: Step, instruction: Instruction) -> None:
     source, *numbers = instruction.inputs
     if all(step.places.number(number) is not None for number in numbers):
-        if step.places.view(instruction) is None:
-            raise NotWrittenError("an index beyond its axis is an error of the run")
+        if step.places.view(instruction) is None and not is_scalar(step.body, source):
+            raise RunError("an index beyond its axis is an error of the run")
         write_view(step, instruction)
         return
     place = step.places.of(source)
@@ -93,7 +93,7 @@ def _picked(
     try:
         seen = longer.seen(lambda array: array[(*numpy_index(pattern, known), ...)])
     except IndexError:
-        raise NotWrittenError("an index beyond its axis is an error of the run") from None
+        raise RunError("an index beyond its axis is an error of the run") from None
     assert seen is not None  # an index without arrays
     moved = shift if seen.shift is None else code.add(seen.shift, shift)
     return seen._replace(shift=None if moved.text == "0" else moved)

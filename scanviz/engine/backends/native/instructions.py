@@ -81,7 +81,7 @@ WRITE: MeaningTable[Writing] = MeaningTable("native code", "engine/backends/nati
 def why_not(instruction: AnyInstruction, program: Program) -> str | None:
     """Return why there is no native code for an instruction, None where there is."""
     if not isinstance(instruction, Instruction):
-        return f"`{instruction.op.name}` inside the step runs as a program of its own"
+        return None  # a loop or a branch: what is inside of it is looked at alone
     if instruction.op.facts.size == "is":
         return None
     for number in (*instruction.inputs, *instruction.outputs):
@@ -91,6 +91,8 @@ def why_not(instruction: AnyInstruction, program: Program) -> str | None:
         if kind.dtype == "float16":
             return f"`{instruction.op.name}` works on float16"
     row = WRITE.get(instruction.op.declaration)
+    if row is None and instruction.op.declaration.views is not None:
+        return None  # what it sees is found when code is written
     if row is None:
         return f"`{instruction.op.name}` has no native code"
     return row.why_not(instruction, program)

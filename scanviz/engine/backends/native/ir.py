@@ -15,7 +15,7 @@ import numpy as np
 
 from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
 
-_FLOATS = {"float64": "double", "float32": "float"}
+_FLOATS = {"float64": "double", "float32": "float", "float16": "half"}  # halves are moved, not computed with
 
 
 class Value(NamedTuple):
@@ -71,6 +71,8 @@ def literal(number: object, dtype: str) -> str:
     >>> literal(0.5, "float64"), literal(True, "bool"), literal(-3, "int8")
     ('0x3FE0000000000000', 'true', '-3')
     """
+    if dtype == "float16":
+        return f"0xH{np.float16(number).view(np.uint16):04X}"  # type: ignore[arg-type]
     if dtype in _FLOATS:
         with np.errstate(over="ignore"):
             rounded = float(np.dtype(dtype).type(number))

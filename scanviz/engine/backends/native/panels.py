@@ -13,7 +13,7 @@ from scanviz.engine.backends.native.elements import Operand, load
 from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import Step
 from scanviz.engine.backends.native.ir import Value, constant
-from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace
 from scanviz.engine.backends.native.products import Matrix, panels
 
 SMALLEST = 64  # elements: of fewer there is nothing to gain
@@ -33,7 +33,7 @@ def packed(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int
     lanes : int
         Elements of a register.
     """
-    stays = place.base[0] in ("fixed", "constant") and place.shift is None
+    stays = place.base[0].startswith(("fixed", CONSTANT)) and place.shift is None
     if not stays or matrix.rows * matrix.columns < SMALLEST or matrix.columns < min(lanes, 4):
         return matrix
     key = (place.base, place.offset, matrix.rows, matrix.columns, matrix.down, matrix.along, dtype)

@@ -7,7 +7,7 @@ piece of scratch memory of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -15,12 +15,12 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from scanviz.engine.backends.native.arrays import address
-from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.errors import RunError
 from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, dtype_of, is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size
 from scanviz.engine.program.plan.arena import aligned
 from scanviz.engine.program.plan.location import packed
@@ -29,10 +29,11 @@ from scanviz.engine.program.plan.location import packed
 def must_fit(fits: bool) -> None:
     """Leave it to NumPy's code to say what is wrong with sizes that do not fit."""
     if not fits:
-        raise NotWrittenError("sizes that do not fit are an error of the run")
+        raise RunError("sizes that do not fit are an error of the run")
 
 
 Base = tuple[str, int, int]  # ("row of a state", which, tap), ("buffer", which, 0), …
+CONSTANT = "constant"
 
 
 class ArrayPlace(NamedTuple):
@@ -42,7 +43,8 @@ class ArrayPlace(NamedTuple):
     ----------
     base : tuple
         What its address is counted from: ``("sequence", k, 0)``, ``("state", k, tap)``, ``("output", k, 0)``, ``("buffer", k, 0)``,
-        ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", 0, 0)``.
+        ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", 0, 0)``; rows and constants of a loop or a branch inside
+        have its number behind the word.
     offset : int
         Bytes from there to its first element.
     shape, strides : tuple of int
@@ -88,6 +90,10 @@ class ArrayPlace(NamedTuple):
         shape = (*self.shape[:axis], size, *self.shape[axis + 1 :])
         return self._replace(offset=self.offset + start * self.strides[axis], shape=shape)
 
+    def row(self, number: int) -> ArrayPlace:
+        """Return one row of it."""
+        return self.part(0, number, 1)._replace(shape=self.shape[1:], strides=self.strides[1:])
+
     def seen(self, look: Callable[[Array], Array]) -> ArrayPlace | None:
         """Return what a function of NumPy's gives as a part of it, None where that is no view."""
         stand_in = as_strided(np.zeros((), self.dtype), self.shape, self.strides, writeable=False)
@@ -102,21 +108,53 @@ class ArrayPlace(NamedTuple):
         return self._replace(offset=self.offset + begin, shape=found.shape, strides=found.strides)
 
 
-class ArrayPlaces:
-    """Finds where the registers of a loop's step lie.
+class Scratch:
+    """Memory that code needs for itself, besides what the plan of the loop has.
 
     Attributes
     ----------
-    scratch : int
-        Bytes of scratch memory needed so far.
+    size : int
+        Bytes of it so far.
     """
 
-    def __init__(self, loop: LoopInstruction, plan: Plan) -> None:
-        self.loop, self.plan, self.body = loop, plan, loop.body
-        self.scratch = 0
-        self._fixed = {slot.inner: k for k, slot in enumerate(loop.non_sequences)}
-        self._made = {n: each for each in loop.body.instructions for n in each.outputs}
+    __slots__ = ("size",)
+
+    def __init__(self) -> None:
+        self.size = 0
+
+    def room(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
+        """Return a place of its own, in C order."""
+        itemsize = np.dtype(dtype).itemsize
+        place = ArrayPlace(("scratch", 0, 0), self.size, shape, packed(shape, itemsize), dtype)
+        self.size += aligned(place.elements * itemsize)
+        return place
+
+
+class ArrayPlaces:
+    """Finds where the registers of a program lie: a loop's step, or a side of a branch.
+
+    Parameters
+    ----------
+    body : Program
+        The program.
+    plan : Plan
+        Its plan.
+    fixed : mapping
+        Of a loop's step the registers of non-sequences, with their numbers.
+    scratch : Scratch
+        The memory of the code that all are part of.
+    within : str
+        What tells its bases from those of the code around it; nothing in the outermost loop.
+    """
+
+    def __init__(
+        self, body: Program, plan: Plan, fixed: Mapping[int, int], scratch: Scratch, within: str = ""
+    ) -> None:
+        self.plan, self.body, self.scratch, self.within = plan, body, scratch, within
+        self._fixed = fixed
+        self._made = {n: each for each in body.instructions for n in each.outputs}
         self._found: dict[int, ArrayPlace | None] = {}
+        self._buffers: dict[int, ArrayPlace] = {}
 
     def shape(self, number: int) -> tuple[int, ...] | None:
         """Return the shape of a register where it is known."""
@@ -135,15 +173,11 @@ class ArrayPlaces:
 
     def row(self, slot: str, k: int, tap: int, number: int) -> ArrayPlace | None:
         """Return the row of a slot that a register of the step has the shape of."""
-        return self._at((slot, k, tap), self.shape(number), dtype_of(self.body, number))
+        return self._at((slot + self.within, k, tap), self.shape(number), dtype_of(self.body, number))
 
     def temporary(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
         """Return a place of its own in scratch memory."""
-        place = self._at(("scratch", 0, 0), shape, dtype)
-        assert place is not None
-        start = self.scratch
-        self.scratch += aligned(place.elements * np.dtype(dtype).itemsize)
-        return place._replace(offset=start)
+        return self.scratch.room(shape, dtype)
 
     def _at(self, base: Base, shape: tuple[int, ...] | None, dtype: str) -> ArrayPlace | None:
         if shape is None:
@@ -153,14 +187,14 @@ class ArrayPlaces:
     def _find(self, number: int) -> ArrayPlace | None:
         dtype, shape = dtype_of(self.body, number), self.shape(number)
         if number in self.body.constants:
-            return self._at(("constant", number, 0), shape, dtype)
+            return self._at((CONSTANT + self.within, number, 0), shape, dtype)
         if number in self._fixed:
             return self._at(("fixed", self._fixed[number], 0), shape, dtype)
         match self.plan.places[number].location:
             case Row((slot, k), tap):
-                return self._at((slot, k, tap), shape, dtype)
+                return self._at((slot + self.within, k, tap), shape, dtype)
             case Buffer(k):
-                return self._at(("buffer", k, 0), shape, dtype)
+                return self._buffer(k, shape, dtype)
         maker = self._made.get(number)
         if isinstance(maker, Instruction) and maker.op.declaration.views is not None:
             seen = self.view(maker)
@@ -170,6 +204,14 @@ class ArrayPlaces:
         if old is not None:
             return self.of(old)
         return None if shape is None else self.temporary(shape, dtype)
+
+    def _buffer(self, k: int, shape: tuple[int, ...] | None, dtype: str) -> ArrayPlace | None:
+        """Return a buffer of the plan's: handed to the outermost loop, part of the scratch memory of what is inside."""
+        if not self.within or shape is None:
+            return self._at(("buffer", k, 0), shape, dtype)
+        if k not in self._buffers:
+            self._buffers[k] = self.temporary(*self.plan.buffers[k])
+        return self._buffers[k]._replace(shape=shape, strides=packed(shape, np.dtype(dtype).itemsize))
 
     def view(self, instruction: Instruction) -> ArrayPlace | None:
         """Return what an instruction gives as a part of what it reads, None where it is none, or follows from values."""
@@ -201,7 +243,7 @@ class ArrayPlaces:
 
 def overlap(one: ArrayPlace, other: ArrayPlace) -> bool:
     """Return whether two places may share memory without being the same elements in the same order."""
-    if one.base != other.base or one.base[0] == "constant":
+    if one.base != other.base or one.base[0].startswith(CONSTANT):
         return False
     if (one.offset, one.strides, one.shape, one.shift) == (
         other.offset,
@@ -221,4 +263,4 @@ def _ends(place: ArrayPlace) -> tuple[int, int]:
     return low, place.offset + sum(max(0, step) for step in steps) + np.dtype(place.dtype).itemsize
 
 
-__all__ = ["ArrayPlace", "ArrayPlaces", "Base", "must_fit", "overlap"]
+__all__ = ["CONSTANT", "ArrayPlace", "ArrayPlaces", "Base", "Scratch", "must_fit", "overlap"]

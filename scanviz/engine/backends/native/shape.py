@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import (
     WRITE,
@@ -48,6 +49,24 @@ def write_view(step: Step, instruction: Instruction) -> None:
         copy(step, place, target._replace(shape=place.shape, strides=strides))
 
 
+def write_seen(step: Step, instruction: Instruction) -> None:
+    """Write an operation that gives a part of what it reads, or all of it, and may look at sizes.
+
+    Raises
+    ------
+    NotWrittenError
+        If which part follows from values.
+    """
+    source, *others = instruction.inputs
+    (number,) = instruction.outputs
+    if is_scalar(step.body, source) and is_scalar(step.body, number) and not others:
+        step.give(number, step.value(source))
+    elif step.places.view(instruction) is None:
+        raise NotWrittenError(f"`{instruction.op.name}` is no view here")
+    else:
+        write_view(step, instruction)
+
+
 def _write_alloc(step: Step, instruction: Instruction) -> None:
     source, target = instruction.inputs[0], target_of(step, instruction)
     if is_scalar(step.body, source):
@@ -69,4 +88,4 @@ for _declaration in (RESHAPE, DIMSHUFFLE, DIMENSION):
 WRITE.row(ALLOC)(Writing(always, _write_alloc))
 WRITE.row(MAKE_VECTOR)(Writing(always, _write_vector))
 
-__all__ = ["write_view"]
+__all__ = ["write_seen", "write_view"]

@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.native.arrays import address, aligned_bytes
+from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.instructions import formula_of
 from scanviz.engine.backends.native.jit import Machine, compiled, target
 from scanviz.engine.backends.native.loop import LoopEmitter
-from scanviz.engine.errors import InternalError
+from scanviz.engine.backends.native.stamps import STAMP_BYTES, NativeStamps
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.observe import StepSeries
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
+from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
@@ -26,10 +25,10 @@ from scanviz.engine.runtime.calling import FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
-from scanviz.engine.runtime.stamps import RESOLUTION, Clock, Stamps, stamps_a_step
+from scanviz.engine.runtime.stamps import Stamps
 
+_NOTHING = np.empty(0)
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
-STAMP_BYTES = 16  # of a time: seconds and nanoseconds
 FIRST_CHUNK = 256  # steps of the first call, which says how long steps are
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None,
@@ -48,15 +47,26 @@ class NativeCode:
         What it is handed.
     machine : Machine
         What it was compiled to.
+
+    Parameters
+    ----------
+    runners : mapping
+        What runs the loops and branches of the step that are called out.
+    inline : bool
+        Whether those that can be are part of the code.
     """
 
-    def __init__(self, loop: LoopInstruction, plan: Plan, variant: Variant) -> None:
-        self.text, self.handed = LoopEmitter(loop, plan, variant, target().vector_bytes).write()
+    def __init__(
+        self, loop: LoopInstruction, plan: Plan, variant: Variant, runners: Runners, inline: bool = True
+    ) -> None:
+        self.emitter = LoopEmitter(loop, plan, variant, target().vector_bytes, inline=inline)
+        self.text, self.handed = self.emitter.write()
         self.machine: Machine = compiled(self.text)
-        constants = [base[1] for base in self.handed.addresses if base[0] == "constant"]
-        self._constants = {k: np.ascontiguousarray(loop.body.constants[k]) for k in constants}
+        self._constants = {base: np.ascontiguousarray(value) for base, value in self.handed.constants.items()}
         self._chunk = FIRST_CHUNK
-        self.loop, self.plan = loop, plan
+        self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
+        self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
+        self._observed: NativeCode | None = None
 
     @property
     def function(self) -> NativeCode:
@@ -65,8 +75,14 @@ class NativeCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
+        if arena.watch is not None and self.handed.holds_inside:
+            return self._for_observers()(arena, first, last)
         arrays, numbers = self._gathered(arena)
         addresses, told = array("Q", map(address, arrays)), array("q", numbers)
+        calls = None
+        if self._called:
+            calls = Calls(self._called, arena, dict(zip(self.handed.addresses, arrays, strict=True)))
+            addresses[self._place_of("called")] = calls.address
         where, what = addresses.buffer_info()[0], told.buffer_info()[0]
         function = self.machine.function
         if last - first <= self._chunk:
@@ -74,7 +90,23 @@ class NativeCode:
         else:
             found = self._in_chunks(addresses, where, what, first, last)
         done, outcome = found >> 2, found & 3
-        return done, outcome, self._failed(arena, arrays, done) if outcome == FAILED else -1
+        if outcome == FAILED:
+            left = arrays[self._place_of("report")].tolist()
+            return done, outcome, put_error(arena, calls, self.handed.sites, left)
+        if self.loop.carries:
+            self._hand_on(arena, arrays)
+        return done, outcome, -1
+
+    def _hand_on(self, arena: LoopArena, arrays: Sequence[Array]) -> None:
+        """Give the arena what the loop carries to the next step."""
+        carried = list(arena.carried)
+        for (kind, k, _), value in zip(self.handed.addresses, arrays, strict=True):
+            if kind == "carry":
+                carried[k] = value[()]
+        arena.carried = tuple(carried)
+
+    def _place_of(self, kind: str) -> int:
+        return next(k for k, base in enumerate(self.handed.addresses) if base[0] == kind)
 
     def _in_chunks(self, addresses: array[int], where: int, what: int, first: int, last: int) -> int:
         """Take steps in calls of about a tenth of a second; return what the last call did."""
@@ -91,23 +123,15 @@ class NativeCode:
             self._chunk = max(1, (end - first) * CHUNK_NS // max(1, perf_counter_ns() - begun))
             first = end
 
-    def _failed(self, arena: LoopArena, arrays: Sequence[Array], step: int) -> int:
-        """Put the error that code has reported into the arena, and return its instruction: NumPy's, for a stand-in of the array."""
-        places = [base[0] for base in self.handed.addresses]
-        told: list[int] = arrays[places.index("report")].tolist()
-        index, numbers = told[0], told[1:]
-        instruction = self.loop.body.instructions[index]
-        assert isinstance(instruction, Instruction)
-        shape = self.plan.places[instruction.inputs[0]].shape or ()
-        stand_in = np.broadcast_to(np.zeros((), dtype_of(self.loop.body, instruction.inputs[0])), shape)
-        values = (stand_in, *map(np.int64, numbers[: len(instruction.inputs) - 1]))
-        try:
-            instruction.op.perform(values)
-        except Exception as error:
-            arena.error, arena.error_values = error, values
-        else:
-            arena.error = InternalError(f"native code refused `{instruction.op.name}`, which NumPy does")
-        return index
+    def reasons(self) -> list[str]:
+        """Return what is called out, and why."""
+        return list(dict.fromkeys(f"called out: {each.why}" for each in self.handed.callouts))
+
+    def _for_observers(self) -> NativeCode:
+        """Return the code that calls loops and branches inside, so that who observes is notified of them."""
+        if self._observed is None:
+            self._observed = NativeCode(self.loop, self.plan, self.variant, self.runners, inline=False)
+        return self._observed
 
     def _stamps_place(self) -> int | None:
         return next((k for k, base in enumerate(self.handed.addresses) if base[0] == "stamps"), None)
@@ -122,7 +146,8 @@ class NativeCode:
             numbers.append(state.size)
         numbers += [max(output.size, 1) for output in arena.outputs]
         arrays: list[Array] = []
-        for kind, k, _ in self.handed.addresses:
+        for base in self.handed.addresses:
+            kind, k, _ = base
             match kind:
                 case "sequence":
                     arrays.append(sequences[k])
@@ -134,12 +159,16 @@ class NativeCode:
                     arrays.append(np.ascontiguousarray(arena.fixed[k]))
                 case "buffer":
                     arrays.append(arena.buffers[k])
-                case "constant":
-                    arrays.append(self._constants[k])
+                case "carry":
+                    arrays.append(np.array(arena.carried[k]))
+                case "called":
+                    arrays.append(_NOTHING)
+                case _ if base in self._constants:
+                    arrays.append(self._constants[base])
                 case "report":
                     arrays.append(np.zeros(self.handed.reported, np.int64))
                 case "stamps":
-                    arrays.append(arena.record)
+                    arrays.append(arena.record.times)
                 case _:
                     arrays.append(aligned_bytes(self.handed.scratch))
         return arrays, numbers
@@ -152,60 +181,16 @@ def _rows_in_order(sequence: Array) -> Array:
     return np.ascontiguousarray(sequence)
 
 
-class NativeStamps:
-    """Times that native code wrote down itself: pairs of seconds and nanoseconds."""
-
-    def __init__(self, code: NativeCode, variant: Variant, first: int, last: int, clock: Clock) -> None:
-        self._code, self._variant, self._clock = code, variant, clock
-        self._steps, self._end = last - first, 0
-        self.record = np.zeros((self._steps * len(code.handed.stamped), 2), np.int64)
-        self._begun = clock()
-
-    def end(self) -> None:
-        """Note the time at which the last step was done."""
-        self._end = self._clock()
-
-    def series(self, loop: LoopInstruction, first: int) -> StepSeries:
-        """Return the times of the whole steps, in the variant for it of their operations too."""
-        width = len(self._code.handed.stamped)
-        times = self.record[:, 0] * 1_000_000_000 + self.record[:, 1]
-        done = int(np.count_nonzero(times)) // width
-        table = times[: done * width].reshape(done, width)
-        if self._variant == "steps":
-            ends = np.append(table[:, 0], self._end) if self._end else table[:, 0]
-            span = int(ends[-1]) - self._begun if len(ends) else 0
-            return StepSeries(loop.key, first, np.diff(ends), span_ns=span, resolution_ns=RESOLUTION)
-        spans = np.diff(np.append(table[:, 0], table[-1:, -1])) if done else np.empty(0, np.int64)
-        between = np.diff(table, axis=1)
-        operations = np.zeros((stamps_a_step(loop) - 2, done), np.int64)
-        for k, group in enumerate(self._code.handed.stamped[1:-1]):
-            for index, share in _shares(loop.body, group):
-                operations[index] = (between[:, k] * share).astype(np.int64)
-        return StepSeries(loop.key, first, spans, operations, between[:, -1].copy(), resolution_ns=RESOLUTION)
-
-
-def _shares(program: Program, group: Sequence[int]) -> list[tuple[int, float]]:
-    """Return how the time of instructions that are done as one is shared out: by the lines of their formulas."""
-    weights = []
-    for index in group:
-        instruction = program.instructions[index]
-        assert isinstance(instruction, Instruction)
-        block = formula_of(instruction, program) if len(group) > 1 else None
-        weights.append(1 if block is None else sum(line.op != "constant" for line in block.lines) or 1)
-    total = sum(weights)
-    return [(index, weight / total) for index, weight in zip(group, weights, strict=True)]
-
-
 class NativeSpecialised(Specialised):
     """Native code for one set of shapes; times are taken by the code itself."""
 
     __slots__ = ()
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
-        """Return what takes the times of a chunk; nothing is watched within native steps."""
+        """Return what takes the times of a chunk, less what watching takes in what is called out."""
         code = self.written(name)
         assert isinstance(code, NativeCode)
-        return NativeStamps(code, name, first, last, self.clock)
+        return NativeStamps(code.handed.stamped, name, last - first, self.clock, own)
 
 
 class NativeLoop(SpecialisedLoop):
@@ -228,13 +213,14 @@ class NativeLoop(SpecialisedLoop):
         verify_plan(self.loop.body, plan)
 
         def write(plan: Plan, variant: Variant) -> NativeCode:
-            return NativeCode(self.loop, plan, variant)
+            return NativeCode(self.loop, plan, variant, self.runners, inline=variant == "plain")
 
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
         code = made.written("plain")
         assert isinstance(code, NativeCode)
         if code.machine.was_kept:
             made.why += ", kept on disk from an earlier run"
+        made.why = "; ".join([made.why, *code.reasons()])
         return made
 
 

@@ -1,0 +1,211 @@
+"""Python's side of operations that native code calls out for, and errors of instructions wherever they stand."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.frame import Callout, Site
+from scanviz.engine.backends.native.places import ArrayPlace, Base
+from scanviz.engine.backends.native.stamps import NativeRecord
+from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.instructions import Instruction, dtype_of
+from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.errors import Failure, in_words
+from scanviz.engine.runtime.events import Watch
+
+Runners = Mapping[int, Any]  # what runs the loops and branches of a program, by index
+Perform = Callable[[Sequence[Any], "Watch | None"], Sequence[Any]]
+Look = Callable[[int], Array]
+_NONE = np.empty(0)
+_ROWS = frozenset({"sequence", "state", "output"})
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+
+
+class CalledInstruction(NamedTuple):
+    """An instruction that is called out, and what performs it."""
+
+    callout: Callout
+    perform: Perform
+
+
+def called_instructions(
+    callouts: Sequence[Callout], sites: Sequence[Site], runners: Runners
+) -> list[CalledInstruction]:
+    """Return what performs each instruction that is called out; ``runners`` has what runs those of the outermost step."""
+    return [CalledInstruction(each, _perform(sites[each.site], runners)) for each in callouts]
+
+
+def _perform(site: Site, runners: Runners) -> Perform:
+    instruction = site.instruction
+    if isinstance(instruction, Instruction):
+        return lambda values, watch: instruction.op.perform(values)
+    runner: Perform = _runners_of(site, runners)[site.number]
+    return runner
+
+
+def _runners_of(site: Site, runners: Runners) -> Runners:
+    """Return what runs the loops and branches of the program that a site is in."""
+    if site.around is None:
+        return runners
+    around = _runners_of(site.around, runners)[site.around.number]
+    found: Runners = around.sides[site.side][0].runners if site.loop is None else around.tier.runners
+    return found
+
+
+class Calls:
+    """What native code calls during one run.
+
+    Parameters
+    ----------
+    called : sequence of CalledInstruction
+        What it may call.
+    arena : LoopArena
+        Of the run.
+    bases : mapping
+        The arrays whose addresses the code is handed.
+
+    Attributes
+    ----------
+    address : int
+        Of the function that it calls.
+    error : BaseException or None
+        What was raised.
+    failed : Callout or None
+        By what.
+    values : list
+        What that one read.
+    """
+
+    def __init__(
+        self, called: Sequence[CalledInstruction], arena: LoopArena, bases: Mapping[Base, Array]
+    ) -> None:
+        self._called, self._watch, self._bases = called, arena.watch, bases
+        self._record: NativeRecord | None = arena.record
+        self._looks: dict[int, tuple[Array, list[Look]]] = {}
+        self._function = _FUNCTION(self._perform)
+        self.address = ctypes.cast(self._function, ctypes.c_void_p).value or 0
+        self.error: BaseException | None = None
+        self.failed: Callout | None = None
+        self.values: list[Any] = []
+
+    def _perform(self, number: int, step: int, told: int) -> int:
+        """Perform an instruction on the arrays at the addresses that ``told`` points to; return 0, 1 if it failed."""
+        callout, perform = self._called[number]
+        values: list[Any] = []
+        try:
+            known = self._looks.get(number) or self._looked(number, told)
+            arrays = [look(address) for look, address in zip(known[1], known[0].tolist(), strict=True)]
+            count = len(callout.inputs)
+            values = [array if array.shape else array[()] for array in arrays[:count]]
+            results = perform(values, self._watch)
+            if self._record is not None:
+                self._record.note()
+            if len(results) > 1:  # one may be a view of what another is written over
+                results = [np.array(result) for result in results]
+            for target, result in zip(arrays[count:], results, strict=True):
+                if result.shape != target.shape:
+                    raise InternalError(f"an operation gave the shape {result.shape}, not {target.shape}")
+                target[...] = result
+        except BaseException as error:
+            self.error, self.failed = error, callout
+            self.values = [np.array(value) for value in values]
+            return 1
+        return 0
+
+    def _looked(self, number: int, told: int) -> tuple[Array, list[Look]]:
+        """Return where the addresses of what an instruction reads and writes are told, and how its arrays are found."""
+        callout = self._called[number].callout
+        places = (*callout.inputs, *callout.outputs)
+        addresses = array_at(told, ArrayPlace(("scratch", 0, 0), 0, (len(places),), (8,), "int64"))
+        found = self._looks[number] = addresses, [self._look(place) for place in places]
+        return found
+
+    def _look(self, place: ArrayPlace) -> Look:
+        """Return what gives the array at an address: a row of a known array, or what stays where it is, made once."""
+        rows = self._bases.get((*place.base[:2], 0)) if place.base[0] in _ROWS else None
+        if rows is not None and rows.shape[1:] == place.shape and rows.strides[1:] == place.strides:
+            start, step = rows.__array_interface__["data"][0], rows.strides[0] or 1
+            return lambda address: rows[(address - start) // step]
+        made: list[tuple[int, Array]] = [(0, _NONE)]
+
+        def look(address: int) -> Array:
+            if made[0][0] != address:
+                made[0] = address, array_at(address, place)
+            return made[0][1]
+
+        return look
+
+
+def array_at(address: int, place: ArrayPlace) -> Array:
+    """Return the array whose first element is at an address."""
+    dtype = np.dtype(place.dtype)
+    if 0 in place.shape:
+        return np.empty(place.shape, dtype)
+    ends = [(size - 1) * step for size, step in zip(place.shape, place.strides, strict=True)]
+    low, high = sum(min(0, end) for end in ends), sum(max(0, end) for end in ends)
+    memory: Any = (ctypes.c_char * (high - low + dtype.itemsize)).from_address(address + low)
+    return np.ndarray(place.shape, dtype, memory, -low, place.strides)
+
+
+def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told: Sequence[int]) -> int:
+    """Put the error that ended a run into the arena; return the number of the instruction of the outermost step that it is of.
+
+    Parameters
+    ----------
+    arena : LoopArena
+        Of the run.
+    calls : Calls or None
+        What was called out.
+    sites : sequence of Site
+        Of the code.
+    told : sequence of int
+        What the code left: the site, -1 of what was called out; the steps of all loops around it; numbers that it read.
+    """
+    if calls is not None and calls.failed is not None and calls.error is not None:
+        if not isinstance(calls.error, Exception):
+            raise calls.error
+        site, error, values = sites[calls.failed.site], calls.error, tuple(calls.values)
+        steps = list(told[1:])
+    else:
+        site = sites[told[0]]
+        depth = _depth(site)
+        steps = list(told[1 : 1 + depth])
+        error, values = _stand_in_error(site, told[1 + depth :])
+    depth = _depth(site)
+    while site.around is not None:
+        step = steps[depth - 1] if site.loop is not None else None
+        depth -= site.loop is not None
+        failure = Failure(site.number, step, values)
+        worded = in_words(error, site.program, failure, site.loop)
+        error = worded if isinstance(worded, Exception) else error
+        site, values = site.around, ()
+    arena.error, arena.error_values = error, values
+    return site.number
+
+
+def _depth(site: Site) -> int:
+    """Return how many loops a site is in."""
+    above = 0 if site.around is None else _depth(site.around)
+    return above + (site.loop is not None)
+
+
+def _stand_in_error(site: Site, numbers: Sequence[int]) -> tuple[Exception, tuple[Any, ...]]:
+    """Return NumPy's error of an instruction for a stand-in of the array that it reads, and the values."""
+    instruction = site.instruction
+    assert isinstance(instruction, Instruction)
+    first = instruction.inputs[0]
+    stand_in = np.broadcast_to(np.zeros((), dtype_of(site.program, first)), site.shape)
+    values = (stand_in, *map(np.int64, numbers[: len(instruction.inputs) - 1]))
+    try:
+        instruction.op.perform(values)
+    except Exception as error:
+        return error, values
+    return InternalError(f"native code refused `{instruction.op.name}`, which NumPy does"), values
+
+
+__all__ = ["CalledInstruction", "Calls", "Runners", "array_at", "called_instructions", "put_error"]

@@ -1,0 +1,166 @@
+"""Writing a program group by group: the step of a loop, or one side of a branch.
+
+Elementwise chains are written as one; an operation without native code is called out, and loops and branches are written
+where they stand, or called out where they cannot be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from scanviz.engine.backends.native.callouts import call_out, why_no_callout
+from scanviz.engine.backends.native.errors import NotWrittenError, RunError
+from scanviz.engine.backends.native.frame import ProgramFrame
+from scanviz.engine.backends.native.instructions import WRITE, why_not, write_chain
+from scanviz.engine.backends.native.shape import write_seen
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    is_scalar,
+)
+from scanviz.engine.program.plan import Where
+
+# what writes a loop or a branch inside: the files of both fill it
+INSIDE: dict[type[AnyInstruction], Callable[[ProgramWriter, int, Any], None]] = {}
+
+
+class ProgramWriter(ProgramFrame):
+    """Writes the instructions of a program.
+
+    Attributes
+    ----------
+    inline : bool
+        Whether loops and branches inside are written where they stand; else they are called out: observers are notified.
+    """
+
+    inline: bool = True
+
+    def refuse(self) -> None:
+        """Look whether all can be written.
+
+        Raises
+        ------
+        NotWrittenError
+            If something cannot.
+        """
+        for index, instruction in enumerate(self.body.instructions):
+            if self._is_idle(index):
+                continue
+            if why_not(instruction, self.body) is not None:
+                self._refuse_callout(instruction)
+            for number in instruction.outputs:
+                known = self.places.shape(number) is not None
+                if not known and self.plan.places[number].location is not Where.NUMBER:
+                    raise NotWrittenError(
+                        f"the shape of what `{instruction.op.name}` gives depends on values"
+                    )
+
+    def _refuse_callout(self, instruction: AnyInstruction) -> None:
+        reason = why_no_callout(self, instruction)
+        if reason is not None:
+            raise NotWrittenError(reason)
+
+    def write_groups(self) -> None:
+        """Write all instructions."""
+        for group in self.plan.groups:
+            self._group(group)
+            if any(not self._is_idle(index) for index in group):
+                self.stamp(group)
+
+    def stamp(self, group: Sequence[int]) -> None:
+        """Write the time down where this code does."""
+
+    def _is_idle(self, index: int) -> bool:
+        instruction = self.body.instructions[index]
+        return index in self.plan.idle or instruction.op.facts.size == "is"
+
+    def _group(self, group: Sequence[int]) -> None:
+        for index in group:
+            instruction = self.body.instructions[index]
+            source = instruction.provenance.source
+            if source is not None and not self._is_idle(index):
+                self.code.comment(f"{instruction.op.name}  {source}: {source.text().strip()}")
+        todo = [self.body.instructions[index] for index in group]
+        if len(group) > 1 and not is_scalar(self.body, todo[-1].outputs[0]) and self._all_written(todo):
+            local = frozenset(
+                n for each in todo for n in each.outputs if self.plan.places[n].location is Where.LOCAL
+            )
+            self.shared.written += len(todo)
+            write_chain(self, [each for each in todo if isinstance(each, Instruction)], local)
+            return
+        for index in group:
+            if index not in self.plan.idle:
+                self._one(index, self.body.instructions[index])
+
+    def _all_written(self, group: Sequence[AnyInstruction]) -> bool:
+        return all(why_not(each, self.body) is None for each in group)
+
+    def _one(self, index: int, instruction: AnyInstruction) -> None:
+        if instruction.op.facts.size == "is":
+            if instruction.outputs[0] not in self.values:
+                raise NotWrittenError(f"`{instruction.op.name}` depends on values")
+            return
+        try:
+            with self._taken_back_on_refusal():
+                self._write(index, instruction)
+        except RunError:
+            raise
+        except NotWrittenError as refused:
+            self._refuse_callout(instruction)
+            call_out(self, instruction, str(refused))
+
+    def _write(self, index: int, instruction: AnyInstruction) -> None:
+        """Write an instruction where it stands."""
+        reason = why_not(instruction, self.body)
+        if reason is not None:
+            raise NotWrittenError(reason)
+        match instruction:
+            case Instruction():
+                row = WRITE.get(instruction.op.declaration)
+                (write_seen if row is None else row.write)(self, instruction)
+                self.shared.written += instruction.op.facts.weight != "free"
+            case LoopInstruction() | BranchInstruction():
+                if not self.inline:
+                    raise NotWrittenError("it is observed")
+                self._write_inside(index, instruction)
+
+    def _write_inside(self, index: int, instruction: LoopInstruction | BranchInstruction) -> None:
+        """Write a loop or a branch where it stands."""
+        if index not in self.plan.inner:
+            raise NotWrittenError(f"shapes of what `{instruction.op.name}` works on depend on values")
+        INSIDE[type(instruction)](self, index, instruction)
+        self.shared.inside += 1
+
+    @contextmanager
+    def _taken_back_on_refusal(self) -> Iterator[None]:
+        """Take the lines back that were written before it came out that an instruction cannot be."""
+        code, lines, block = self.code, len(self.code.lines), self.code.block
+        values, rows, shared = dict(self.values), dict(self.rows), self.shared
+        sites, callouts = len(shared.sites), len(shared.callouts)
+        try:
+            yield
+        except NotWrittenError:
+            del code.lines[lines:], shared.sites[sites:], shared.callouts[callouts:]
+            code.block, self.values, self.rows = block, values, rows
+            raise
+
+    @contextmanager
+    def inside(self, read: Sequence[int]) -> Iterator[None]:
+        """Write what may be run never or often: what it reads is found before it, and nothing found in it is relied on after it."""
+        for number in read:
+            if is_scalar(self.body, number):
+                self.value(number)
+            else:
+                place = self.places.of(number)
+                if place is not None:
+                    self.operand(place)
+        values, rows = dict(self.values), dict(self.rows)
+        yield
+        self.values, self.rows = values, rows
+
+
+__all__ = ["INSIDE", "ProgramWriter"]

@@ -1,0 +1,243 @@
+"""Loops and branches inside the steps of native loops, and operations that native code calls out for."""
+
+import time
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.errors import ScanvizError
+
+if not availability("native").works:
+    pytest.skip(availability("native").why, allow_module_level=True)
+
+from scanviz.engine.backends.native import called, callouts
+from tests.engine.backends.native.test_native_loops import RNG, agree, tiers_of
+
+
+def called_out(f):
+    """Return what the loops of a function call out, and why."""
+    return [why for _, why in tiers_of(f) if "called out" in why]
+
+
+def written(inputs, wanted, *values, **options):
+    """Check native code as ``agree`` does, and that nothing is called out."""
+    for rewrites in ("all", "none"):
+        f = agree(inputs, wanted, *values, rewrites=rewrites, **options)
+        assert not called_out(f), called_out(f)
+    return f
+
+
+X = T.matrix("x")
+ROWS = RNG.normal(size=(7, 5))
+
+
+def fed(step, *more, state=None, x=X):
+    """Return the states of a loop over the rows of ``x``."""
+    state = T.zeros((5,)) if state is None else state
+    h, _ = scanviz.scan(step, x, state, list(more), name="outer")
+    return h
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_a_loop_of_few_steps_over_numbers(steps):
+    def step(x_t, h):
+        def inner(a, b):
+            return 0.5 * a + b, a * b
+
+        (a, b), _ = scanviz.scan(inner, None, [x_t[0], h], n_steps=steps, name="inner")
+        return (a[-1] + b[-1] if steps else x_t[1]) + 0.25 * h
+
+    written([X], fed(step, state=T.constant(0.5)), ROWS)
+
+
+@pytest.mark.parametrize("read", ["all", "last", "last two", "sum"])
+def test_what_is_read_of_a_loop_over_vectors(read):
+    w = T.matrix("w")
+    reads = {
+        "all": lambda s: T.sum(s * 0.5, axis=0),
+        "last": lambda s: s[-1],
+        "last two": lambda s: s[-1] - s[-2],
+        "sum": lambda s: T.sum(s[1:], axis=0),
+    }
+
+    def step(x_t, h, w):
+        s, _ = scanviz.scan(lambda s, w: T.tanh(T.dot(s, w) + x_t), None, h, [w], n_steps=4, name="inner")
+        return reads[read](s)
+
+    written([X, w], fed(step, w), ROWS, RNG.normal(size=(5, 5)) / 3)
+
+
+def test_taps_sequences_and_outputs_of_a_loop_inside():
+    def step(x_t, h):
+        def inner(now, older, a, c):
+            return now + 0.5 * a - 0.25 * c, now * older
+
+        initial = {"initial": T.stack([h[:2], h[1:3]]), "taps": [-2, -1]}
+        sequences = [{"input": x_t, "taps": [0, -1]}]
+        (s, products), _ = scanviz.scan(inner, sequences, [initial, None], name="inner")
+        return T.concatenate([s[-1], T.sum(products) + h[:3]])
+
+    written([X], fed(step), ROWS)
+
+
+def test_a_loop_inside_that_ends_early():
+    def step(x_t, h):
+        def newton(root):
+            following = 0.5 * (root + T.absolute(x_t[0]) / root)
+            return following, scanviz.until(T.absolute(following - root) < 1e-9)
+
+        roots, _ = scanviz.scan(newton, None, T.constant(1.0), n_steps=40, name="newton")
+        return h + roots[-1]
+
+    f = agree([X], fed(step, state=T.constant(0.0)), ROWS)
+    assert not called_out(f)
+
+
+def test_loops_three_deep_and_their_gradient():
+    w = T.vector("w")
+
+    def step(x_t, h, w):
+        def middle(m, w):
+            def innermost(v, w):
+                return T.sin(v * w) + m
+
+            v, _ = scanviz.scan(innermost, None, m * x_t, [w], n_steps=2, name="innermost")
+            return v[-1]
+
+        m, _ = scanviz.scan(middle, None, h, [w], n_steps=3, name="middle")
+        return T.tanh(m[-1])
+
+    h = fed(step, w, state=T.ones((5,)) * 0.5)
+    cost = T.sum(h[-1] ** 2)
+    weights = RNG.normal(size=5)
+    written([X, w], [h, *scanviz.grad(cost, [X, w])], ROWS, weights, tolerance=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(), (5,)])
+def test_a_branch_runs_one_side(shape):
+    def step(x_t, h):
+        x_t = x_t if shape else x_t[0]
+        return T.ifelse(T.sum(x_t) > 0, T.exp(-x_t) + h, h * 0.5)
+
+    written([X], fed(step, state=T.zeros(shape)), ROWS)
+
+
+def test_a_branch_of_several_values_with_a_loop_in_one_side():
+    def step(x_t, h, c):
+        s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=3, name="inner")
+        h_new, c_new = T.ifelse(x_t[0] > 0, [s[-1], c + 1], [h - x_t, c * 2])
+        return h_new, c_new
+
+    (h, c), _ = scanviz.scan(step, X, [T.zeros((5,)), T.constant(1)], name="outer")
+    written([X], [h, c], ROWS)
+
+
+def test_an_error_inside_names_both_loops_and_both_steps_as_other_tiers_do():
+    k = T.tensor("int64", (None, None), "k")
+
+    def step(k_t, total):
+        s, _ = scanviz.scan(
+            lambda i, s, v: s + v[i], k_t, T.constant(0.0), T.constant(np.arange(4.0)), name="inner"
+        )
+        return total + s[-1]
+
+    out, _ = scanviz.scan(step, k, T.constant(0.0), name="outer")
+    table = np.array([[0, 1, 3], [3, 2, 9], [0, 0, 0]])
+    told = []
+    for tier in ("native", "reference"):
+        f = scanviz.function([k], out, mode=Mode(tier, "none"))
+        with pytest.raises(IndexError) as error:
+            f(table)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert "inner" in told[0] and "outer" in told[0]
+    assert tiers_of(scanviz.function([k], out, mode="native")) == []
+
+
+@pytest.fixture
+def always_called(monkeypatch):
+    """Let operations be called out whatever it costs."""
+    monkeypatch.setattr(callouts, "A_CALL", 0)
+
+
+def test_calling_out_what_costs_more_than_is_gained_is_left_to_numpy():
+    x = T.tensor("float64", (None, 3, 3), "x")
+    y, _ = scanviz.scan(lambda x_t, y: T.linalg.inv(x_t) + y, x, T.zeros((3, 3)), name="inverse")
+    f = scanviz.function([x], y, mode=Mode("native", "none"))
+    given = RNG.normal(size=(4, 3, 3))
+    np.testing.assert_allclose(f(given)[-1], sum(np.linalg.inv(each) for each in given))
+    reason = "no native code: calling out would cost more than is gained: `inv` has no native code"
+    assert tiers_of(f) == [("numpy", reason)]
+
+
+@pytest.mark.usefixtures("always_called")
+def test_what_has_no_native_code_is_called_out_and_the_record_says_so():
+    x = T.tensor("float64", (None, 3, 3), "x")
+    y, _ = scanviz.scan(
+        lambda x_t, y: T.linalg.inv(x_t) + T.tanh(y * 2.0), x, T.zeros((3, 3)), name="inverse"
+    )
+    f = agree([x], y, RNG.normal(size=(4, 3, 3)), rewrites="none")
+    ((_, why),) = tiers_of(f)
+    assert "called out: `inv` has no native code" in why
+
+
+@pytest.mark.usefixtures("always_called")
+def test_an_operation_that_is_called_out_fails_in_the_words_of_other_tiers():
+    x = T.tensor("float64", (None, 2, 2), "x")
+
+    def step(x_t, total):
+        y, _ = scanviz.scan(
+            lambda y: y + T.trace(T.linalg.cholesky(x_t)), None, total, n_steps=2, name="inner"
+        )
+        return y[-1]
+
+    y, _ = scanviz.scan(step, x, T.constant(0.0), name="outer")
+    given = np.stack([np.eye(2), np.eye(2), -np.eye(2)])
+    told = []
+    for tier in ("native", "reference"):
+        with pytest.raises(ScanvizError) as error:
+            scanviz.function([x], y, mode=Mode(tier, "none"))(given)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.usefixtures("always_called")
+def test_ctrl_c_during_what_is_called_out_ends_the_loop(monkeypatch):
+    x = T.tensor("float64", (None, 2, 2), "x")
+    y, _ = scanviz.scan(lambda x_t, y: T.linalg.inv(x_t) + y, x, T.zeros((2, 2)), name="inverse")
+    f = scanviz.function([x], y, mode=Mode("native", "none"))
+    given = np.stack([np.eye(2)] * 3)
+    f(given)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(called.Calls, "_look", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        f(given)
+
+
+def test_a_loop_of_few_steps_inside_takes_less_than_a_microsecond():
+    n = 20_000
+
+    def step(x_t, h):
+        s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=4, name="inner")
+        return s[-1]
+
+    x = T.vector("x")
+    h, _ = scanviz.scan(step, x, T.constant(0.0), name="outer")
+    f = scanviz.function([x], h[-1], mode=Mode("native", "none"))
+    given = np.ones(n)
+    f(given)
+    best = min(_timed(f, given) for _ in range(7))
+    assert best / n < 1e-6, best / n
+
+
+def _timed(f, given):
+    begun = time.thread_time()
+    f(given)
+    return time.thread_time() - begun

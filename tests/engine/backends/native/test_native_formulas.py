@@ -1,7 +1,5 @@
 """Native code of elementwise operations: NumPy's numbers, for every dtype, one at a time and side by side."""
 
-import ctypes
-
 import numpy as np
 import pytest
 
@@ -16,37 +14,14 @@ from scanviz.engine.scalar.primitives import PRIMITIVES
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import formulas, ir, jit
+from scanviz.engine.backends.native import formulas
+from tests.engine.backends.native.native_code import run
 
 DTYPES = ("float64", "float32", "int64", "int32", "int8", "uint64", "uint8", "bool")
 COUNT = 1024
 RNG = np.random.default_rng(11)
 OPERATIONS = [each for each in declarations() if isinstance(each, ElementwiseDeclaration)]
 FUNCTIONS = [each for each in PRIMITIVES.values() if not each.exact and each.name != "polygamma"]
-
-
-def run(block, arrays, lanes):
-    """Return what native code of a formula gives of arrays, so many elements at once."""
-    code = ir.Code()
-    results = [np.empty(COUNT, block.dtypes[number]) for number in block.results]
-    places = [
-        code.load(code.at(ir.Value("%addresses", "address"), 8 * k), "address", alignment=8)
-        for k in range(len(arrays) + len(results))
-    ]
-    with code.counted(0, COUNT, lanes) as number:
-
-        def address(k, array):
-            return code.at(places[k], code.times(number, array.itemsize))
-
-        given = [code.load(address(k, array), array.dtype.name, lanes) for k, array in enumerate(arrays)]
-        for k, value in enumerate(formulas.write(code, block, given)):
-            code.store(code.splat(value, lanes), address(len(arrays) + k, results[k]))
-    code.line("ret i64 0")
-    names = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
-    machine = jit.compiled(jit.module_text(code, names))
-    table = (ctypes.c_void_p * len(places))(*(array.ctypes.data for array in [*arrays, *results]))
-    machine.function(0, 0, ctypes.addressof(table), None)
-    return results
 
 
 def numbers(dtype):

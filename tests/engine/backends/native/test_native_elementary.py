@@ -1,0 +1,80 @@
+"""Elementary functions of native code against numbers with more digits, over the whole range of their operands."""
+
+import numpy as np
+import pytest
+
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.scalar.blocks import typed
+from scanviz.engine.scalar.expression import primitive, x
+
+if not availability("native").works:
+    pytest.skip(availability("native").why, allow_module_level=True)
+
+from scanviz.engine.backends.native.elementary import OWN
+from tests.engine.backends.native import native_code
+
+COUNT = 20_000
+MOST_ULP = 2.5  # of the result; 4 are promised
+MORE_DIGITS = {"float64": np.longdouble, "float32": np.float64}
+
+
+def operands(dtype):
+    """Return numbers of a dtype of every size: any bits, subnormal ones, multiples of π/2, and special ones."""
+    rng, limits = np.random.default_rng(17), np.finfo(dtype)
+    whole = {"float64": "uint64", "float32": "uint32"}[dtype]
+    any_bits = rng.integers(0, np.iinfo(whole).max, COUNT, whole, endpoint=True).view(dtype)
+    special = [
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        limits.max,
+        limits.min,
+        limits.tiny,
+        -limits.tiny,
+        1,
+        -1,
+        0.5,
+    ]
+    parts = [
+        special, rng.normal(size=COUNT), rng.uniform(-720, 720, COUNT), rng.uniform(-110, 110, COUNT),
+        rng.normal(size=COUNT) * 1e4, np.exp(rng.normal(size=COUNT) * 20) * rng.choice([-1, 1], COUNT),
+        1 + rng.normal(size=COUNT) * 1e-3, rng.integers(-600_000, 600_000, COUNT) * (np.pi / 2),
+        rng.normal(size=COUNT) * 1e6, np.arange(-500, 500) * float(limits.smallest_subnormal),
+    ]  # fmt: skip
+    with np.errstate(all="ignore"):
+        found = np.concatenate([any_bits, *(np.asarray(part).astype(dtype) for part in parts)])
+    return np.resize(found, -(-len(found) // 16) * 16)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double has no more digits here")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", OWN)
+def test_an_own_function_is_right_to_the_last_places_over_its_whole_range(name, dtype):
+    given = operands(dtype)
+    block = typed([primitive(name, x)], [dtype])
+    (found,) = native_code.run(block, [given], 8)
+    with np.errstate(all="ignore"):
+        true = getattr(np, name)(given.astype(MORE_DIGITS[dtype]))
+        expected = true.astype(dtype)
+        apart = np.abs(found.astype(true.dtype) - true) / np.spacing(np.abs(expected)).astype(true.dtype)
+    finite = np.isfinite(expected) & np.isfinite(found)
+    np.testing.assert_array_equal(found[~finite], expected[~finite])
+    assert apart[finite].max() <= MOST_ULP, given[finite][np.argmax(apart[finite])]
+    there = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", OWN)
+def test_the_last_elements_have_the_same_bits_whatever_their_neighbours(name, dtype):
+    given = operands(dtype)
+    block = typed([primitive(name, x)], [dtype])
+    (alone,) = native_code.run(block, [given], 1)
+    for lanes in (2, 4, 8, 16):
+        (found,) = native_code.run(block, [given], lanes)
+        there = ~np.isnan(alone)
+        assert (np.isnan(found) == np.isnan(alone)).all()
+        bits = {"float64": "uint64", "float32": "uint32"}[dtype]
+        np.testing.assert_array_equal(found.view(bits)[there], alone.view(bits)[there])

@@ -153,6 +153,23 @@ MEASURES = [
         "Together, of the steps that have a time of their own; not of few steps.", views=(),
     ),
     Measure(
+        "loop", "step_deviation_ns", "ns", "standard deviation of steps",
+        "Of the steps that have a time; where others have none, how sure sums over all are follows from it.", "last", (),
+    ),
+    Measure(
+        "loop", "plain_steps", "count", "steps of plain blocks",
+        "Of blocks that ran without stamps and were timed as a whole.", views=(),
+    ),
+    Measure("loop", "plain_ns", "ns", "plain blocks", "These blocks together.", views=()),
+    Measure(
+        "loop", "passed_over_steps", "count", "steps of runs passed over",
+        "Of runs that have a time as a whole alone: some of very many short ones.", views=(),
+    ),
+    Measure(
+        "loop", "slow_runs_ns", "ns", "slow runs",
+        "What those runs took beyond the median of as many steps.", views=(),
+    ),
+    Measure(
         "function", "peak_bytes", "bytes", "peak memory",
         "The most that arrays made in a call took at once, of the calls that were weighed: rows and buffers of loops, results of"
         " operations outside of loops, results of the call; not what the call was given.", "max", ("heading",),

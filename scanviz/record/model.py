@@ -92,10 +92,11 @@ class FunctionRecord:
         return rewrites.snapshot(len(rewrites.applications)) if rewrites is not None else None
 
     def ran_ns(self, operation: OperationRecord) -> float:
-        """Return the time of an operation outside of loops in all calls, estimated where it was timed in some of them."""
+        """Return the time of an operation outside of loops in all calls; where it was timed in some of them, if all were typical."""
         timed = self.call_parts.timed
-        times = self.calls / timed if 0 < timed < self.calls else 1.0
-        return operation.mean_ns * operation.samples * times
+        if not 0 < timed < self.calls:
+            return operation.mean_ns * operation.samples
+        return operation.typical_ns * operation.samples * (self.calls / timed)
 
     @property
     def total_ns(self) -> int:

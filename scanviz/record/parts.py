@@ -5,8 +5,9 @@ a part holds that none of the parts inside it accounts for is its own time: of a
 So own times add up to the whole, whatever the record is.
 
 What was measured as a whole (calls, loops, building, the script between them) stands as it is.  Operations are estimates from
-the steps and calls in which they were timed one by one; where they come to more than there is room for, all that share the room are
-scaled down alike.  Where they come to less, the rest of a loop's steps was spent in steps slower than a typical one.
+the steps and calls in which they were timed one by one, and what slow steps and calls took beyond those is a sum over the measured
+ones (:mod:`scanviz.record.beyond`).  Where all this comes to more than there is room for, all that share the room are scaled down
+alike.  Where it comes to less, the rest is unattributed: no other part is what is left.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from scanviz.record.beyond import beyond_calls, beyond_steps, is_sampled
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.values import SourceRecord
@@ -39,6 +41,8 @@ PartKind = Literal[
 ]
 CONTAINERS: tuple[PartKind, ...] = ("run", "function", "loop")  # their own time is unattributed
 SLOW_CALLS = "calls slower than the typical one"
+SLOW_STEPS = "steps slower than the typical one"
+SLOW_RUNS = "runs slower than the typical one"
 DEEPEST = 60  # loops nested deeper than any script's stay part of the loop around them
 
 
@@ -72,6 +76,8 @@ class RunPart:
         Index of the operation in the loop's step or the function's program.
     estimated : bool
         Whether it is an estimate from samples.
+    error_ns : int
+        How far off an estimate of slow steps may be; 0 where that is not known, and where all were measured.
     moved_from : str
         The loop that an operation was moved out of, or that is gone.
     rule : str
@@ -90,6 +96,7 @@ class RunPart:
     estimated: bool = False
     moved_from: str = ""
     rule: str = ""
+    error_ns: int = 0
 
 
 def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
@@ -197,7 +204,7 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
                 round(around.around_ns * function.calls),
                 source=function.source,
                 function=key,
-                estimated=around.timed < function.calls,
+                estimated=is_sampled(function),
             )
         )
     )
@@ -210,19 +217,12 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
         _Tree(RunPart(kind, label, total, source=function.source, function=key))
         for kind, label, total in parts
     ]
+    beyond = beyond_calls(function, [tree.part.total_ns for tree in found])
+    timed.append(_Tree(RunPart("slow", SLOW_CALLS, beyond.ns, function=key)))
     timed = _fitted(timed, room)
-    slow = _Tree(RunPart("slow", SLOW_CALLS, _slow_calls(function, room - _time_of(timed)), function=key))
-    inside = [tree for tree in (*found, *timed, slow, *edges) if tree.part.total_ns]
+    inside = [tree for tree in (*found, *timed, *edges) if tree.part.total_ns]
     whole = program + _time_of(edges)
     return _Tree(RunPart("function", function.name, whole, source=function.source, function=key), inside)
-
-
-def _slow_calls(function: FunctionRecord, room: int) -> int:
-    """Return what calls took beyond a typical one, where operations are known of some calls alone: at most what is left for it."""
-    times = function.call_times
-    if not 0 < function.call_parts.timed < function.calls:
-        return 0
-    return max(0, min(room, times.total_ns - times.p50_ns * times.count))
 
 
 def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
@@ -244,9 +244,8 @@ def _around_loops(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tre
 
 def _outside(function: FunctionRecord, loops: Sequence[_Tree]) -> list[_Tree]:
     """Return the operations outside of loops."""
-    sampled = 0 < function.call_parts.timed < function.calls
     trees = [
-        _operation(operation, function.ran_ns(operation), function.key, None, sampled)
+        _operation(operation, function.ran_ns(operation), function.key, None, is_sampled(function))
         for operation in function.operations
         if operation.kind != "loop"
     ]
@@ -327,8 +326,8 @@ def _stamps(loop: LoopRecord) -> int:
 
 def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
     """Return what the steps of a loop were spent on, beside loops in them."""
-    if not loop.sampled_steps:
-        return [_Tree(_of(loop, "steps", "steps, not timed one by one", room))]
+    if not loop.sampled_steps or loop.typical_ns <= 0:
+        return [_Tree(_of(loop, "steps", "steps, not timed one by one", _undivided(loop, inner, room)))]
     trees = [
         _operation(operation, loop.ran_ns(operation), loop.function, loop.key, True)
         for operation in loop.operations
@@ -337,9 +336,26 @@ def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
     trees = _without_loops(trees, loop.operations, inner)
     trees.append(_Tree(_of(loop, "rows", "storing rows", round(loop.copy_ns * loop.steps), True)))
     trees.append(_Tree(_of(loop, "round", "the loop itself", round(loop.overhead_ns * loop.steps), True)))
-    trees = _fitted(trees, room)
-    slow = max(0, room - _time_of(trees))
-    return [*trees, _Tree(_of(loop, "slow", "steps slower than the typical one", slow))]
+    typical_inside = loop.typical_ns * loop.steps - _time_of(trees)
+    beyond = beyond_steps(loop, sum(map(_worked, inner)), typical_inside)
+    slow = _of(loop, "slow", SLOW_STEPS, beyond.ns, loop.step_times.count < loop.steps)
+    runs = _of(loop, "slow", SLOW_RUNS, round(loop.measures.get("slow_runs_ns", 0.0)))
+    return _fitted([*trees, _Tree(replace(slow, error_ns=min(beyond.error_ns, room))), _Tree(runs)], room)
+
+
+def _undivided(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> int:
+    """Return what steps took that are not divided: by their own times, or as a whole where they have none."""
+    times = loop.step_times
+    if not times.count:
+        return room
+    return max(0, min(room, times.total_ns * loop.steps // times.count - round(sum(map(_worked, inner)))))
+
+
+def _worked(tree: _Tree) -> int:
+    """Return the time of a loop without recording, which is no part of the times of steps around it."""
+    if tree.part.kind == "recording":
+        return 0
+    return tree.part.total_ns - sum(inner.part.total_ns - _worked(inner) for inner in tree.inside)
 
 
 def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: bool = False) -> RunPart:
@@ -354,4 +370,4 @@ def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: boo
     )
 
 
-__all__ = ["CONTAINERS", "SLOW_CALLS", "RunPart", "parts_of", "unattributed_ns"]
+__all__ = ["CONTAINERS", "SLOW_CALLS", "SLOW_RUNS", "SLOW_STEPS", "RunPart", "parts_of", "unattributed_ns"]

@@ -26,7 +26,8 @@ class CallPartsRecord:
     timed : int
         Calls in which every operation outside of loops was timed.
     around_ns : float
-        Of these, the average: entering the program before its first operation, and leaving it after the last.
+        Entering the program before its first operation, and leaving it after the last: the average, or the median where some
+        calls alone were timed.
     inside_ns : int
         Other calls and building that calls of this function made; part of their time.
     running_ns : int

@@ -157,7 +157,7 @@ def _steps(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
 
 def _parts(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for place, part in enumerate(parts_of(record)):
-        times = (min(part.total_ns, LARGEST), min(part.own_ns, LARGEST), part.estimated)
+        times = (min(part.total_ns, LARGEST), min(part.own_ns, LARGEST), part.estimated, part.error_ns)
         belongs = (part.function, part.loop, part.operation)
         made = (clear(part.moved_from) or None, clear(part.rule) or None)
         yield (place, part.parent, part.kind, clear(part.label), *times, *belongs, *made, *_line(part.source))
@@ -177,7 +177,8 @@ TABLES = {
     ),
     "parts": Table(
         {"part": int, "parent": int, "kind": str, "label": str, "total_ns": int, "own_ns": int}
-        | {"estimated": bool, "function": int, "loop": int, "operation": int, "moved_from": str, "rule": str},
+        | {"estimated": bool, "error_ns": int}
+        | {"function": int, "loop": int, "operation": int, "moved_from": str, "rule": str},
         _parts,
         lined=True,
     ),

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scanviz.engine.observe import CountedRuns, StepSeries
-from scanviz.profiler.recording.operations import OperationTally, StepTally
+from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
+from scanviz.profiler.recording.passed_over import PassedOver
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.measures import aggregated, declared
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     )
 
 MOST_WAITING = 4096  # runs that were passed over, or calls, gathered before they are counted
+RECENT_RUNS = 256  # runs whose time around their steps is kept, the last ones
 CALLS_WAITING = 256  # calls whose operations are gathered before they are added up
 _STATES = ("mitmot", "mitsot", "sitsot")
 TIERS = 16  # kinds of code told apart
@@ -115,6 +117,9 @@ class LoopAggregate:
         "_open",
         "_operations",
         "_parts",
+        "_passed_over",
+        "_plain_ns",
+        "_plain_steps",
         "_processor",
         "_row_bytes",
         "_steps",
@@ -138,6 +143,7 @@ class LoopAggregate:
         self._what, self._calibration = what, calibration
         self.operations = len(self.record.operations) if operations is None else operations
         self.passed_over: deque[tuple[int, int, int]] = deque()
+        self._passed_over = PassedOver()
         self.detailed: bool | None = None
         self.has_loops = False
         self._times = StepTimes()
@@ -150,6 +156,7 @@ class LoopAggregate:
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
         self._steps, self._control_steps = 0, 0
+        self._plain_steps, self._plain_ns = 0, 0  # of them, in blocks that were timed as a whole
         self._ticks = 0  # stamps of steps, one each
         self._foreign_ns = 0.0  # what stamps of other clocks cost beyond those of the process's clock
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
@@ -177,6 +184,7 @@ class LoopAggregate:
             return
         steps, elapsed, own = zip(*[waiting.popleft() for _ in range(count)], strict=True)
         self._steps += sum(steps)
+        self._passed_over.add(steps, elapsed)
         self.recorder_ns += sum(own)
         totals.runs += count
         totals.unseen_runs += count
@@ -221,6 +229,8 @@ class LoopAggregate:
         self._parts.add(series)
         if series.control:
             self._control_steps += series.steps
+            self._plain_steps += series.steps
+            self._plain_ns += series.span_ns
             return
         count, a_step = len(series.interval_ns), 1 if series.op_ns is None else len(series.op_ns) + 2
         self.stamps += count * a_step
@@ -268,6 +278,7 @@ class LoopAggregate:
             totals.first_run_ns = elapsed_ns
         totals.total_ns += elapsed_ns
         totals.setup_ns += setup_ns
+        totals.setups.append(setup_ns)
         totals.longest_run = max(totals.longest_run, steps)
         totals.failed_runs += run is not None and failed
 
@@ -352,9 +363,16 @@ class LoopAggregate:
             series=self._times.rows(tick),
             measures=self._measures
             | self._processor.measures(totals.total_ns + running)
-            | self._times.slowest(division),
+            | self._times.measures(division)
+            | self._passed_over.measures()
+            | self._plain_measures(),
             series_covers=self._times.sample.covers(),
         )
+
+    def _plain_measures(self) -> dict[str, float]:
+        if not self._plain_steps:
+            return {}
+        return {"plain_steps": float(self._plain_steps), "plain_ns": float(self._plain_ns)}
 
     def _division(self) -> Division | None:
         if len(self.record.operations) != self.operations:  # they are not described yet
@@ -388,6 +406,7 @@ class _Totals:
         "resolution_ns",
         "runs",
         "setup_ns",
+        "setups",
         "stamp_ns",
         "total_ns",
         "unseen_runs",
@@ -397,13 +416,14 @@ class _Totals:
         self.unseen_runs = 0  # passed over: there is no time of their steps
         self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
         self.total_ns = self.setup_ns = self.first_run_ns = 0
+        self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
 
     def around_ns(self) -> int:
-        """Return the time before the first step and after the last of all runs, as it was in those whose steps were timed."""
-        seen = self.runs - self.unseen_runs
-        return self.setup_ns * self.runs // seen if seen else self.setup_ns
+        """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others."""
+        typical = float(np.median(self.setups)) if self.setups else 0.0
+        return self.setup_ns + round(typical * self.unseen_runs)
 
     def take_clock(self, series: StepSeries) -> None:
         """Note where times come from."""
@@ -502,8 +522,7 @@ class FunctionAggregate:
         self._timed.append(elapsed_ns)
         if len(self._timed) >= CALLS_WAITING:
             self._add_up()
-        self._parts.timed += 1
-        self._parts.around_ns += around_ns
+        self._parts.timed_call(around_ns)
 
     def _add_up(self) -> None:
         """Add up the times of operations gathered."""
@@ -543,28 +562,36 @@ class FunctionAggregate:
             first_ns=self._first_ns,
             call_times=self._histogram.record(),
             measures=self._measures | self._processor.measures(self._histogram.total),
-            call_parts=self._parts.record(running_ns),
+            call_parts=self._parts.record(running_ns, self._histogram.count),
         )
 
 
 class _CallParts:
-    """Sums over the calls of a function."""
+    """Sums over the calls of a function; of what is around operations, the last times too."""
 
-    __slots__ = ("around_ns", "checks_ns", "copies_ns", "inside_ns", "recording_ns", "timed")
+    __slots__ = ("_around", "_around_ns", "checks_ns", "copies_ns", "inside_ns", "recording_ns", "timed")
 
     def __init__(self) -> None:
         self.checks_ns = self.copies_ns = self.recording_ns = self.inside_ns = 0
-        self.timed = self.around_ns = 0
+        self.timed = self._around_ns = 0
+        self._around: deque[int] = deque(maxlen=RECENT_CALLS)
 
-    def record(self, running_ns: int) -> CallPartsRecord:
+    def timed_call(self, around_ns: int) -> None:
+        self.timed += 1
+        self._around_ns += around_ns
+        self._around.append(around_ns)
+
+    def record(self, running_ns: int, calls: int) -> CallPartsRecord:
+        """Return the record; of so many calls those that were timed are all, or stand for others and then by their median."""
         from scanviz.record.model import CallPartsRecord
 
+        around = self._around_ns / self.timed if self.timed else 0.0
         return CallPartsRecord(
             self.checks_ns,
             self.copies_ns,
             self.recording_ns,
             self.timed,
-            self.around_ns / self.timed if self.timed else 0.0,
+            float(np.median(self._around)) if 0 < self.timed < calls else around,
             self.inside_ns,
             running_ns,
         )

@@ -134,11 +134,15 @@ class StepTimes:
         together.merge(self.blocks)
         return together
 
-    def slowest(self, division: Division | None) -> dict[str, float]:
-        """Return the declared number of the slowest hundredth of all steps, nothing of few steps or of blocks."""
-        if self.single.count + self.timed.count < FEWEST_SLOW or self.blocks.count:
+    def measures(self, division: Division | None) -> dict[str, float]:
+        """Return the declared numbers of all steps: of the slowest hundredth not where there are few, or blocks."""
+        together = self._together(division)
+        if not together.count:
             return {}
-        return {"slowest_hundredth_ns": float(self._together(division).slowest_ns(0.01))}
+        found = {"step_deviation_ns": float(together.deviation)}
+        if self.single.count + self.timed.count < FEWEST_SLOW or self.blocks.count:
+            return found
+        return found | {"slowest_hundredth_ns": float(together.slowest_ns(0.01))}
 
     def rows(self, tick_ns: float) -> Samples:
         """Return the sample's rows with the price of the one stamp of a step taken off."""

@@ -1,0 +1,62 @@
+"""Times of runs of a loop that have no times of steps: by how much they were longer than typical ones of as many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.record.statistics import Histogram
+
+WAITING = 4096  # runs gathered before they are counted
+LENGTHS = 8  # numbers of steps told apart; runs of others are not compared
+
+
+class PassedOver:
+    """Whole runs, by how many steps they had.
+
+    Examples
+    --------
+    >>> runs = PassedOver()
+    >>> runs.add([1] * 99 + [2], [1000] * 98 + [51_000, 7])
+    >>> found = runs.measures()
+    >>> found["passed_over_steps"], round(found["slow_runs_ns"], -4)
+    (100.0, 50000.0)
+    """
+
+    __slots__ = ("_by_length", "_elapsed", "_lengths", "_steps")
+
+    def __init__(self) -> None:
+        self._by_length: dict[int, Histogram] = {}
+        self._lengths: list[int] = []
+        self._elapsed: list[int] = []
+        self._steps = 0
+
+    def add(self, lengths: Sequence[int], elapsed_ns: Sequence[int]) -> None:
+        """Take runs: how many steps each had, and how long it was."""
+        self._lengths.extend(lengths)
+        self._elapsed.extend(elapsed_ns)
+        if len(self._lengths) >= WAITING:
+            self._count()
+
+    def _count(self) -> None:
+        if not self._lengths:
+            return
+        lengths, elapsed = np.array(self._lengths), np.array(self._elapsed, np.int64)
+        self._steps += int(lengths.sum())
+        for length in np.unique(lengths).tolist():
+            if length in self._by_length or len(self._by_length) < LENGTHS:
+                self._by_length.setdefault(length, Histogram()).add(elapsed[lengths == length])
+        self._lengths.clear()
+        self._elapsed.clear()
+
+    def measures(self) -> dict[str, float]:
+        """Return the declared numbers; none where there were no such runs."""
+        self._count()
+        if not self._by_length:
+            return {}
+        beyond = sum(times.total - times.median * times.count for times in self._by_length.values())
+        return {"passed_over_steps": float(self._steps), "slow_runs_ns": float(round(max(0.0, beyond)))}
+
+
+__all__ = ["PassedOver"]

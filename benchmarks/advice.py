@@ -26,7 +26,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread of BLAS is on another clock
 
 import numpy as np  # reads the environment
-from common import write_json
+from common import print_goals, write_json
 
 HERE = Path(__file__).resolve().parent
 KINDS = ("copies", "draws", "non_sequences", "same_at_every_call", "sequence_product", "short_inner_loops")
@@ -75,7 +75,7 @@ def measured(kind: str, rounds: int, profiles: int, folder: Path) -> dict[str, A
     gain = statistics.median(before - after for before, after in times)
     promise = statistics.median(given) if given else None
     return {
-        "advice": kind,
+        "what": kind,
         "before_ms": 1e-6 * statistics.median(before for before, _ in times),
         "after_ms": 1e-6 * statistics.median(after for _, after in times),
         "promised_ms": None if promise is None else 1e-6 * promise,
@@ -84,7 +84,18 @@ def measured(kind: str, rounds: int, profiles: int, folder: Path) -> dict[str, A
         "given": f"{len(given)} of {profiles}",
         "delivered_ms": 1e-6 * gain,
         "ratio": None if not promise else gain / promise,
+        "met": bool(promise) and gain / promise >= GOAL,
     }
+
+
+def line(row: dict[str, Any]) -> str:
+    """Return a row of the table."""
+    promise = "–" if row["promised_ms"] is None else f"{row['promised_ms']:.1f} ms"
+    ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
+    return (
+        f"{row['what']:<20}{row['before_ms']:>7.1f} ms{row['after_ms']:>7.1f} ms{promise:>11}"
+        f"{row['delivered_ms']:>8.1f} ms{ratio:>7}{GOAL:>6} {'met' if row['met'] else 'missed'}"
+    )
 
 
 def main() -> None:
@@ -107,14 +118,8 @@ def main() -> None:
         for kind in options.kinds or KINDS:
             row = measured(kind, options.rounds, options.profiles, Path(folder))
             rows.append(row)
-            promise = "–" if row["promised_ms"] is None else f"{row['promised_ms']:.1f} ms"
-            ratio = "–" if row["ratio"] is None else f"{row['ratio']:.2f}"
-            missed = row["ratio"] is None or row["ratio"] < GOAL
-            print(
-                f"{kind:<20}{row['before_ms']:>7.1f} ms{row['after_ms']:>7.1f} ms{promise:>11}"
-                f"{row['delivered_ms']:>8.1f} ms{ratio:>7}{GOAL:>6}{' missed' if missed else ''}",
-                flush=True,
-            )
+            print(line(row), flush=True)
+    print_goals(rows)
     write_json(options.json, rows, "advice")
 
 

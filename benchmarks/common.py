@@ -63,3 +63,11 @@ def write_json(path: str | None, rows: list[dict[str, Any]], what: str) -> None:
         )
         Path(path).write_text(text + "\n", encoding="utf-8")
         print(f"wrote {path}")
+
+
+def print_goals(rows: list[dict[str, Any]]) -> None:
+    """Print how many of the rows with a goal met theirs, and which did not."""
+    judged = [row for row in rows if row["met"] is not None]
+    missed = [str(row["what"]) for row in judged if not row["met"]]
+    named = f"; missed: {', '.join(missed)}" if missed else ""
+    print(f"{len(judged) - len(missed)} of {len(judged)} goals met{named}")

@@ -5,6 +5,7 @@ slower by so much. How many elements that takes is found by the CPU time of plai
 slower the step then is. Meanwhile other processes load the machine in bursts.
 
     python benchmarks/comparing.py                       # 100 comparisons with itself, 10 of each change: about two hours
+    python benchmarks/comparing.py --minutes 30          # as many of them as there is time for, kinds in turn
     python benchmarks/comparing.py --itself 4 --planted 2 --rounds 8
 """
 
@@ -23,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import write_json
+from common import print_goals, write_json
 
 ROOT = Path(__file__).resolve().parent.parent
 USUAL = 150  # elements of the operation
@@ -116,47 +117,111 @@ def written(folder: Path, name: str, elements: int) -> Path:
     return path
 
 
-def with_itself(folder: Path, count: int, rounds: int) -> dict[str, Any]:
-    """Count the comparisons of the program with itself that found something."""
-    program, wrong, silent = written(folder, "program", USUAL), 0, 0
-    for number in range(count):
-        rows = compared(program, program, rounds)
+class WithItself:
+    """Counts the comparisons of the program with itself that found something.
+
+    Attributes
+    ----------
+    wanted, count : int
+        How many comparisons, and how many there were.
+    """
+
+    def __init__(self, folder: Path, wanted: int, rounds: int) -> None:
+        self.program, self.rounds = written(folder, "program", USUAL), rounds
+        self.wanted, self.count, self.wrong, self.silent = wanted, 0, 0, 0
+
+    def compare(self) -> None:
+        """Do one comparison."""
+        rows = compared(self.program, self.program, self.rounds)
         changed = [row for row in rows if row["verdict"] in ("slower", "faster", "new", "gone")]
-        wrong += bool(changed)
-        silent += any(row["verdict"] == "no verdict" for row in rows if row["kind"] != "operation")
+        self.wrong += bool(changed)
+        self.silent += any(row["verdict"] == "no verdict" for row in rows if row["kind"] != "operation")
         for row in changed:
-            print(f"  {number}: {row['verdict']} {row['kind']} {row['name']} ×{row['ratio']:.3f}", flush=True)
-    allowed = max(1, round(WRONG * count))
-    print(
-        f"with itself: {wrong} of {count} found a difference (at most {allowed}); {silent} without a verdict"
-    )
-    return {"what": "itself", "count": count, "wrong": wrong, "no_verdict": silent, "met": wrong <= allowed}
+            found = f"{row['verdict']} {row['kind']} {row['name']} ×{row['ratio']:.3f}"
+            print(f"  {self.count}: {found}", flush=True)
+        self.count += 1
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table."""
+        return {
+            "what": "itself", "count": self.count, "wanted": self.wanted, "wrong": self.wrong,
+            "no_verdict": self.silent, "met": self.wrong <= WRONG * self.count if self.count else None,
+        }  # fmt: skip
 
 
-def with_change(folder: Path, ratio: float, count: int, rounds: int) -> dict[str, Any]:
-    """Count the comparisons that find a planted change: by the loop, and by the line."""
-    elements = elements_for(ratio)
-    usual, changed = cpu_times([USUAL, elements], 40)
-    before, after = written(folder, "program", USUAL), written(folder, "edited", elements)
-    loops = lines = false = 0
-    ratios = []
-    for _ in range(count):
-        rows = compared(before, after, rounds)
+class WithChange:
+    """Counts the comparisons that find a planted change: by the loop, and by the line.
+
+    Attributes
+    ----------
+    wanted, count : int
+        How many comparisons, and how many there were.
+    """
+
+    def __init__(self, folder: Path, ratio: float, wanted: int, rounds: int) -> None:
+        self.ratio, self.rounds, self.wanted, self.count = ratio, rounds, wanted, 0
+        elements = elements_for(ratio)
+        usual, changed = cpu_times([USUAL, elements], 40)
+        self.cpu_ratio = changed / usual
+        self.before = written(folder, "program", USUAL)
+        self.after = written(folder, f"edited_{ratio}", elements)
+        self.loops = self.lines = self.false = 0
+        self.ratios: list[float] = []
+
+    def compare(self) -> None:
+        """Do one comparison."""
+        rows = compared(self.before, self.after, self.rounds)
         [loop] = [row for row in rows if row["kind"] == "loop"]
         slower = [row for row in rows if row["kind"] == "operation" and row["verdict"] == "slower"]
         edited = [row for row in slower if "bent = " in row["source"]["text"]]
-        loops += loop["verdict"] == "slower"
-        lines += bool(edited)
-        false += len(slower) > len(edited)
-        ratios.append(loop["ratio"])
-    share_of_loops, share_of_lines = GOALS[ratio]
-    met = loops >= share_of_loops * count and (share_of_lines is None or lines >= share_of_lines * count)
-    told = f"planted ×{ratio} (CPU time ×{changed / usual:.3f}, told ×{statistics.median(ratios):.3f})"
-    print(f"{told}: loop found {loops}, line {lines} of {count}; another line {false}", flush=True)
-    return {
-        "what": f"planted {ratio}", "count": count, "loop": loops, "line": lines, "another_line": false,
-        "cpu_ratio": changed / usual, "ratio": statistics.median(ratios), "met": met,
-    }  # fmt: skip
+        self.loops += loop["verdict"] == "slower"
+        self.lines += bool(edited)
+        self.false += len(slower) > len(edited)
+        self.ratios.append(loop["ratio"])
+        self.count += 1
+
+    def row(self) -> dict[str, Any]:
+        """Return the row of the table."""
+        of_loops, of_lines = GOALS[self.ratio]
+        met = self.loops >= of_loops * self.count and (
+            of_lines is None or self.lines >= of_lines * self.count
+        )
+        return {
+            "what": f"planted {self.ratio}", "count": self.count, "wanted": self.wanted, "loop": self.loops,
+            "line": self.lines, "another_line": self.false, "cpu_ratio": self.cpu_ratio,
+            "ratio": statistics.median(self.ratios) if self.ratios else None, "met": met if self.count else None,
+        }  # fmt: skip
+
+
+def line(row: dict[str, Any]) -> str:
+    """Return a row in words."""
+    verdict = {True: "met", False: "missed", None: "not done"}[row["met"]]
+    some = f"{row['count']} of {row['wanted']} comparisons"
+    if row["what"] == "itself":
+        return (
+            f"with itself, {some}: {row['wrong']} found a difference (goal: {WRONG:.0%}),"
+            f" {row['no_verdict']} without a verdict: {verdict}"
+        )
+    told = "" if row["ratio"] is None else f", told ×{row['ratio']:.3f}"
+    return (
+        f"{row['what']} (CPU time ×{row['cpu_ratio']:.3f}{told}), {some}: loop found {row['loop']}, line {row['line']};"
+        f" another line {row['another_line']}: {verdict}"
+    )
+
+
+def done(tallies: list[WithItself | WithChange], minutes: float | None) -> list[dict[str, Any]]:
+    """Do the comparisons, the kinds in turn, until all are done or there is no time for another one; return the rows so far."""
+    begun, longest = time.monotonic(), 0.0
+    try:
+        while left := [tally for tally in tallies if tally.count < tally.wanted]:
+            started = time.monotonic()
+            if minutes is not None and started - begun + longest > 60 * minutes:
+                break
+            min(left, key=lambda tally: (tally.count + 1) / (tally.wanted + 1)).compare()
+            longest = max(longest, time.monotonic() - started)
+    except KeyboardInterrupt:
+        print("interrupted: what was done so far is counted")
+    return [tally.row() for tally in tallies]
 
 
 def main() -> int:
@@ -173,19 +238,20 @@ def main() -> int:
         "--load", type=int, default=os.cpu_count() or 1, help="processes that load the machine"
     )
     parser.add_argument("--json", help="where the table goes too")
+    parser.add_argument("--minutes", type=float, help="stop when there is no time for another comparison")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, load(given.load):
         folder = Path(name)
-        rows = [
-            with_change(folder, ratio, given.planted, given.rounds)
-            for ratio in given.changes
-            if given.planted
+        tallies: list[WithItself | WithChange] = [
+            WithChange(folder, ratio, given.planted, given.rounds) for ratio in given.changes if given.planted
         ]
-        rows += [with_itself(folder, given.itself, given.rounds)] if given.itself else []
+        tallies += [WithItself(folder, given.itself, given.rounds)] if given.itself else []
+        rows = done(tallies, given.minutes)
+    for row in rows:
+        print(line(row))
+    print_goals(rows)
     write_json(given.json, rows, "comparing")
-    missed = [row["what"] for row in rows if not row["met"]]
-    print(f"missed: {', '.join(missed)}" if missed else "all goals met")
-    return int(bool(missed))
+    return int(any(row["met"] is False for row in rows))
 
 
 if __name__ == "__main__":

@@ -166,6 +166,40 @@ def _hottest(case: Case, loops: list[Any], places: list[int], times: list[Measur
     }
 
 
+KINDS = ("steps and operations", "hottest operation", "parts of the run", "unattributed")
+
+
+def kind_of(one: Row) -> str:
+    """Return which of the goals a row belongs to."""
+    if "right" in one:
+        return KINDS[1]
+    if "share" in one:
+        return KINDS[3]
+    return KINDS[2 if one["claim"].startswith("run: ") else 0]
+
+
+def in_short(rows: list[Row]) -> str:
+    """Return how many claims of each kind were kept, missed and uncertain, with the worst errors of what was missed."""
+    lines = []
+    for kind in KINDS:
+        mine = [one for one in rows if kind_of(one) == kind]
+        kept, missed, unsure = (
+            [one for one in mine if one["kept"] is is_kept] for is_kept in (True, False, None)
+        )
+        text = f"{kind:<22}{len(kept):>4} kept{len(missed):>4} missed{len(unsure):>4} uncertain"
+        if missed:
+            text += f": {', '.join(_missed(one) for one in missed)}"
+        lines.append(text)
+    return "\n".join(lines)
+
+
+def _missed(one: Row) -> str:
+    name = f"{one['loop']}, {one['claim'].removeprefix('run: ')}"
+    if "right" in one:
+        return f"{name} {one['right']} of {one['of']}"
+    return f"{name} {one['share']:.1%}" if "share" in one else f"{name} {one['error']:+.0%}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--load", type=int, default=0, help="busy processes beside")
@@ -183,8 +217,7 @@ def main() -> None:
                 for one in measured(case, options.profiles, options.rounds):
                     print(_line(one))
                     rows.append({"load": options.load, **one})
-    for kept, words in ((True, "kept"), (False, "missed"), (None, "uncertain")):
-        print(f"{sum(one['kept'] is kept for one in rows):4} {words}")
+    print(in_short(rows))
     write_json(options.json, rows, "profile_truth")
 
 

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,46 @@ def test_scripts_that_are_advised_and_those_that_follow_give_the_same_and_the_ta
     )
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "advice.json").read_text(encoding="utf-8"))["rows"]
-    assert [row["advice"] for row in rows] == kinds
+    assert [row["what"] for row in rows] == kinds
     for row in rows:
-        assert row["advice"] in done.stdout and row["before_ms"] > 0 and row["after_ms"] > 0
+        assert row["what"] in done.stdout and row["before_ms"] > 0 and row["after_ms"] > 0
+
+
+def test_comparisons_stop_when_their_time_is_over_with_the_counts_so_far():
+    code = (
+        "import time, comparing\n"
+        "class Tally:\n"
+        "    def __init__(self, wanted): self.wanted, self.count = wanted, 0\n"
+        "    def compare(self): self.count += 1; time.sleep(0.02)\n"
+        "    def row(self): return (self.count, self.wanted)\n"
+        "print(comparing.done([Tally(5), Tally(50)], None), comparing.done([Tally(500), Tally(5000)], 0.005))\n"
+    )
+    done = run("-c", code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("[(5, 5), (50, 50)] [(")
+    few, many = (int(number) for number in re.findall(r"\((\d+), 500", done.stdout))
+    assert 0 < few < many < 20 and many >= 5 * few  # kinds in turn, by how many are wanted
+
+
+def test_the_summary_has_each_goal_of_all_results(tmp_path):
+    machine = {"processor": "fast", "processors": 2, "system": "", "python": "3", "numpy": "2"}
+    cost = {
+        "what": "steps of 1 µs",
+        "plain_us": 1.0,
+        "slowdown": 1.1,
+        "stated": 1.1,
+        "goal": 1.15,
+        "met": True,
+    }
+    start = {"what": "start-up", "cProfile": 50.0, "scanviz": 90.0, "beyond": 40.0, "goal": 20, "met": False}
+    itself = {"what": "itself", "count": 40, "wanted": 100, "wrong": 1, "no_verdict": 2, "met": True}
+    truth = {"loop": "RNN", "claim": "typical step", "error": 0.2, "goal": 0.1, "kept": False}
+    for name, rows in (("overhead", [cost, start]), ("comparing", [itself]), ("profile_truth", [truth])):
+        text = json.dumps({"benchmark": name, "machine": machine, "rows": rows})
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    done = run("summary.py", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "1 of 2 goals met; missed: start-up" in done.stdout
+    assert "with itself, 40 of 100 comparisons: 1 found a difference (goal: 5%)" in done.stdout
+    assert "1 missed   0 uncertain: RNN, typical step +20%" in done.stdout
+    assert done.stdout.count("not measured") == 2

@@ -1,9 +1,9 @@
 """What slow steps and slow calls took beyond a typical one: sums over those that were measured.
 
-Rows of operations say what steps and calls would have taken if each had been a typical one.  The steps that have a time, or a
-block of steps has, say by how much they were longer, the faster ones taken off; where some steps have none, as many as there are take as much each, with
-an error that follows from how much the measured ones differ.  Runs that are timed as a whole say it themselves (``slow_runs_ns``).
-What loops inside took beyond their part of a typical step is theirs.
+Rows of operations say what steps and calls would have taken if each was a typical one.  The steps that have a time, or that are
+in a block which has one, say by how much they were longer, the faster ones taken off; where some steps have none, as many as there
+are take as much each, with an error that follows from how much the measured ones differ.  Runs that are timed as a whole say it
+themselves (``slow_runs_ns``).  What loops inside took beyond their part of a typical step is theirs.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class FunctionRecord:
         return rewrites.snapshot(len(rewrites.applications)) if rewrites is not None else None
 
     def ran_ns(self, operation: OperationRecord) -> float:
-        """Return the time of an operation outside of loops in all calls; where it was timed in some of them, if all were typical."""
+        """Return the time of an operation outside of loops in all calls: as if all were typical where it was timed in some."""
         timed = self.call_parts.timed
         if not 0 < timed < self.calls:
             return operation.mean_ns * operation.samples

@@ -186,13 +186,15 @@ class Observer:
     ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
     ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples_runs`` allows the engine
     to notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely, ``control`` to
-    run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.  With
+    run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.  ``samples_calls``
+    allows it to notify some of many short calls by ``call_run`` alone, after the ``loop_run`` of loops in them.  With
     ``weighs`` the memory that some of the calls hold is counted and notified.
     """
 
     detail: Detail = "steps"
     steps_a_stamp: int = 1
     samples_runs: bool = False
+    samples_calls: bool = False
     control: bool = False
     weighs: bool = False
 
@@ -219,6 +221,14 @@ class Observer:
         were copied and shared variables updated for ``copies_ns``, and watchers were told of its begin and end for ``watching_ns``,
         with what telling them the return before it took.
         A call that an error ended does not return.
+        """
+
+    def call_run(
+        self, function: int, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int
+    ) -> None:
+        """A call began, ended after ``elapsed_ns`` without an error and returned (only with ``samples_calls``).
+
+        Its begin and end are not told.  The other times are those of ``function_returned``.
         """
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
@@ -293,6 +303,9 @@ class Observer:
         """Runs were taken as if nobody watched, inside a control block of the loop around this one."""
 
 
+# What is called before the building of something is told: by whoever has begun something that nobody has been told of yet.
+BEFORE_BUILDING: list[Callable[[], None]] = []
+
 _lock = threading.Lock()
 _attached: tuple[Observer, ...] = ()
 _generation = 0
@@ -352,6 +365,8 @@ class building:  # noqa: N801  # a context manager, written like a function
     def __enter__(self) -> None:
         if not _attached or getattr(_building, "open", False):
             return
+        for tell in BEFORE_BUILDING:
+            tell()
         self._told, self._where = _attached, user_line()
         _building.open = True
         for observer in self._told:

@@ -30,6 +30,7 @@ from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.runtime.call_schedule import CloseCalls
 from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
@@ -73,16 +74,17 @@ class WatchedCall:
         Now, by the process's clock.
     """
 
-    __slots__ = ("begun", "elapsed_ns", "run_begun", "run_ended", "watch", "watching")
+    __slots__ = ("begun", "call", "elapsed_ns", "ended", "run_begun", "run_ended", "watch", "watching")
 
     def __init__(self, watching: tuple[observe.Observer, ...], begun: int) -> None:
         self.watching = watching
         self.run_begun = self.run_ended = self.begun = begun
         self.watch: Watch | None = None  # of the run that was timed
-        self.elapsed_ns = 0
+        self.call = self.elapsed_ns = 0
+        self.ended = False  # whether its end was told
 
     def returned(self) -> None:
-        """Tell the times around the run to those who were told of it.
+        """Tell the times around the run to those who were told of it, or the whole call where that is all that they are told.
 
         What telling takes is known when they have been told: they are told it with the next call of the thread.
         """
@@ -91,9 +93,20 @@ class WatchedCall:
             return
         own, telling = watch.own, max(0, self.run_ended - self.run_begun - self.elapsed_ns)
         telling += own.untold_ns(self.watching)
-        watch.function_returned(self.run_begun - self.begun, ended - self.run_ended, telling)
+        checks, copies = self.run_begun - self.begun, ended - self.run_ended
+        if watch.waiting is not None:
+            watch.call_run(self.elapsed_ns, checks, copies, telling)
+        else:
+            self.end()
+            watch.function_returned(checks, copies, telling)
         self.watch = watch = None  # freed while the clock still runs
         own.leave_untold(self.watching, ended)
+
+    def end(self) -> None:
+        """Tell that the run ended well, if it was not told yet: the call was passed over, and then something else was told."""
+        if self.watch is not None and not self.ended:
+            self.ended = True
+            self.watch.function_end(self.call, self.elapsed_ns, None)
 
 
 class Function(Shown):
@@ -149,6 +162,7 @@ class Function(Shown):
             -1
         )  # the generation of observers that have all heard of it, none of them asking for values
         self._telling = threading.RLock()
+        self._close = CloseCalls()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
         self.profile_observer = observe.PROFILER[0]() if asked and observe.PROFILER else None
 
@@ -248,7 +262,11 @@ class Function(Shown):
         if not watching:
             return self._called(values, named, None)
         watched = WatchedCall(watching, time.perf_counter_ns())
-        found = self._called(values, named, watched)
+        try:
+            found = self._called(values, named, watched)
+        except BaseException:
+            watched.end()  # what failed came after the run, whose error would have ended it
+            raise
         watched.returned()
         return found
 
@@ -378,19 +396,38 @@ class Function(Shown):
         entered, call, watch = time.perf_counter_ns(), next(_calls), Watch(self.key, watching)
         own = watch.own
         held, begun = own.ns, entered
-        watch.function_begin(call)
+        if own.waiting is not None:
+            own.waiting.tell_begin()  # of the call that this one is made in
+        close, passed = self._close, False
+        if watched is not None:
+            passed = watch.samples_calls and close.passes_over(id(watching[0]))
+        if passed:
+            watch.waiting = call
+        else:
+            watch.is_sample = close.passes
+            watch.function_begin(call)
+        if watched is not None:
+            watched.watch, watched.call = watch, call
         try:
+            if passed:
+                own.waiting = watch
             begun = time.perf_counter_ns()  # inside: an interrupt in it ends what has begun
             results = self._executable.run(arrays, watch)
         except BaseException as error:
+            if watched is not None:
+                watched.ended = True
             watch.function_end(call, time.perf_counter_ns() - begun - (own.ns - held), error)
             raise
         ended = time.perf_counter_ns()
         elapsed = ended - begun - (own.ns - held)
         watch.operations_of_call(elapsed)
-        watch.function_end(call, elapsed, None)
         if watched is not None:
-            watched.watch, watched.elapsed_ns = watch, elapsed
+            watched.elapsed_ns = elapsed
+        if watch.waiting is None:
+            if watched is not None:
+                watched.ended = True
+            watch.function_end(call, elapsed, None)
+            close.took(elapsed)
         own.ns += time.perf_counter_ns() - ended + begun - entered
         return results
 

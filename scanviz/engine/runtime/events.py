@@ -10,12 +10,46 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, NamedTuple
 
-from scanviz.engine.observe import CountedRuns, Detail, Observer, StepSeries
+from scanviz.engine.observe import BEFORE_BUILDING, CountedRuns, Detail, Observer, StepSeries
 from scanviz.engine.program.instructions import BranchInstruction
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.runtime.sides import BranchTaken
+
+
+class _Wanted(NamedTuple):
+    """What observers want together.
+
+    Attributes
+    ----------
+    detail : str
+        The closest look.
+    steps_a_stamp : int
+        How many steps may share a time.
+    samples_runs, samples_calls : bool
+        Whether runs and calls may be passed over.
+    control, weighs : bool
+        Whether blocks of steps may run as if nobody watched, and whether memory is to be counted.
+    """
+
+    detail: Detail
+    steps_a_stamp: int
+    samples_runs: bool
+    samples_calls: bool
+    control: bool
+    weighs: bool
+
+
+def _wanted(observers: tuple[Observer, ...]) -> _Wanted:
+    """Return what observers want together."""
+    details = {observer.detail for observer in observers}
+    detail: Detail = "values" if "values" in details else "ops" if "ops" in details else "steps"
+    block = min((observer.steps_a_stamp for observer in observers), default=1)
+    runs = detail == "steps" and all(observer.samples_runs for observer in observers)
+    calls = runs and all(observer.samples_calls for observer in observers)
+    control = detail != "values" and all(observer.control for observer in observers)
+    return _Wanted(detail, block, runs, calls, control, any(observer.weighs for observer in observers))
 
 
 class OwnTime:
@@ -25,12 +59,18 @@ class OwnTime:
     ----------
     ns : int
         They only grow: what goes on around looks at the difference.
+    waiting : Watch or None
+        Who watches the innermost call of the thread, where nobody has been told yet that it began.
+    wanted : tuple
+        The observers of the thread's last call, and what they want together.
     """
 
-    __slots__ = ("_untold", "ns")
+    __slots__ = ("_untold", "ns", "waiting", "wanted")
 
     def __init__(self) -> None:
         self.ns = 0
+        self.waiting: Watch | None = None
+        self.wanted: tuple[tuple[Observer, ...], _Wanted] = (), _wanted(())
         self._untold: tuple[tuple[Observer, ...], int] = (), 0
 
     def leave_untold(self, observers: tuple[Observer, ...], since: int) -> None:
@@ -80,15 +120,14 @@ class _Threads(threading.local):
 _threads = _Threads()
 
 
-def _wanted(observers: tuple[Observer, ...]) -> tuple[Detail, int, bool]:
-    """Return what observers want together: the closest look, how many steps may share a time, whether runs may be passed over."""
-    if len(observers) == 1:  # the usual case, met at every call
-        (one,) = observers
-        return one.detail, one.steps_a_stamp, one.samples_runs and one.detail == "steps"
-    details = {observer.detail for observer in observers}
-    detail: Detail = "values" if "values" in details else "ops" if "ops" in details else "steps"
-    block = min((observer.steps_a_stamp for observer in observers), default=1)
-    return detail, block, detail == "steps" and all(observer.samples_runs for observer in observers)
+def tell_what_began() -> None:
+    """Tell that the call began in which the thread is, where that was not told yet: something else begins inside it."""
+    waiting = _threads.own.waiting
+    if waiting is not None:
+        waiting.tell_begin()
+
+
+BEFORE_BUILDING.append(tell_what_began)
 
 
 class Watch:
@@ -104,8 +143,17 @@ class Watch:
         The closest look that one of them wants: ``"steps"``, ``"ops"`` or ``"values"``.
     steps_a_stamp : int
         How many steps one time may be of where steps are very short: as many as all of them allow.
-    samples_runs : bool
-        Whether of many short runs of a loop some may be notified without times of their steps.
+    samples_runs, samples_calls : bool
+        Whether of many short runs of a loop some may be notified without times of their steps, and of many short calls some without
+        what happened in them.
+    control : bool
+        Whether all of them allow blocks of steps that run as if nobody watched.
+    weighs : bool
+        Whether one of them wants to know how much memory calls hold.
+    is_sample : bool
+        Whether it is a call that is looked at among many that are not.
+    waiting : int or None
+        The call's number, as long as nobody has been told that it began.
     own : OwnTime
         What watching has taken in this thread.
     stamps : sequence of int
@@ -122,15 +170,20 @@ class Watch:
     __slots__ = (
         "_outer",
         "branches",
+        "control",
         "counted",
         "detail",
         "function",
+        "is_sample",
         "ledger",
         "observers",
         "own",
+        "samples_calls",
         "samples_runs",
         "stamps",
         "steps_a_stamp",
+        "waiting",
+        "weighs",
     )
 
     def __init__(
@@ -141,8 +194,16 @@ class Watch:
         counted: dict[int, CountedRuns] | None = None,
     ) -> None:
         self.function, self.observers, self._outer, self.counted = function, observers, outer, counted
-        self.detail, self.steps_a_stamp, self.samples_runs = _wanted(observers)
-        self.own = _threads.own
+        own = self.own = _threads.own
+        known, wanted = own.wanted  # mostly the same observers watch call after call
+        if known is not observers:
+            wanted = _wanted(observers)
+            own.wanted = observers, wanted
+        self.detail, self.steps_a_stamp, self.samples_runs, self.samples_calls, self.control, self.weighs = (
+            wanted
+        )
+        self.is_sample = False
+        self.waiting: int | None = None
         self.stamps: Sequence[int] = ()
         self.ledger: Ledger | None = None
         self.branches: dict[int, BranchTaken] = {}
@@ -156,19 +217,10 @@ class Watch:
         """Whether it watches a whole call, and no part of one."""
         return self._outer
 
-    @property
-    def weighs(self) -> bool:
-        """Whether one of them wants to know how much memory calls hold."""
-        return any(observer.weighs for observer in self.observers)
-
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
+        self.tell_begin()
         return Watch(self.function, self.observers, outer=False, counted=self.counted)
-
-    @property
-    def control(self) -> bool:
-        """Whether all of them allow blocks of steps that run as if nobody watched."""
-        return self.detail != "values" and all(observer.control for observer in self.observers)
 
     def counting(self) -> Watch:
         """Return the same watch for what runs inside a control block."""
@@ -200,6 +252,7 @@ class Watch:
 
     def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Tell that code for a loop was made."""
+        self.tell_begin()
         for observer in self.observers:
             observer.specialised(self.function, loop, elapsed_ns, tier, why)
 
@@ -213,6 +266,27 @@ class Watch:
         except BaseException as error:
             Watch(self.function, self.observers[:told]).function_end(call, 0, error)
             raise
+
+    def tell_begin(self) -> None:
+        """Tell that the call began, if nobody has been told yet."""
+        call = self.waiting
+        if call is None:
+            return
+        self.waiting = self.own.waiting = None
+        begun = perf_counter_ns()
+        try:
+            self.function_begin(call)
+        except BaseException:
+            self.observers = ()  # those who were told have been told its end
+            raise
+        finally:
+            self.own.ns += perf_counter_ns() - begun
+
+    def call_run(self, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
+        """Notify a whole call of which nothing else was told but runs of its loops."""
+        self.waiting = self.own.waiting = None
+        for observer in self.observers:
+            observer.call_run(self.function, elapsed_ns, checks_ns, copies_ns, watching_ns)
 
     @property
     def weighs_inside(self) -> bool:
@@ -228,6 +302,7 @@ class Watch:
 
     def sides_taken(self) -> None:
         """Notify which sides of branches the call took."""
+        self.tell_begin()
         for taken in self.branches.values():
             for side in taken.sides:
                 if side.taken:
@@ -236,6 +311,7 @@ class Watch:
 
     def function_end(self, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Tell that a call ended, all of the observers though one of them may raise."""
+        self.tell_begin()
         told = 0
         try:
             for observer in self.observers:
@@ -248,6 +324,7 @@ class Watch:
     def operations_of_call(self, call_ns: int) -> None:
         """Tell how long each instruction of the function's program took in the call that took so long, where they were timed."""
         if self.stamps:
+            self.tell_begin()
             elapsed = [after - before for before, after in itertools.pairwise(self.stamps)]
             around = max(0, call_ns - (self.stamps[-1] - self.stamps[0]))
             for observer in self.observers:
@@ -260,6 +337,7 @@ class Watch:
 
     def loop_begin(self, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Tell that a loop starts; where one of the observers raises, those told before it are told the end."""
+        self.tell_begin()
         told = 0
         try:
             for observer in self.observers:
@@ -287,6 +365,7 @@ class Watch:
 
     def measured(self, loop: int | None, name: str, value: float, index: int | None = None) -> None:
         """Notify a number of a loop, or of an instruction of its step or of the function."""
+        self.tell_begin()
         for observer in self.observers:
             observer.measured(self.function, loop, index, name, value)
 
@@ -315,4 +394,4 @@ class Watch:
                 rest.loop_end(loop, steps, elapsed_ns, setup_ns, error)
 
 
-__all__ = ["OwnTime", "Watch"]
+__all__ = ["OwnTime", "Watch", "tell_what_began"]

@@ -157,7 +157,9 @@ class Weighing:
     def ledger(self, inputs: Sequence[Any]) -> Ledger | None:
         """Return a ledger for a call with these inputs, None where it needs none."""
         self._calls += 1
-        size = sum([int(getattr(value, "nbytes", 0)) for value in inputs])
+        size = 0
+        for value in inputs:
+            size += value.nbytes
         if self._calls & (self._calls - 1) and size <= GROWTH * self._largest:
             return None
         self._largest = max(self._largest, size)

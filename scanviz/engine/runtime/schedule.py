@@ -24,13 +24,13 @@ LONG_NS = 200_000  # nanoseconds of a long step
 NOTIFY_NS = 50_000_000  # observers are notified of long steps about so often
 PERIOD = 1024  # steps of a part in which every operation is timed
 CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is passed over
-CLOSE_NS = 400_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
+CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
 VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
 UNTIMED = 4  # as many of these follow one that has a time
 MUCH_LONGER = 4  # times as many steps as any run that was looked at closely: then it is looked at too
-MOST_PASSED_OVER = 31  # runs between two that are looked at closely
+MOST_PASSED_OVER = 127  # runs between two that are looked at closely
 # A block that is compared takes at least and at most about so long: entering its code must not count, nor drift.
 BLOCK_NS = 50_000, 2_000_000
 BLOCK = 40  # steps of a block, more of very short ones

@@ -507,6 +507,12 @@ class FunctionAggregate:
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
 
+    def passed_over(self, elapsed_ns: int) -> None:
+        """Count a whole call of which nothing was told but runs of its loops."""
+        self._elapsed.append(elapsed_ns)
+        if len(self._elapsed) >= MOST_WAITING:
+            self._count()
+
     def _count(self) -> None:
         """Count the calls gathered."""
         if self._elapsed:

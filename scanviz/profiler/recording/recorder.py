@@ -12,6 +12,7 @@ import platform
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -75,7 +76,7 @@ class Recorder(Observer):
     steps_a_stamp : int
         How many steps may share one time where steps are very short.
     samples_runs : bool
-        Whether of very many short runs of a loop some are counted with their whole time alone.
+        Whether of very many short runs of a loop, and of very many short calls, some are counted with their whole time alone.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Recorder(Observer):
         steps_a_stamp: int = 1,
         samples_runs: bool = True,
     ) -> None:
-        self.samples_runs = self.control = samples_runs
+        self.samples_runs = self.samples_calls = self.control = samples_runs
         self.detail: Literal["steps", "ops"] = detail
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
@@ -111,6 +112,7 @@ class Recorder(Observer):
         self._plans = PlansMet()
         self._sides = SidesTaken()
         self._dropped: set[int] = set()
+        self._passed_over: deque[tuple[int, int, int, int, int, int]] = deque()  # calls that wait
         self._left_out = 0
         self._script, self._arguments = "", ()  # type: tuple[str, tuple[str, ...]]
         self._outcome = OutcomeRecord()
@@ -191,6 +193,7 @@ class Recorder(Observer):
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""
         with self._lock:
+            self._count_passed_over()
             self._timeline.enter(threading.get_ident(), "call", function, self._clock())
             found = self._functions.get(function)
             if found is not None:
@@ -199,6 +202,7 @@ class Recorder(Observer):
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""
         with self._lock:
+            self._count_passed_over()
             found = self._functions.get(function)
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             if found is not None:
@@ -228,15 +232,38 @@ class Recorder(Observer):
                 found.returned(checks_ns, copies_ns, watching_ns)
             self._timeline.add(threading.get_ident(), checks_ns + copies_ns + watching_ns)
 
+    def call_run(
+        self, function: int, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int
+    ) -> None:
+        """Count a call that was passed over: very many come, so they wait without the lock."""
+        waiting = self._passed_over
+        waiting.append((threading.get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns))
+        if len(waiting) >= MOST_WAITING:
+            with self._lock:
+                self._count_passed_over()
+
+    def _count_passed_over(self) -> None:
+        """Count calls that were passed over, before what their threads have open changes; others may be added meanwhile."""
+        waiting = self._passed_over
+        for _ in range(len(waiting)):
+            thread, function, elapsed, checks, copies, watching = waiting.popleft()
+            self._timeline.add(thread, elapsed + checks + copies + watching)
+            found = self._functions.get(function)
+            if found is not None:
+                found.passed_over(elapsed)
+                found.returned(checks, copies, watching)
+
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""
         with self._lock:
+            self._count_passed_over()
             self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
         """Count what was built."""
         begun, thread = self._clock(), threading.get_ident()
         with self._lock:
+            self._count_passed_over()
             inside = self._timeline.leave(thread, elapsed_ns)
             self._timeline.built_by(kind, where, elapsed_ns - inside)
             self._timeline.recorded(thread, self._clock() - begun)
@@ -343,6 +370,7 @@ class Recorder(Observer):
     def progress(self) -> tuple[int, int]:
         """Return the calls and steps counted so far: a glance for a progress line."""
         with self._lock:
+            self._count_passed_over()
             calls = sum(function.calls for function in self._functions.values())
             return calls, sum(loop.steps for loop in self._loops.values())
 
@@ -354,6 +382,7 @@ class Recorder(Observer):
         self._descriptions.write()
         self._rewrites.write(wait=self._ended is not None)
         with self._lock:
+            self._count_passed_over()
             now = self._clock()
             running = self._timeline.running(now)
             functions = [

@@ -9,7 +9,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.runtime.call_schedule import A_SAMPLE, FIRST
+from scanviz.engine.runtime.call_schedule import A_SAMPLE, CLOSE_CALLS, FIRST
 
 
 class Listener(Observer):
@@ -124,3 +124,45 @@ def test_nothing_is_told_of_building_that_nobody_watches():
         pass
     scanviz.function([x], out)
     assert listener.built == []
+
+
+class Sampling(Listener):
+    """Allows calls to be passed over, and counts those that were."""
+
+    samples_runs = samples_calls = True
+
+    def __init__(self):
+        super().__init__()
+        self.passed_over = []
+
+    def call_run(self, function, elapsed_ns, checks_ns, copies_ns, watching_ns):
+        self.passed_over.append((elapsed_ns, checks_ns, copies_ns, watching_ns))
+
+
+def test_of_very_many_short_calls_some_are_told_as_a_whole_to_who_allows_it():
+    out, x = sums()
+    f = scanviz.function([x], out)
+    for listener, most in ((Sampling(), CLOSE_CALLS + 200), (Listener(), 1000)):
+        with observed_by(listener):
+            for _ in range(1000):
+                f(np.ones(3))
+        passed = getattr(listener, "passed_over", [])
+        assert len(listener.ended) == len(listener.begun) <= most
+        assert len(listener.ended) + len(passed) == len(listener.returned) + len(passed) == 1000
+        assert all(min(times) >= 0 and times[0] for times in passed)
+
+
+def test_a_call_that_was_passed_over_and_fails_after_its_run_is_told_as_one_that_ended(monkeypatch):
+    x, total = T.vector("x"), scanviz.shared(0.0, name="total")
+    f, listener = scanviz.function([x], x.sum(), updates=[(total, total + x.sum())]), Sampling()
+    with observed_by(listener):
+        for _ in range(CLOSE_CALLS + 2):
+            f(np.ones(3))
+        begun, passed = len(listener.begun), len(listener.passed_over)
+        monkeypatch.setattr(f, "_commit", lambda fresh: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            f(np.ones(3))
+        monkeypatch.undo()
+        f(np.ones(3))
+    assert passed and len(listener.begun) == len(listener.ended) == begun + 1
+    assert len(listener.passed_over) == passed + 1

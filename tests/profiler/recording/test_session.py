@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import scanviz
 from scanviz import tensor as T
@@ -236,3 +237,28 @@ def test_a_loop_that_was_profiled_before_is_sampled_from_its_beginning_again() -
         assert (
             loop_named(p.record, "cells").sampled_steps + loop_named(p.record, "cells").disturbed_steps >= 8
         )
+
+
+def test_every_call_and_step_of_an_optimisation_is_counted_though_most_calls_are_passed_over() -> None:
+    w, x = T.vector("w"), T.vector("x")
+    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w[0] * h + w[1] * x_t), x, 0.0, w, name="model")
+    loss = ((rows - T.tanh(x)) ** 2).sum()
+    f = scanviz.function([w, x], [loss, scanviz.grad(loss, w)], name="loss")
+    values, asked = np.linspace(-1, 1, 12), 0
+
+    def value_and_gradient(place: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal asked
+        asked += 1
+        cost, slope = f(place, values)
+        return float(cost), slope
+
+    with scanviz.profile() as p:
+        for start in np.random.default_rng(0).normal(size=(40, 2)):
+            minimize(value_and_gradient, start, jac=True)
+    (told,), loops = p.record.functions, p.record.loops
+    assert asked > 300 and told.calls == told.call_times.count == asked and told.errors == told.running == 0
+    assert [(loop.runs, loop.steps) for loop in loops] == [(asked, 12 * asked)] * 2
+    assert all(loop.step_times.count < loop.steps for loop in loops)
+    parts = told.call_parts
+    assert 0 < told.total_ns + parts.checks_ns + parts.copies_ns + parts.recording_ns <= p.record.wall_ns
+    assert 0 < parts.timed < asked

@@ -113,13 +113,17 @@ class FlatProgram:
         """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
         if watch is not None and watch.ledger is not None and (tell or watch.ledger.weighs_inside()):
             return self._run_weighed(inputs, watch, watch.ledger, tell)
-        if not tell or watch is None or not (watch.detail == "ops" or self._schedule.timed()):
+        if not tell or watch is None or watch.waiting is not None or not self._timed(watch):
             return self._results(self._plain, inputs, watch, None, None)
         code, stamps = self._others.get("timed") or self._made("timed", watch), array("q")
         record = watch.own.without(stamps.append) if self.runners else stamps.append
         results = self._results(code, inputs, watch, record, None)
         self._stamped(watch, stamps)
         return results
+
+    def _timed(self, watch: Watch) -> bool:
+        """Return whether a call that is looked at has its instructions timed."""
+        return watch.detail == "ops" or watch.is_sample or self._schedule.timed()
 
     def run_timed(self, inputs: Sequence[Any], watch: Watch) -> tuple[list[Any], array[int]]:
         """Return the outputs, and the times before the first instruction and after each, less what watching took."""

@@ -39,6 +39,7 @@ _CHOOSING: dict[str, Drawing] = {
     "permutation": lambda s, a, size, dtype: T.random.permutation(s, 3),
 }
 _DRAWS = _SMOOTH | _CHOOSING
+_BY_FUNCTIONS = (set(_SMOOTH) - {"uniform"}) | {"gamma", "beta", "truncated_normal"}
 _OF = st.sampled_from(["number", "number", "array", "non-sequence", "sequence", "state"])
 
 
@@ -138,7 +139,10 @@ def _drawing(names: Any, ends: st.SearchStrategy[bool]) -> st.SearchStrategy[_Dr
 
 @law(sample=14, case=_drawing(_DRAWS, st.booleans()), tier=TIERS, rest=st.booleans())
 def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, rest: bool) -> None:
-    """Drawn before the loop or step by step, with the other rules or alone: equal numbers, and equal states after it."""
+    """Drawn before the loop or step by step, with the other rules or alone: equal numbers, and equal states after it.
+
+    Native code has logarithms and cosines of its own: numbers made with them are NumPy's within some units in the last place.
+    """
     plain = case.compiled(Mode("reference", "none"))
     expected = case.called(plain)
     rules = Mode(tier, "all") if rest else Mode(tier, "none").including("batch_draws")
@@ -147,6 +151,8 @@ def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, re
     for k, (one, other) in enumerate(zip(found, expected, strict=True)):
         assert one.dtype == other.dtype and one.shape == other.shape, (k, one, other)
         exact = k % count < count - 1 and all(each.of != "state" for each in case.draws)
+        if exact and tier == "native":
+            exact = case.draws[k % count].name not in _BY_FUNCTIONS
         if exact and not case.ends:
             assert one.tobytes() == other.tobytes(), (k, one, other)
         else:

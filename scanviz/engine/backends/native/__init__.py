@@ -7,7 +7,18 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
-from scanviz.engine.backends.native import branch, index, inside, join, linalg, neural, reduce, rows, shape  # noqa: F401  # rows of native code
+from scanviz.engine.backends.native import (  # noqa: F401  # rows of native code
+    branch,
+    draws,
+    index,
+    inside,
+    join,
+    linalg,
+    neural,
+    reduce,
+    rows,
+    shape,
+)
 from scanviz.engine.backends.native.arrays import AlignedArrays
 from scanviz.engine.backends.native.instructions import why_not
 from scanviz.engine.backends.native.tier import NativeLoop

@@ -78,8 +78,7 @@ def write_branch(around: ProgramWriter, index: int, branch: BranchInstruction) -
         code.begin(after)
     for output, first, second in zip(branch.outputs, *results, strict=True):
         if first is not None and second is not None:
-            parts = f"[ {first.text}, %{ends[0]} ], [ {second.text}, %{ends[1]} ]"
-            around.give(output, code.op(f"phi {first.type} {parts}", first.dtype))
+            around.give(output, code.either(first, ends[0], second, ends[1]))
 
 
 INSIDE[BranchInstruction] = write_branch

@@ -26,8 +26,9 @@ def refuse_many_callouts(shared: Shared) -> None:
     NotWrittenError
         If it does not.
     """
-    if A_CALL * len(shared.callouts) > shared.written + A_PROGRAM * shared.inside:
-        reasons = ", ".join(dict.fromkeys(each.why for each in shared.callouts))
+    usual = [each for each in shared.callouts if not each.seldom]
+    if A_CALL * len(usual) > shared.written + A_PROGRAM * shared.inside:
+        reasons = ", ".join(dict.fromkeys(each.why for each in usual))
         raise NotWrittenError(f"calling out would cost more than is gained: {reasons}")
 
 
@@ -42,7 +43,7 @@ def why_no_callout(frame: ProgramFrame, instruction: AnyInstruction) -> str | No
     return None
 
 
-def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str) -> None:
+def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str, seldom: bool = False) -> None:
     """Write a call of an instruction, and a return where it failed."""
     code, body = frame.code, frame.body
     code.comment(f"called out: {why}")
@@ -53,7 +54,7 @@ def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str) -> None
         writes.append(place or frame.places.temporary((), dtype_of(body, number)))
     site = frame.site_of(instruction)
     number = len(frame.shared.callouts)
-    frame.shared.callouts.append(Callout(site, tuple(reads), tuple(writes), why))
+    frame.shared.callouts.append(Callout(site, tuple(reads), tuple(writes), why, seldom))
     told = frame.operand(frame.places.temporary((len(reads) + len(writes),), "int64")).address
     for k, place in enumerate((*reads, *writes)):
         address = frame.operand(place).address

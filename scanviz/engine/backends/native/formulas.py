@@ -193,8 +193,7 @@ def _when(code: Code, line: Statement, given: Sequence[Value]) -> Value:
     end = code.block
     code.jump(after)
     code.begin(after)
-    parts = f"[ {found.text}, %{end} ], [ {otherwise.text}, %{before} ]"
-    return code.op(f"phi {otherwise.type} {parts}", otherwise.dtype)
+    return code.either(found, end, otherwise, before)
 
 
 def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:

@@ -66,12 +66,15 @@ class Callout(NamedTuple):
         How what it reads and writes lies; numbers have no axes.
     why : str
         Why it has no native code.
+    seldom : bool
+        Whether that is so in rare cases alone.
     """
 
     site: int
     inputs: tuple[ArrayPlace, ...]
     outputs: tuple[ArrayPlace, ...]
     why: str
+    seldom: bool = False
 
 
 class Shared:
@@ -223,6 +226,12 @@ class ProgramFrame:
         if key not in known:
             known[key] = self.places.temporary(shape, dtype), write
         return self.operand(known[key][0])
+
+    def where(
+        self, holds: Value, instruction: AnyInstruction, why: str, write: Callable[[], Sequence[Value]]
+    ) -> None:
+        """Write lines that are run where a condition holds: see :class:`Step`."""
+        raise NotImplementedError
 
     def fail_unless(self, holds: Value, instruction: AnyInstruction, numbers: Sequence[Value]) -> None:
         """End the loop before this step with an error where a condition is false: see :class:`Step`."""

@@ -52,6 +52,15 @@ class Step(Protocol):
         """Return memory that is filled once before the steps, by the lines that ``write`` adds; the same for the same key."""
         ...
 
+    def where(
+        self, holds: Value, instruction: Instruction, why: str, write: Callable[[], Sequence[Value]]
+    ) -> None:
+        """Write lines that are run where a condition holds; elsewhere the instruction is called out.
+
+        ``write`` gives the numbers among its results; arrays it writes where they belong.
+        """
+        ...
+
     def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
         """End the loop before this step with an error of an instruction where a condition is false.
 
@@ -84,13 +93,15 @@ def why_not(instruction: AnyInstruction, program: Program) -> str | None:
         return None  # a loop or a branch: what is inside of it is looked at alone
     if instruction.op.facts.size == "is":
         return None
+    row = WRITE.get(instruction.op.declaration)
     for number in (*instruction.inputs, *instruction.outputs):
         kind = program.registers[number].type
         if not isinstance(kind, TensorType):
+            if row is not None:
+                continue
             return f"`{instruction.op.name}` works on a random state"
         if kind.dtype == "float16":
             return f"`{instruction.op.name}` works on float16"
-    row = WRITE.get(instruction.op.declaration)
     if row is None and instruction.op.declaration.views is not None:
         return None  # what it sees is found when code is written
     if row is None:

@@ -269,6 +269,11 @@ class Code:
         )
         return first, second
 
+    def either(self, first: Value, before: str, second: Value, otherwise: str) -> Value:
+        """Return the value of the block that led here."""
+        parts = f"[ {first.text}, %{before} ], [ {second.text}, %{otherwise} ]"
+        return self.op(f"phi {first.type} {parts}", first.dtype, first.lanes)
+
     def phis(self, place: int, before: str, triples: Iterable[tuple[Value, Value, Value]]) -> None:
         """Put what a loop carries at the beginning of its head: each a value, what it starts from, what the present block gives.
 

@@ -14,6 +14,7 @@ from scanviz.engine.backends.native.callouts import call_out, why_no_callout
 from scanviz.engine.backends.native.errors import NotWrittenError, RunError
 from scanviz.engine.backends.native.frame import ProgramFrame
 from scanviz.engine.backends.native.instructions import WRITE, why_not, write_chain
+from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.backends.native.shape import write_seen
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -127,6 +128,26 @@ class ProgramWriter(ProgramFrame):
                 if not self.inline:
                     raise NotWrittenError("it is observed")
                 self._write_inside(index, instruction)
+
+    def where(
+        self, holds: Value, instruction: AnyInstruction, why: str, write: Callable[[], Sequence[Value]]
+    ) -> None:
+        """Write lines that are run where a condition holds; elsewhere the instruction is called out."""
+        self._refuse_callout(instruction)
+        code, good, bad, after = self.code, self.code.label(), self.code.label(), self.code.label()
+        numbers = [number for number in instruction.outputs if is_scalar(self.body, number)]
+        with self.inside(instruction.inputs):
+            code.branch(holds, good, bad)
+            code.begin(bad)
+            call_out(self, instruction, why, seldom=True)
+            called, before = [self.value(number) for number in numbers], code.block
+            code.jump(after)
+            code.begin(good)
+            written, end = write(), code.block
+            code.jump(after)
+            code.begin(after)
+        for number, one, other in zip(numbers, called, written, strict=True):
+            self.give(number, code.either(one, before, other, end))
 
     def _write_inside(self, index: int, instruction: LoopInstruction | BranchInstruction) -> None:
         """Write a loop or a branch where it stands."""

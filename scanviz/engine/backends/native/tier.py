@@ -125,7 +125,9 @@ class NativeCode:
 
     def reasons(self) -> list[str]:
         """Return what is called out, and why."""
-        return list(dict.fromkeys(f"called out: {each.why}" for each in self.handed.callouts))
+        return list(
+            dict.fromkeys(f"called out: {each.why}" for each in self.handed.callouts if not each.seldom)
+        )
 
     def _for_observers(self) -> NativeCode:
         """Return the code that calls loops and branches inside, so that who observes is notified of them."""

@@ -18,6 +18,7 @@ from scanviz.engine.backends.native.frame import Callout, Shared, Site
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.steps import StepsWriter
+from scanviz.engine.backends.native.strips import strips_of, write_strips
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
@@ -95,7 +96,12 @@ class LoopEmitter(StepsWriter):
         code = self.code
         code.jump("prepare")  # which is written last, when it is known what the steps need
         code.begin("ready")
-        done, stopped = self.write_steps(Value("%last", "int64"))
+        strips = strips_of(self) if self.variant == "plain" else None
+        last, stopped = Value("%last", "int64"), None
+        if strips is not None:
+            done = write_strips(self, strips, last)
+        else:
+            done, stopped = self.write_steps(last)
         if self.inline:
             refuse_many_callouts(self.shared)
         coded = self.coded(done)

@@ -1,0 +1,207 @@
+"""Loops that mix no elements and keep their last rows alone, a strip of elements through all steps after the other.
+
+A step of such a loop reads and writes its states of all elements: where they are many they come from far, and where they are few
+each step waits for what the one before has stored.  A strip of as many elements as registers hold goes through all steps without
+memory.  That pays where nothing else has to be read or written in a step, and where a step has short work: additions of several
+registers are under way at once, but a strip has few registers for a function such as exp to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native import formulas
+from scanviz.engine.backends.native.elementary import FUNCTIONS
+from scanviz.engine.backends.native.elements import Operand, collapsed, lanes_of, load, pieces, store
+from scanviz.engine.backends.native.instructions import elements_of, formula_of
+from scanviz.engine.backends.native.ir import Value, constant
+from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.backends.native.steps import StepsWriter
+from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
+from scanviz.engine.program.plan import StoreKind
+from scanviz.engine.scalar.blocks import Block
+
+MOST_REGISTERS = 8  # of one state in a strip
+_SLOW = FUNCTIONS | {"divide", "sqrt", "quotient", "remainder"}
+
+
+class Strips(NamedTuple):
+    """A loop that can be done in strips.
+
+    Attributes
+    ----------
+    instructions : tuple of Instruction
+        What a step does, all of the shape of the states.
+    states, fixed : tuple of int
+        Registers that hold the states' rows, and arrays that are the same in every step.
+    following : tuple of int
+        Of each state the register of its next row.
+    places : tuple of ArrayPlace
+        Of the states and then of the others, in one run of elements each.
+    lanes : int
+        Of a register.
+    """
+
+    instructions: tuple[Instruction, ...]
+    states: tuple[int, ...]
+    fixed: tuple[int, ...]
+    following: tuple[int, ...]
+    places: tuple[ArrayPlace, ...]
+    lanes: int
+
+    @property
+    def elements(self) -> int:
+        """How many elements each state has."""
+        return self.places[0].shape[0]
+
+    @property
+    def registers(self) -> int:
+        """How many registers of a state a strip has: all that a step holds is to fit into the processor's."""
+        size = max(np.dtype(place.dtype).itemsize for place in self.places)
+        there = 24 if self.lanes * size == 64 else 12
+        return max(1, min(MOST_REGISTERS, there // (len(self.places) + 1)))
+
+
+def strips_of(steps: StepsWriter) -> Strips | None:
+    """Return how a loop is done in strips, None where it is not."""
+    loop, body = steps.loop, steps.body
+    if loop.until is not None or loop.carries or any(each.result is not None for each in loop.step_outputs):
+        return None
+    if not loop.states or any(
+        slot.kind != "sitsot" or slot.offset != 1 or len(slot.reads) != 1 for slot in loop.states
+    ):
+        return None
+    if any(steps.plan.stores["state", k].kind is not StoreKind.SINGLE for k in range(len(loop.states))):
+        return None
+    states = tuple(slot.reads[0][1] for slot in loop.states)
+    alive = _instructions(steps, steps.places.shape(states[0]))
+    if alive is None:
+        return None
+    made = {instruction.outputs[0] for instruction in alive}
+    read = dict.fromkeys(n for each in alive for n in each.inputs if n not in made and not is_scalar(body, n))
+    fixed = tuple(number for number in read if number not in states)
+    following = tuple(slot.writes[0][1] for slot in loop.states)
+    places = [_in_one_run(steps, number, steps.places.shape(states[0])) for number in (*states, *fixed)]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places) or not made.union(read, states).issuperset(following):
+        return None
+    blocks = [block for each in alive if (block := formula_of(each, body)) is not None]
+    dtypes = {dtype_of(body, number) for number in (*made, *read, *states)}
+    dtypes.update(dtype for block in blocks for dtype in block.dtypes)
+    lanes = lanes_of(list(dtypes), steps.vector_bytes)
+    return Strips(tuple(alive), states, fixed, following, tuple(known), lanes)
+
+
+def _instructions(steps: StepsWriter, shape: tuple[int, ...] | None) -> list[Instruction] | None:
+    """Return what a step does where all of it is short elementwise work of arrays of one shape."""
+    found = []
+    for index, instruction in enumerate(steps.body.instructions):
+        if index in steps.plan.idle or (
+            isinstance(instruction, Instruction) and instruction.op.facts.size == "is"
+        ):
+            continue
+        if not isinstance(instruction, Instruction) or not shape:
+            return None
+        kind = instruction.op.declaration
+        if not isinstance(kind, ElementwiseDeclaration) and kind is not CAST:
+            return None
+        block = formula_of(instruction, steps.body)
+        (output,) = instruction.outputs
+        if is_scalar(steps.body, output) or steps.places.shape(output) != shape:
+            return None
+        if block is not None and not (formulas.takes_lanes(block) and _is_short(block)):
+            return None
+        found.append(instruction)
+    return found or None
+
+
+def _is_short(block: Block) -> bool:
+    return all(line.op not in _SLOW and all(map(_is_short, line.blocks)) for line in block.lines)
+
+
+def _in_one_run(steps: StepsWriter, number: int, shape: tuple[int, ...] | None) -> ArrayPlace | None:
+    """Return a state, or what is the same in every step, as one run of elements; None where it is none."""
+    place = steps.places.of(number)
+    if place is None or shape is None or place.shift is not None or 0 in shape:
+        return None
+    if place.base[0] not in ("state", "fixed", "constant"):
+        return None
+    sizes, (strides,) = collapsed(shape, [place.spread(shape).strides])
+    if len(sizes) > 1 or (strides[0] != np.dtype(place.dtype).itemsize and sizes != [1]):
+        return None
+    return place._replace(shape=(sizes[0],), strides=(np.dtype(place.dtype).itemsize,))
+
+
+def write_strips(steps: StepsWriter, strips: Strips, last: Value) -> Value:
+    """Write a loop in strips; return how many steps are done at its end."""
+    code = steps.code
+    steps.step = steps.first
+    operands = [steps.operand(place) for place in strips.places]
+    for start, count, width in pieces(strips.elements, strips.lanes):
+        whole, rest = divmod(count, strips.registers)
+        if whole:
+            with code.several(start, whole, strips.registers * width) as number:
+                _strip(steps, strips, operands, number, (strips.registers, width), last)
+        if rest:
+            begin = constant(start + whole * strips.registers * width, "int64")
+            _strip(steps, strips, operands, begin, (rest, width), last)
+    done = code.call("llvm.smax.i64", [steps.first, last], "int64")
+    steps.leave(done, [])
+    return done
+
+
+def _strip(
+    steps: StepsWriter,
+    strips: Strips,
+    operands: Sequence[Operand],
+    number: Value,
+    wide: tuple[int, int],
+    last: Value,
+) -> None:
+    """Write one strip, from so many registers of a width, through all steps."""
+    code, (registers, width) = steps.code, wide
+
+    def place(which: int, register: int) -> tuple[Operand, Value, int]:
+        size = strips.places[which].strides[0]
+        return operands[which], code.times(code.add(number, register * width), size), size
+
+    def values(which: int) -> list[Value]:
+        return [load(code, *place(which, register), width) for register in range(registers)]
+
+    count = len(strips.states)
+    initial = [value for which in range(count) for value in values(which)]
+    fixed = [values(which) for which in range(count, len(operands))]
+    values_before, rows_before = dict(steps.values), dict(steps.rows)
+    with code.folded(steps.first, last, initial) as (step, carried, given):
+        steps.step = step
+        rows = [carried[k * registers : (k + 1) * registers] for k in range(count)]
+        results = [
+            _one(steps, strips, [row[register] for row in rows], [each[register] for each in fixed], width)
+            for register in range(registers)
+        ]
+        given += [result[k] for k in range(count) for result in results]
+    steps.values, steps.rows = values_before, rows_before
+    for k in range(count):
+        for register in range(registers):
+            store(code, given[k * registers + register], *place(k, register))
+
+
+def _one(
+    steps: StepsWriter, strips: Strips, rows: Sequence[Value], fixed: Sequence[Value], width: int
+) -> list[Value]:
+    """Return the next rows of the states, of one register of each."""
+    known = dict(zip((*strips.states, *strips.fixed), (*rows, *fixed), strict=True))
+    for instruction in strips.instructions:
+        inputs = [
+            known[n] if n in known else steps.code.splat(steps.value(n), width) for n in instruction.inputs
+        ]
+        known[instruction.outputs[0]] = elements_of(steps.code, instruction, steps.body, inputs)
+    return [known[number] for number in strips.following]
+
+
+__all__ = ["Strips", "strips_of", "write_strips"]

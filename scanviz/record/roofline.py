@@ -10,8 +10,17 @@ from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.measures import Measure, declared
 from scanviz.record.model import FunctionRecord, ProfileRecord
 
+TOLD = (
+    "large_copy_bytes_per_s",
+    "small_copy_bytes_per_s",
+    "product_flops_per_s",
+    "element_flops_per_s",
+    "numpy_call_ns",
+)  # limits that are told
+WORTH = 0.01  # of the time of all of them: operations that take less are not listed
 SMALL, MEDIUM = 2**17, 2**20  # bytes moved by the copies that were measured
 Kind = Literal["memory", "arithmetic", "the call"]
 
@@ -91,15 +100,40 @@ def bounded(record: ProfileRecord) -> list[Bounded]:
     return sorted(_bounded(record), key=lambda each: -each.total_ns)
 
 
+def worth_showing(record: ProfileRecord) -> list[Bounded]:
+    """Return the same without those that take next to nothing of the time of all of them."""
+    found = bounded(record)
+    whole = sum(each.total_ns for each in found)
+    return [each for each in found if each.total_ns >= WORTH * whole]
+
+
+def known_limits(record: ProfileRecord) -> list[tuple[Measure, float]]:
+    """Return the limits of the machine that a record has, as they are told beside operations; nothing where none was measured.
+
+    Examples
+    --------
+    >>> limits = known_limits(ProfileRecord(measures={"numpy_call_ns": 400.0}))
+    >>> [(measure.title, value) for measure, value in limits]
+    [('a call', 400.0)]
+    """
+    values = ((declared("run", name), record.measures.get(name)) for name in TOLD)
+    return [(measure, value) for measure, value in values if value is not None]
+
+
+def is_native(loop: LoopRecord) -> bool:
+    """Return whether operations of a loop's step are no calls of NumPy."""
+    return any(tier.tier == "native" for tier in loop.tiers)
+
+
 def _bounded(record: ProfileRecord) -> Iterator[Bounded]:
     owners: list[FunctionRecord | LoopRecord] = [*record.functions, *record.loops]
     for owner in owners:
         loop = owner if isinstance(owner, LoopRecord) else None
-        native = loop is not None and any(tier.tier == "native" for tier in loop.tiers)
+        native = loop is not None and is_native(loop)
         for operation in owner.operations:
             found = bound_of(record.measures, operation, native) if operation.samples else None
             if found is not None:
                 yield Bounded(operation, loop, owner.ran_ns(operation), found)
 
 
-__all__ = ["Bound", "Bounded", "bound_of", "bounded"]
+__all__ = ["Bound", "Bounded", "bound_of", "bounded", "is_native", "known_limits", "worth_showing"]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 from scanviz.profiler.export import export
+from scanviz.profiler.report.parts import outside_lines
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.parts import parts_of
+from scanviz.record.values import DurationRecord
 from scanviz.render.page.data import page_data
 
 WORK = {"bytes": 4_000.0, "flops": 9_000.0, "product_flops": 9_000.0}
@@ -33,3 +37,27 @@ def test_tables_have_work_and_rates() -> None:
     [row] = csv.DictReader(io.StringIO(next(text for name, text in files.items() if "operations" in name)))
     assert (row["bytes"], row["flops"], row["product_flops"]) == ("4000", "9000", "9000")
     assert (float(row["bytes_per_s"]), float(row["flops_per_s"])) == (4e9, 9e9)
+
+
+def test_the_page_has_the_machines_limits_and_what_operations_reach() -> None:
+    assert page_data(RECORD)["roofline"] == {"limits": [], "operations": []}
+    limits = {"large_copy_bytes_per_s": 8e9, "product_flops_per_s": 18e9}
+    found = page_data(replace(RECORD, measures=limits))["roofline"]
+    assert [(one["title"], one["unit"], one["value"]) for one in found["limits"]] == [
+        ("memory", "bytes/s", 8e9),
+        ("products", "flops/s", 18e9),
+    ]
+    [row] = found["operations"]
+    assert (row["label"], row["loop"], row["kind"]) == ("dot(w, h)", 2, "memory")
+    assert (row["least_ns"], row["typical_ns"], row["reached"]) == (500.0, 1000.0, 0.5)
+
+
+def test_the_page_and_the_report_have_rates_of_operations_outside_of_loops() -> None:
+    times = DurationRecord(count=5, total_ns=6_000)
+    function = FunctionRecord(1, "f", None, "numpy", operations=(DOT,), calls=5, call_times=times)
+    record = ProfileRecord(wall_ns=9_000, functions=(function,))
+    [row] = page_data(record)["parts"]["outside"]
+    assert row["measures"] == {"bytes_per_s": 4e9, "flops_per_s": 9e9}
+    wide, narrow = (outside_lines(record, parts_of(record), width, 9) for width in (120, 80))
+    assert "moves" in wide[1].text and "4.00 GB/s" in wide[2].text and "9.00 GFLOP/s" in wide[2].text
+    assert "GB/s" not in narrow[2].text

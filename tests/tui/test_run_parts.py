@@ -1,6 +1,7 @@
 """A function's rows in the Profile tab add up to it, and the whole run stands below."""
 
 import asyncio
+import dataclasses
 
 import numpy as np
 import pytest
@@ -55,3 +56,25 @@ def test_the_tab_shows_them_for_a_function(record):
     texts, below = asyncio.run(look())
     assert any("loop decoder" in text for text in texts)
     assert "unattributed" in below
+
+
+def test_the_machines_limits_stand_beside_operations_where_they_were_measured(record):
+    limits = {"large_copy_bytes_per_s": 9e9, "product_flops_per_s": 1e6, "numpy_call_ns": 300.0}
+    limited = dataclasses.replace(record, measures=record.measures | limits)
+
+    async def look(record):
+        async with opened(record) as (app, pilot):
+            found = []
+            for state in (app.state.at_function(record.functions[0].key), app.state):
+                app.state = state
+                await pilot.pause()
+                await pilot.pause()
+                table = app.main.query_one("#profile-table", SortedTable)
+                found.append((table.texts(), text_of(app, "#profile-about")))
+            return found
+
+    for texts, about in asyncio.run(look(limited)):
+        assert "memory 9.00 GB/s, products 0.001 GFLOP/s, a call 300 ns" in about
+        assert any("% arithmetic" in text or "% the call" in text for text in texts)
+    for texts, about in asyncio.run(look(record)):
+        assert "limits" not in about and not any("% the call" in text for text in texts)

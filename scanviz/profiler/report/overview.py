@@ -125,7 +125,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
         *lines,
         *gone_lines(record, parts),
         *gradient_lines(record, width, top),
-        *outside_lines(parts, width, top),
+        *outside_lines(record, parts, width, top),
         *by_line_lines(parts, width, top),
         *_hottest(record, width, top),
         *roofline_lines(record, width, top),

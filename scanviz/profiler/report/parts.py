@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table
-from scanviz.profiler.report.units import counted, duration, share
+from scanviz.profiler.report.units import counted, duration, quantity, share
+from scanviz.record.loops import OperationRecord
+from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
 from scanviz.record.part_totals import GoneLoop, LineTotal, gone_loops, lines, totals
 from scanviz.record.parts import RunPart
@@ -13,6 +15,7 @@ from scanviz.record.plain_text import sanitize
 
 MOST_GONE = 8
 _WORTH = 0.02  # of all calls: operations outside of loops that take less are not listed
+WIDE = 96  # columns from which on rates have room
 MIDDLE = 78  # columns that all of a line's numbers have room in, beside its code
 _FEW = 5  # rows of a table of the whole run, where not more are asked for
 
@@ -36,8 +39,8 @@ def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportL
     ]
 
 
-def outside_lines(parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
-    """Return the operations outside of loops that take most, each with its line and where rewrites moved it from."""
+def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
+    """Return the operations outside of loops that take most, with rates, their lines and where rewrites moved them from."""
     found = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
     found.sort(key=lambda part: -part.own_ns)
     whole, took = parts[0].total_ns, sum(part.own_ns for part in found)
@@ -46,9 +49,16 @@ def outside_lines(parts: Sequence[RunPart], width: int, top: int) -> list[Report
         return []
     shown = found[: min(top, _FEW) if top <= 8 else top]
     room = max(16, width // 2 - 14)
-    rows = [["  operation outside of loops", "time", "share"]]
-    for part in shown:
+    known = _operations(record)
+    done = [known.get((part.function, part.operation)) for part in shown]
+    rates = (
+        [one for one in columns(one for one in done if one is not None) if one.per] if width >= WIDE else []
+    )
+    rows = [["  operation outside of loops", "time", "share", *(one.title for one in rates)]]
+    for part, operation in zip(shown, done, strict=True):
         cells = [duration(part.own_ns), share(part.own_ns, whole)]
+        values = [(one.value(operation) if operation is not None else None, one.unit) for one in rates]
+        cells += ["–" if value is None else quantity(value, unit) for value, unit in values]
         rows.append([clipped(f"  {sanitize(part.label)}", room), *cells])
     heading, *others = table(rows, 1, width)
     listed = [ReportLine(""), ReportLine(f"{heading}  line", QUIET)]
@@ -59,6 +69,15 @@ def outside_lines(parts: Sequence[RunPart], width: int, top: int) -> list[Report
             ReportLine(f"  {counted(len(found) - len(shown), 'more operation')}, {duration(rest)}", QUIET)
         )
     return listed
+
+
+def _operations(record: ProfileRecord) -> dict[tuple[int | None, int | None], OperationRecord]:
+    """Return the operations outside of loops by their function and their place in it."""
+    return {
+        (function.key, operation.index): operation
+        for function in record.functions
+        for operation in function.operations
+    }
 
 
 def _origin(part: RunPart) -> str:

@@ -6,16 +6,12 @@ from scanviz.profiler.report.text import HOT, QUIET, TITLE, ReportLine, clipped,
 from scanviz.profiler.report.units import duration, quantity, share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.roofline import Bounded, bounded
-
-_WORTH = 0.01  # of the time of all of them
+from scanviz.record.roofline import Bounded, known_limits, worth_showing
 
 
 def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return the operations that take most with the least time that each needs on the machine; nothing where that is not known."""
-    found = bounded(record)
-    whole = sum(each.total_ns for each in found)
-    found = [each for each in found if each.total_ns >= _WORTH * whole][:top]
+    found = worth_showing(record)[:top]
     if not found:
         return []
     rows = [
@@ -25,7 +21,9 @@ def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     heading, *others = table(rows, 2, width)
     return [
         ReportLine(""),
-        ReportLine(f"limits of the machine, measured after the run: {_limits(record)}", TITLE, wraps=True),
+        ReportLine(
+            f"limits of the machine, measured after the run: {limits_in_words(record)}", TITLE, wraps=True
+        ),
         ReportLine(heading, QUIET),
         *(ReportLine(text, HOT if k == 0 and len(others) > 1 else "") for k, text in enumerate(others)),
     ]
@@ -39,21 +37,17 @@ def _row(each: Bounded, width: int) -> list[str]:
     return [name, clipped(where, 20), *times, share(bound.reached, 1.0), bound.kind]
 
 
-def _limits(record: ProfileRecord) -> str:
-    known = (
-        ("memory", "large_copy_bytes_per_s"),
-        ("small arrays", "small_copy_bytes_per_s"),
-        ("products", "product_flops_per_s"),
-        ("elements", "element_flops_per_s"),
+def limits_in_words(record: ProfileRecord) -> str:
+    """Return the machine's limits; nothing where they were not measured.
+
+    Examples
+    --------
+    >>> limits_in_words(ProfileRecord(measures={"large_copy_bytes_per_s": 9e9, "numpy_call_ns": 400.0}))
+    'memory 9.00 GB/s, a call 400 ns'
+    """
+    return ", ".join(
+        f"{measure.title} {quantity(value, measure.unit)}" for measure, value in known_limits(record)
     )
-    numbers = record.measures
-    listed = [
-        f"{words} {quantity(numbers[name], 'bytes/s' if 'bytes' in name else 'flops/s')}"
-        for words, name in known
-        if name in numbers
-    ]
-    call = [f"a call {duration(numbers['numpy_call_ns'])}"] if "numpy_call_ns" in numbers else []
-    return ", ".join([*listed, *call])
 
 
-__all__ = ["roofline_lines"]
+__all__ = ["limits_in_words", "roofline_lines"]

@@ -20,6 +20,7 @@ from scanviz.record.part_totals import gone_loops, lines, totals
 from scanviz.record.parts import parts_of
 from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
+from scanviz.record.roofline import known_limits, worth_showing
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.typical import typical_step
 from scanviz.render.buffers import called, rows_before, why_kind
@@ -50,6 +51,26 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "measures": [_measure(measure) for measure in measures("operation", "heading")],
         "traces": [_trace(trace, numbers) for trace in record.traces],
         "parts": _parts(record),
+        "roofline": _roofline(record),
+    }
+
+
+def _roofline(record: ProfileRecord) -> dict[str, Any]:
+    """Return the machine's limits, and how far the operations that take most are from them; empty where they were not measured."""
+    return {
+        "limits": [{**_measure(measure), "value": value} for measure, value in known_limits(record)],
+        "operations": [
+            {
+                "label": each.operation.label,
+                "loop": None if each.loop is None else each.loop.key,
+                "source": encode(each.operation.source),
+                "typical_ns": each.operation.typical_ns,
+                "least_ns": each.bound.least_ns,
+                "reached": each.bound.reached,
+                "kind": each.bound.kind,
+            }
+            for each in worth_showing(record)[:MOST_OUTSIDE]
+        ],
     }
 
 
@@ -58,6 +79,11 @@ def _parts(record: ProfileRecord) -> dict[str, Any]:
     parts = parts_of(record)
     *rows, unattributed = totals(parts)
     outside = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
+    numbers: dict[tuple[int | None, int | None], dict[str, float]] = {
+        (function.key, operation.index): _numbers_of(operation)
+        for function in record.functions
+        for operation in function.operations
+    }
     return {
         "whole_ns": parts[0].total_ns,
         "totals": [encode(row) for row in [*sorted(rows, key=lambda row: -row.total_ns), unattributed]],
@@ -69,6 +95,7 @@ def _parts(record: ProfileRecord) -> dict[str, Any]:
                 "source": encode(part.source),
                 "moved_from": part.moved_from,
                 "rule": part.rule,
+                "measures": numbers.get((part.function, part.operation), {}),
             }
             for part in sorted(outside, key=lambda part: -part.own_ns)[:MOST_OUTSIDE]
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -10,20 +10,22 @@ from textual.app import ComposeResult
 from textual.widgets import DataTable
 
 from scanviz.profiler.report.loops import headings
+from scanviz.profiler.report.roofline import limits_in_words
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.measures import Measure, columns, measures
-from scanviz.record.model import FunctionRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
+from scanviz.record.roofline import is_native, known_limits
 from scanviz.record.typical import BELOW, typical_step
 from scanviz.tui.colours import CYAN
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
-from scanviz.tui.views.run_parts import function_rows, run_summary
+from scanviz.tui.views.run_parts import bound_cells, function_rows, run_summary
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
@@ -38,9 +40,17 @@ _COLUMNS = (
 BAR = 24
 
 
-def table_columns(operations: Sequence[OperationRecord]) -> list[Column]:
+def table_columns(operations: Sequence[OperationRecord], limited: bool = False) -> list[Column]:
     """Return the columns of a table of operations: the numbers that some of them have come last."""
-    return [*_COLUMNS, *(Column(column.title, number=True) for column in columns(operations))]
+    *first, gives, line, number = _COLUMNS
+    limit = [Column("of the limit", number=True)] if limited else []
+    numbers = [Column(column.title, number=True) for column in columns(operations)]
+    return [*first, *limit, gives, line, number, *numbers]
+
+
+def limits_of(record: ProfileRecord) -> Mapping[str, float] | None:
+    """Return the machine's limits; None where they were not measured."""
+    return record.measures if known_limits(record) else None
 
 
 class ProfileView(TabView):
@@ -65,31 +75,42 @@ class ProfileView(TabView):
         """Show the loop, or the function outside of its loops."""
         loop, function = self.state.loop_record, self.state.function_record
         about, pair = self.query_one("#profile-about", TextBlock), self.query_one("#profile-pair", TextBlock)
-        table = self.query_one("#profile-table", SortedTable)
+        table, limits = self.query_one("#profile-table", SortedTable), limits_of(self.state.record)
         if loop is not None:
             whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
-            about.show(loop_summary(loop, self.room.width))
+            about.show(self._with_limits(loop_summary(loop, self.room.width)))
             marked, more = linked_selection(self.state).operations, columns(loop.operations)
             rows = [
                 (
                     operation.index,
-                    operation_row(operation, operation.mean_ns, whole, more, operation.index in marked),
+                    operation_row(
+                        operation,
+                        operation.mean_ns,
+                        whole,
+                        more,
+                        operation.index in marked,
+                        bound_cells(operation, limits, is_native(loop)),
+                    ),
                 )
                 for operation in loop.operations
             ]
-            table.retitle(table_columns(loop.operations))
+            table.retitle(table_columns(loop.operations, limits is not None))
             table.fill(rows)
             pair.show(_pair(self.state) or "")
         elif function is not None:
-            about.show(function_summary(function))
+            about.show(self._with_limits(function_summary(function)))
             more = columns(function.operations)
-            table.retitle(table_columns(function.operations))
+            table.retitle(table_columns(function.operations, limits is not None))
             parts = parts_of(self.state.record)
-            table.fill(function_rows(function, parts, more))
+            table.fill(function_rows(function, parts, more, limits))
             pair.show(run_summary(self.state.record, parts, self.room.width))
         else:
             about.show("Nothing was recorded yet.")
             table.fill([])
+
+    def _with_limits(self, summary: Text) -> Text:
+        limits = limits_in_words(self.state.record)
+        return summary.append(f"\nlimits of the machine: {limits}", "not bold dim") if limits else summary
 
     def command(self) -> str:
         """Return the command line that shows this loop."""
@@ -122,6 +143,7 @@ def operation_row(
     whole_ns: float,
     more: Sequence[Measure] = (),
     marked: bool = False,
+    limit: Sequence[Cell] = (),
 ) -> Row:
     """Return the cells of an operation."""
     name = sanitize(operation.label)
@@ -129,6 +151,7 @@ def operation_row(
         Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
         Cell(share(time_ns, whole_ns), time_ns),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
+        *limit,
         text_cell(sanitize(operation.output)),
         text_cell(sanitize(str(operation.source or ""))),
         Cell(str(operation.index), operation.index),

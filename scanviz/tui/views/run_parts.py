@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from scanviz.profiler.report.units import duration, share
+from scanviz.profiler.report.units import duration, quantity, share
 from scanviz.record.loops import OperationRecord
 from scanviz.record.measures import Measure
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
+from scanviz.record.roofline import bound_of
 from scanviz.tui.colours import CYAN
 from scanviz.tui.views.tables import Cell, Row, text_cell
 
@@ -20,7 +21,10 @@ MOST_GONE = 4  # loops that rewrites removed, told below the table
 
 
 def function_rows(
-    function: FunctionRecord, parts: Sequence[RunPart], more: Sequence[Measure]
+    function: FunctionRecord,
+    parts: Sequence[RunPart],
+    more: Sequence[Measure],
+    limits: Mapping[str, float] | None = None,
 ) -> list[tuple[int, Row]]:
     """Return a row for each part of a function's time, by the index of its operation; others have numbers below 0."""
     place = next((k for k, part in enumerate(parts) if _is_of(part, function)), None)
@@ -37,16 +41,34 @@ def function_rows(
             index = part.operation if part.operation is not None else indices.get(part.loop)
             if index is None or part.kind not in ("operation", "loop"):
                 index = -1 - len(rows)
-            rows.append((index, _row(part, whole, known.get(index), more)))
+            rows.append((index, _row(part, whole, known.get(index), more, limits)))
     rest = RunPart("function", UNATTRIBUTED, parts[place].own_ns, function=function.key)
-    return [*rows, (-1 - len(rows), _row(rest, whole, None, more))]
+    return [*rows, (-1 - len(rows), _row(rest, whole, None, more, limits))]
 
 
 def _is_of(part: RunPart, function: FunctionRecord) -> bool:
     return part.kind == "function" and part.function == function.key
 
 
-def _row(part: RunPart, whole: int, operation: OperationRecord | None, more: Sequence[Measure]) -> Row:
+def bound_cells(
+    operation: OperationRecord | None, limits: Mapping[str, float] | None, native: bool = False
+) -> list[Cell]:
+    """Return how near an operation is to the machine's limit and which limit that is; nothing where limits were not measured."""
+    if limits is None:
+        return []
+    found = None if operation is None else bound_of(limits, operation, native)
+    if found is None:
+        return [Cell("–", -1.0)]
+    return [Cell(f"{share(found.reached, 1.0)} {found.kind}", found.reached)]
+
+
+def _row(
+    part: RunPart,
+    whole: int,
+    operation: OperationRecord | None,
+    more: Sequence[Measure],
+    limits: Mapping[str, float] | None,
+) -> Row:
     name = sanitize(f"loop {part.label}" if part.kind == "loop" else part.label)
     by = f" by {part.rule}" if part.rule and part.rule != "gradient" else ""
     moved = sanitize(f"  (out of {part.moved_from}{by})") if part.moved_from else ""
@@ -55,10 +77,14 @@ def _row(part: RunPart, whole: int, operation: OperationRecord | None, more: Seq
         Cell(duration(part.total_ns), part.total_ns),
         Cell(share(part.total_ns, whole), part.total_ns),
         Cell(name + moved, name.casefold(), "" if part.kind in ("operation", "loop") else "dim"),
+        *bound_cells(operation, limits),
         text_cell(sanitize(operation.output) if operation is not None else ""),
         text_cell(sanitize(str(part.source or "")) if part.kind in ("operation", "loop") else ""),
         Cell(str(operation.index), operation.index) if operation is not None else Cell("–", -1.0),
-        *(Cell("–", -1.0) if value is None else Cell(f"{value:,.0f}", value) for value in values),
+        *(
+            Cell("–", -1.0) if value is None else Cell(quantity(value, measure.unit), value)
+            for measure, value in zip(more, values, strict=True)
+        ),
     )
 
 
@@ -81,4 +107,4 @@ def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> 
     return text
 
 
-__all__ = ["function_rows", "run_summary"]
+__all__ = ["bound_cells", "function_rows", "run_summary"]

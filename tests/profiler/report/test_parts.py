@@ -63,7 +63,7 @@ def test_operations_outside_of_loops_have_their_line_and_the_loop_they_left(reco
     parts = [
         part for part in parts_of(record) if part.kind != "function"
     ]  # else they may be too small a part
-    shown = [line.text for line in outside_lines(parts, 120, 30)]
+    shown = [line.text for line in outside_lines(record, parts, 120, 30)]
     dot = next(text for text in shown if "dot(X, W)" in text)
     assert "test_parts.py:" in dot and "out of encoder by PushOutSeqScan" in dot
 

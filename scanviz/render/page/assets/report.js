@@ -6,6 +6,7 @@ function reportView() {
   if (data.run.outcome.status !== "ok") parts.push(element("p", { class: "warning" }, outcomeText(data.run.outcome)));
   for (const each of data.notes) parts.push(element("p", { class: "note" }, each));
   parts.push(wholeRun());
+  parts.push(rooflinePart());
   parts.push(originsPart());
   parts.push(answers());
   for (const each of data.functions) parts.push(functionPart(each));
@@ -24,18 +25,33 @@ function wholeRun() {
   const numbers = [{ name: "time", numeric: true }, { name: "share", numeric: true }];
   const time = (ns) => [duration(ns), bar(ns / Math.max(1, whole))];
   const some = (ns) => (ns ? duration(ns) : "–");
+  const rates = data.measures.filter((one) => outside.some((each) => one.name in each.measures));
+  const rate = (each, one) => (one.name in each.measures ? quantity[one.unit](each.measures[one.name]) : "–");
   return element("section", { "aria-label": "the whole run" },
     table(`Where the time goes: ${duration(whole)}`, [{ name: "part" }, ...numbers],
       totals.map((row) => [row.title, ...time(row.total_ns)])),
     gone.length ? element("p", {}, "Loops that rewrites removed:") : null,
     gone.length ? element("ul", {}, gone.map((loop) => element("li", {}, loop.words, loop.total_ns ? `, ${duration(loop.total_ns)}` : ""))) : null,
     outside.length ? element("details", {}, element("summary", {}, `operations outside of loops (${outside.length})`),
-      table("Operations outside of loops", [{ name: "operation" }, ...numbers, { name: "line" }, { name: "moved out of" }],
-        outside.map((one) => [one.label, ...time(one.total_ns), lineButton(one.source),
+      table("Operations outside of loops", [{ name: "operation" }, ...numbers, ...rates.map((one) => ({ name: one.title, numeric: true })), { name: "line" }, { name: "moved out of" }],
+        outside.map((one) => [one.label, ...time(one.total_ns), ...rates.map((each) => rate(one, each)), lineButton(one.source),
           one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : ""]))) : null,
     element("details", {}, element("summary", {}, `by line (${lines.length - 1})`),
       table("Time by line", [{ name: "line" }, ...numbers, { name: "in loops", numeric: true }, { name: "outside of loops", numeric: true }, { name: "gradient", numeric: true }, { name: "code" }],
         lines.map((row) => [row.source ? lineButton(row.source) : "no line", ...time(row.total_ns), some(row.loops_ns), some(row.outside_ns), some(row.gradient_ns), row.source ? element("code", {}, row.source.text) : ""]))));
+}
+
+/** How far operations are from what the machine can do, where its limits were measured. */
+function rooflinePart() {
+  const { limits, operations } = data.roofline;
+  if (!operations.length) return null;
+  const name = (one) => (one.loop === null ? "–" : loopOf(one.loop).name);
+  return element("details", { "aria-label": "limits of the machine" },
+    element("summary", {}, `limits of the machine (${operations.length} operations)`),
+    element("p", {}, "Measured after the run: ", limits.map((one, k) => [k ? ", " : "", element("span", { title: one.about }, `${one.title} ${quantity[one.unit](one.value)}`)]), "."),
+    table("The least time that operations need on this machine", [{ name: "operation" }, { name: "in" }, { name: "takes", numeric: true },
+      { name: "at least", numeric: true }, { name: "reaches", numeric: true }, { name: "bound by" }, { name: "line" }],
+      operations.map((one) => [one.label, name(one), duration(one.typical_ns), duration(one.least_ns), bar(one.reached), one.kind, lineButton(one.source)])));
 }
 
 /** The profiles that this one was merged from. */

@@ -8,11 +8,18 @@ wrong in their own names, what was expected, what was found and what to write in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import Protocol, Self
 
-USER_LINE: list[
-    Callable[[], object]
-] = []  # the line of the user's code that runs: filled by who reads the stack
+
+class Line(Protocol):
+    """A line of source."""
+
+    def text(self) -> str:
+        """Return what stands there, empty where nobody knows."""
+        ...
+
+
+USER_LINE: list[Callable[[], Line | None]] = []  # the user's line that runs: filled by who reads the stack
 
 
 class ScanvizError(Exception):
@@ -65,10 +72,12 @@ class ScanvizError(Exception):
         expected: object = None,
         found: object = None,
         fix: str | None = None,
-        text: str | None = None,
+        shown: bool = False,
     ) -> Self:
-        """Return the error of the line of the user's code that is running: of a graph that is built wrongly there."""
-        return cls(what, where=USER_LINE[-1](), expected=expected, found=found, fix=fix, text=text)
+        """Return the error of the line of the user's code that runs, ``shown`` with its text: a graph is built wrongly there."""
+        where = USER_LINE[-1]()
+        text = where.text() or None if shown and where is not None else None
+        return cls(what, where=where, expected=expected, found=found, fix=fix, text=text)
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where is not None else ""

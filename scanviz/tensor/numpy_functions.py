@@ -14,8 +14,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.refusals import source_text
 from scanviz.engine.graph.syntax import MEANINGS, meaning
 
 # NumPy's ufuncs that Python's operators call, by our names of them.
@@ -108,8 +106,7 @@ def _refuse_function(theirs: str, ours: str | None) -> NoReturn:
 
 
 def _refuse(what: str, fix: str) -> NoReturn:
-    where = user_line()
-    raise ScanvizTypeError(what, where=where, text=source_text(where), fix=fix)
+    raise ScanvizTypeError.here(what, fix=fix, shown=True)
 
 
 def _code(x: Variable) -> str:

@@ -8,7 +8,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.nodes import Array, Variable, describe
-from scanviz.engine.graph.types import TensorType
 
 
 def is_on_device(value: Any) -> bool:
@@ -72,9 +71,7 @@ class In:
             )
         self.variable, self.name, self.allow_downcast = variable, name or variable.name, allow_downcast
         self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
-        kind = variable.type
-        self._dtype = np.dtype(kind.dtype if isinstance(kind, TensorType) else "uint32")
-        shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
+        self._dtype, shape = np.dtype(variable.type.dtype), variable.type.shape
         self._ndim, self._sized = len(shape), tuple([k for k, size in enumerate(shape) if size is not None])
         # the type of Python's numbers that become such an array as they are
         exact = float if self._dtype == np.float64 else int if self._dtype == np.int64 else None
@@ -119,7 +116,7 @@ class In:
     def _of_size(self, array: Array) -> Array:
         """Return an array whose sizes are those that the input fixes."""
         kind = self.variable.type
-        shape: tuple[int | None, ...] = kind.shape if isinstance(kind, TensorType) else (6,)
+        shape = kind.shape
         for axis in self._sized:
             if shape[axis] != array.shape[axis]:
                 raise ShapeError(

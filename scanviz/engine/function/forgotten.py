@@ -61,11 +61,7 @@ def _forgotten(
         variable for view in views for variable in view.op.variables if view.outer_output(variable) in read
     }
     for node, view in zip(loops, views, strict=True):
-        states = [
-            variable
-            for variable in view.op.variables
-            if isinstance(variable, State) and variable.shared is not None
-        ]
+        states = view.op.of_type(State)
         forgotten = [
             state.shared
             for state in states

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative
-from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.gradient.table import (
+    CONNECTIONS,
+    PULLBACKS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+)
+from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.ops.control import IFELSE, ifelse
 
 
@@ -17,9 +24,7 @@ def _connection(node: Apply) -> Sequence[Sequence[bool]]:
 
 
 @PULLBACKS.row(IFELSE)
-def _pullback(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     test, count = node.inputs[0], len(node.outputs)
     found: list[Derivative] = [None]
     for k, branch in enumerate(node.inputs[1:]):
@@ -34,7 +39,7 @@ def _pullback(
 
 
 @PUSHFORWARDS.row(IFELSE)
-def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
     test, count = node.inputs[0], len(node.outputs)
     found: list[Derivative] = []
     for k in range(count):

@@ -22,7 +22,13 @@ from scanviz.engine.gradient.factorise import symmetric_part
 from scanviz.engine.gradient.linalg import swapped
 from scanviz.engine.gradient.rows import cotangent_of, tangent_of, tangents_of
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
+from scanviz.engine.gradient.table import (
+    PULLBACKS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivatives,
+    Undefined,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, rank, tensor_type
 from scanviz.engine.ops import decompose as d
 from scanviz.engine.ops import elementwise as e
@@ -33,8 +39,6 @@ from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.linalg import matmul
 from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import dimension, dimshuffle
-
-Cotangents = Sequence[Variable | None]
 
 
 def _columns(value: Variable) -> Variable:
@@ -55,7 +59,7 @@ def _row_sums(first: Variable, second: Variable) -> Variable:
 
 
 @PULLBACKS.row(d.EIGH)
-def _eigh(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _eigh(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     of_values, of_vectors = cotangents
     values, vectors = node.outputs
     along = None if of_values is None else vectors * _columns(of_values)
@@ -67,7 +71,7 @@ def _eigh(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequen
 
 
 @tangents_of(d.EIGH)
-def _eigh_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
+def _eigh_forward(node: Apply, t: Variable) -> Derivatives:
     values, vectors = node.outputs
     moved = matmul(swapped(vectors), matmul(symmetric_part(t), vectors))
     return [diagonal(moved), matmul(vectors, _apart(values) * moved)]
@@ -136,7 +140,7 @@ class _Factors:
 
 
 @PULLBACKS.row(d.QR)
-def _qr(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _qr(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     of_q, of_r = cotangents
     full = node.op.parameters.full
     if full and of_q is not None and not _is_wide(node.inputs[0]):
@@ -165,7 +169,7 @@ def _qr(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence
 
 
 @tangents_of(d.QR)
-def _qr_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
+def _qr_forward(node: Apply, t: Variable) -> Derivatives:
     parts = _Factors(node)
     moved = parts.over_upper(parts.columns(t) if parts.wide else t)
     within = matmul(swapped(parts.q), moved)
@@ -217,7 +221,7 @@ def _has_extra(node: Apply) -> bool:
 
 
 @PULLBACKS.row(d.SVD)
-def _svd(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _svd(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     of_left, of_values, of_right = cotangents
     if _has_extra(node) and not (of_left is None and of_right is None):
         return [_extra(node, "singular vectors", "T.linalg.svd(x, full_matrices=False)")]
@@ -235,7 +239,7 @@ def _svd(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequenc
 
 
 @tangents_of(d.SVD)
-def _svd_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
+def _svd_forward(node: Apply, t: Variable) -> Derivatives:
     v = _Vectors(node)
     across = matmul(t, v.right)
     within = matmul(swapped(v.left), across)
@@ -299,7 +303,7 @@ def _matrix(value: Variable) -> Variable:
 
 
 @PULLBACKS.row(d.LSTSQ)
-def _lstsq(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _lstsq(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     g, of_squares, _, of_values = cotangents
     a, b = node.inputs
     if of_squares is not None:
@@ -325,7 +329,7 @@ def _lstsq(node: Apply, cotangents: Cotangents, wanted: Sequence[bool]) -> Seque
 
 
 @PUSHFORWARDS.row(d.LSTSQ)
-def _lstsq_forward(node: Apply, tangents: Cotangents) -> Sequence[Derivative]:
+def _lstsq_forward(node: Apply, tangents: Arriving) -> Derivatives:
     matrix, side = tangents
     a, b = node.inputs
     p = d.pinv(a, node.op.parameters.rcond)

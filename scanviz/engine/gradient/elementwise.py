@@ -35,7 +35,14 @@ from scanviz.engine.gradient.guards import is_guarded, may_be_infinite
 from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
 from scanviz.engine.gradient.positive import surely_not_negative, surely_not_zero, surely_positive
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
+from scanviz.engine.gradient.table import (
+    PULLBACKS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+    Undefined,
+)
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.ops import elementwise as e
@@ -59,9 +66,7 @@ def derivatives(
 
 @PULLBACKS.kind(ElementwiseDeclaration)
 @PULLBACKS.row(e.CAST)
-def _pullback(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     (cotangent,) = cotangents
     found: list[Derivative] = []
     for partial, given, mine in zip(partials_of(node), node.inputs, wanted, strict=True):
@@ -77,7 +82,7 @@ def _pullback(
 
 @PUSHFORWARDS.kind(ElementwiseDeclaration)
 @PUSHFORWARDS.row(e.CAST)
-def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
     total = added(
         *(
             _moved(partial, tangent, node, position)
@@ -310,15 +315,13 @@ def _no_derivative_of_shape(node: Apply) -> Undefined:
 
 
 @PULLBACKS.row(e.gammainc, e.gammaincc)
-def _of_second_argument(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+def _of_second_argument(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     _, second = _pullback(node, cotangents, wanted)
     return [_no_derivative_of_shape(node) if wanted[0] and cotangents[0] is not None else None, second]
 
 
 @PUSHFORWARDS.row(e.gammainc, e.gammaincc)
-def _of_second_argument_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _of_second_argument_forward(node: Apply, tangents: Arriving) -> Derivatives:
     return _pushforward(node, tangents) if tangents[0] is None else [_no_derivative_of_shape(node)]
 
 

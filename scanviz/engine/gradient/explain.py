@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from scanviz.engine.gradient.reverse import reached_from
 from scanviz.engine.gradient.table import connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
-from scanviz.engine.graph.traversal import users
+from scanviz.engine.graph.traversal import toposort, users
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD
@@ -97,7 +97,7 @@ def _jumps(node: Apply, after: Variable) -> str:
 
 def _way(start: Variable, costs: Sequence[Variable]) -> Way | None:
     """Return a shortest way from a variable to a cost: nodes and what they give; None if there is none."""
-    readers, wanted = users(costs), set(costs)
+    readers, wanted = users(toposort(costs)), set(costs)
     previous: dict[Variable, tuple[Variable, Apply]] = {}
     frontier, seen = [start], {start}
     while frontier:

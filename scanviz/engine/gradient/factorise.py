@@ -15,7 +15,13 @@ from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.linalg import swapped
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, tangent_of, tangents_of
 from scanviz.engine.gradient.sizes import sum_to_shape
-from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS, Derivative, Undefined
+from scanviz.engine.gradient.table import (
+    PULLBACKS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivatives,
+    Undefined,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import factorise as f
 from scanviz.engine.ops.creation import triangle
@@ -57,15 +63,13 @@ def _det_forward(node: Apply, t: Variable) -> Variable:
 
 
 @PULLBACKS.row(f.SLOGDET)
-def _slogdet(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+def _slogdet(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     g = cotangents[1]  # the sign changes nowhere but where it is not defined
     return [None if g is None else _over_matrices(g) * swapped(f.inv(node.inputs[0]))]
 
 
 @tangents_of(f.SLOGDET)
-def _slogdet_forward(node: Apply, t: Variable) -> Sequence[Derivative]:
+def _slogdet_forward(node: Apply, t: Variable) -> Derivatives:
     return [None, _sum_of_products(swapped(f.inv(node.inputs[0])), t)]
 
 
@@ -114,7 +118,7 @@ def _as_sides(value: Variable, right: Variable) -> Variable:
 
 
 @cotangents_of(f.SOLVE)
-def _solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     a, b = node.inputs
     positive = node.op.parameters.assume == "pos"
     side = f.solve(a if positive else swapped(a), _as_columns(g, b), node.op.parameters.assume)
@@ -126,7 +130,7 @@ def _solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivat
 
 
 @PUSHFORWARDS.row(f.SOLVE)
-def _solve_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _solve_forward(node: Apply, tangents: Arriving) -> Derivatives:
     b = node.inputs[1]
     matrix, side = tangents
     if matrix is not None and node.op.parameters.assume == "pos":
@@ -145,7 +149,7 @@ def _solved_again(node: Apply, moved: Variable | None, side: Variable | None) ->
 
 
 @cotangents_of(f.SOLVE_TRIANGULAR)
-def _triangular(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _triangular(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     a, b = node.inputs
     lower, transposed, unit = node.op.parameters
     side = f.solve_triangular(
@@ -166,7 +170,7 @@ def _kept_triangle(value: Variable, lower: bool, unit: bool) -> Variable:
 
 
 @PUSHFORWARDS.row(f.SOLVE_TRIANGULAR)
-def _triangular_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _triangular_forward(node: Apply, tangents: Arriving) -> Derivatives:
     lower, transposed, unit = node.op.parameters
     matrix, side = tangents
     moved = None
@@ -189,20 +193,20 @@ PUSHFORWARDS.row(f.LU_FACTOR)(lambda node, tangents: [_after_building(node), Non
 
 
 @cotangents_of(f.LU_SOLVE)
-def _lu_solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _lu_solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     factors, pivots, _ = node.inputs
     back = f.lu_solve(factors, pivots, g, transposed=not node.op.parameters.transposed)
     return [_after_building(node) if wanted[0] else None, None, back if wanted[2] else None]
 
 
 @cotangents_of(f.CHOLESKY_SOLVE)
-def _cholesky_solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _cholesky_solve(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     back = build_one(node.op, node.inputs[0], g)
     return [_after_building(node) if wanted[0] else None, back if wanted[1] else None]
 
 
 @PUSHFORWARDS.row(f.LU_SOLVE, f.CHOLESKY_SOLVE)
-def _solve_by_factors_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _solve_by_factors_forward(node: Apply, tangents: Arriving) -> Derivatives:
     if any(tangent is not None for tangent in tangents[:-1]):
         return [_after_building(node)]
     side = tangents[-1]

@@ -5,12 +5,12 @@ One sweep in the order of computation; what no tangent reaches has none (zero).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.engine.gradient.choices import choices_of, flow
 from scanviz.engine.gradient.guards import tangents_of
 from scanviz.engine.gradient.reverse import RULE, load_rows
-from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Undefined, connection
+from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Derivatives, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
@@ -20,11 +20,7 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
 
 
-def push_forward(
-    seeds: Mapping[Variable, Variable],
-    outputs: Sequence[Variable],
-    consider_constant: Collection[Variable] = (),
-) -> list[Derivative]:
+def push_forward(seeds: Mapping[Variable, Variable], outputs: Sequence[Variable]) -> list[Derivative]:
     """Return the tangents of ``outputs`` for tangents of some variables.
 
     Parameters
@@ -33,8 +29,6 @@ def push_forward(
         Variable → its tangent, of the same type.
     outputs : sequence of Variable
         What is wanted.
-    consider_constant : collection of Variable
-        Variables that have no tangent, whatever they are computed from.
 
     Returns
     -------
@@ -42,27 +36,18 @@ def push_forward(
         One entry an output: its tangent, None if it is zero, or an Undefined.
     """
     with building("gradient"):
-        return _pushed_forward(seeds, outputs, consider_constant)
+        load_rows()
+        found: dict[Variable, Derivative] = dict(seeds)
+        nodes = toposort(outputs)
+        with sizes_kept(), tangents_of(nodes):
+            for node in nodes:
+                for output, tangent in zip(node.outputs, _through(node, found), strict=True):
+                    if tangent is not None and output not in found:
+                        found[output] = _fitting(output, tangent)
+        return [found.get(output) for output in outputs]
 
 
-def _pushed_forward(
-    seeds: Mapping[Variable, Variable], outputs: Sequence[Variable], consider_constant: Collection[Variable]
-) -> list[Derivative]:
-    load_rows()
-    blocked = set(consider_constant)
-    found: dict[Variable, Derivative] = {
-        variable: value for variable, value in seeds.items() if variable not in blocked
-    }
-    nodes = toposort(outputs)
-    with sizes_kept(), tangents_of(nodes):
-        for node in nodes:
-            for output, tangent in zip(node.outputs, _through(node, found), strict=True):
-                if tangent is not None and output not in found and output not in blocked:
-                    found[output] = _fitting(output, tangent)
-    return [found.get(output) for output in outputs]
-
-
-def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Derivative]:
+def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Derivatives:
     """Return the tangents of a node's outputs."""
     tangents = [found.get(variable) for variable in node.inputs]
     nothing: list[Derivative] = [None] * len(node.outputs)
@@ -85,7 +70,7 @@ def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Sequence[Deri
     return results
 
 
-def _undefined(node: Apply, tangents: Sequence[Derivative]) -> Iterator[tuple[int, Undefined]]:
+def _undefined(node: Apply, tangents: Derivatives) -> Iterator[tuple[int, Undefined]]:
     """Yield the outputs without a derivative, of whatever dtype: chosen by the node, or computed from what is chosen."""
     for choice in choices_of(node):
         if tangents[choice.input] is not None:

@@ -17,7 +17,7 @@ from scanviz.engine.gradient.accumulate import add_cotangents
 from scanviz.engine.gradient.explain import describes_way, is_connected, why_disconnected
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import full_like, zeros_like
-from scanviz.engine.gradient.table import Derivative, Undefined
+from scanviz.engine.gradient.table import Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.traversal import depending_on
@@ -152,7 +152,7 @@ def _alone(variable: Variable, outputs: Sequence[Variable]) -> bool:
     return not any(output in depending for output in outputs if output is not variable)
 
 
-def _total(terms: Sequence[Derivative]) -> Derivative:
+def _total(terms: Derivatives) -> Derivative:
     for term in terms:
         if isinstance(term, Undefined):
             return term

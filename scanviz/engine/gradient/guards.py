@@ -20,13 +20,14 @@ after what may have an infinite slope, products with slopes that are exactly 0, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from scanviz.engine.gradient.partials import Test, has_pole, is_steep
 from scanviz.engine.gradient.positive import is_finite_constant
+from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
@@ -75,17 +76,11 @@ _GUARDS: ContextVar[Guards | None] = ContextVar("gradient_guards", default=None)
 _INFINITE: ContextVar[set[Variable] | None] = ContextVar("infinite_tangents", default=None)
 
 
-@contextmanager
 def guards_of(
     nodes: Sequence[Apply], chosen: Collection[Variable], wild: Collection[Variable]
-) -> Iterator[Guards]:
+) -> AbstractContextManager[Guards]:
     """Guard derivatives that are built in the block, of nodes in the order of computation; the rest is known from outside."""
-    guards = Guards(_wild(nodes, wild), set(chosen))
-    token = _GUARDS.set(guards)
-    try:
-        yield guards
-    finally:
-        _GUARDS.reset(token)
+    return holding(_GUARDS, Guards(_wild(nodes, wild), set(chosen)))
 
 
 def is_guarded(node: Apply, position: int) -> bool:
@@ -96,14 +91,9 @@ def is_guarded(node: Apply, position: int) -> bool:
     return guards is not None and guards.holds(node, position)
 
 
-@contextmanager
-def tangents_of(nodes: Sequence[Apply]) -> Iterator[None]:
+def tangents_of(nodes: Sequence[Apply]) -> AbstractContextManager[set[Variable]]:
     """Guard tangents that are built in the block, of nodes in the order of computation."""
-    token = _INFINITE.set(_wild(nodes, begins=lambda node: is_steep(node) or has_pole(node)))
-    try:
-        yield
-    finally:
-        _INFINITE.reset(token)
+    return holding(_INFINITE, _wild(nodes, begins=lambda node: is_steep(node) or has_pole(node)))
 
 
 def may_be_infinite(node: Apply, position: int) -> bool:
@@ -191,9 +181,9 @@ def _inside_loop(node: Apply, outside: Collection[Variable], begins: Test) -> se
         found = _wild(nodes, found, begins)
         more = {
             read
-            for variable in op.variables
-            if isinstance(variable, State) and any(write in found for write in variable.writes.values())
-            for read in variable.reads.values()
+            for state in op.of_type(State)
+            if any(write in found for write in state.writes.values())
+            for read in state.reads.values()
         }
         if more <= found:
             return found

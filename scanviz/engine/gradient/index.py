@@ -12,7 +12,7 @@ import numpy as np
 
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import sum_to_shape, zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PUSHFORWARDS, Derivative, only
+from scanviz.engine.gradient.table import CONNECTIONS, PUSHFORWARDS, Arriving, Derivative, Derivatives, only
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor
@@ -40,7 +40,7 @@ def _index(node: Apply, cotangent: Variable) -> Variable:
 
 
 @cotangents_of(ASSIGN)
-def _assign(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _assign(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivatives:
     """Give the source all but what was replaced, and the value what stands where it was put."""
     given, value, *numbers = node.inputs
     pattern, increment = node.op.parameters
@@ -84,7 +84,7 @@ def _is_held(
 
 
 @PUSHFORWARDS.row(ASSIGN)
-def _assign_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _assign_forward(node: Apply, tangents: Arriving) -> Derivatives:
     source, _, *numbers = node.inputs
     first = zeros_like(source) if tangents[0] is None else tangents[0]
     second = constant(0, tensor_type(source).dtype) if tangents[1] is None else tangents[1]
@@ -92,7 +92,7 @@ def _assign_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequenc
 
 
 @cotangents_of(LAST_ROW)
-def _last_row(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _last_row(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivatives:
     rows, initial = node.inputs
     first = inc_subtensor(getitem(zeros_like(rows), slice(-1, None)), cotangent) if wanted[0] else None
     any_row = greater(dimension(rows, 0), 0)
@@ -101,7 +101,7 @@ def _last_row(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Seque
 
 
 @cotangents_of(STATE_HISTORY)
-def _history(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _history(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivatives:
     rows, initial = node.inputs
     offset = node.op.parameters.offset
     first = getitem(cotangent, slice(offset, None)) if wanted[0] else None

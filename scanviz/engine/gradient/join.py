@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import Derivative
+from scanviz.engine.gradient.table import Derivative, Derivatives
 from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.assign import inc_subtensor
@@ -23,7 +23,7 @@ linear(REPEAT, inputs=(0,))
 
 
 @cotangents_of(CONCATENATE)
-def _concatenate(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _concatenate(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivatives:
     axis = node.op.parameters.axis
     found: list[Derivative] = []
     start: Dim = 0

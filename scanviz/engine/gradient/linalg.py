@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import reshape_like, sum_to_shape
-from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative
+from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives
 from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
 from scanviz.engine.ops import linalg as la
@@ -32,7 +32,7 @@ def _outer(column: Variable, row: Variable) -> Variable:
 
 
 @PUSHFORWARDS.row(la.DOT, la.MATMUL, la.BATCHED_DOT, la.TENSORDOT)
-def _product_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _product_forward(node: Apply, tangents: Arriving) -> Derivatives:
     a, b = node.inputs
     first, second = tangents
     return [
@@ -44,7 +44,7 @@ def _product_forward(node: Apply, tangents: Sequence[Variable | None]) -> Sequen
 
 
 @cotangents_of(la.DOT)
-def _dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     a, b = node.inputs
     first, second = wanted
     match rank(a), rank(b):
@@ -66,7 +66,7 @@ def _dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivativ
 
 def _contraction(
     a: Variable, b: Variable, g: Variable, first: Sequence[int], second: Sequence[int], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+) -> Derivatives:
     """Return the cotangents of a sum of products over pairs of axes."""
     free_a = [axis for axis in range(rank(a)) if axis not in first]
     free_b = [axis for axis in range(rank(b)) if axis not in second]
@@ -89,14 +89,14 @@ def _inverse(order: Sequence[int]) -> list[int]:
 
 
 @cotangents_of(la.TENSORDOT)
-def _tensordot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _tensordot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     a, b = node.inputs
     first, second = node.op.parameters
     return _contraction(a, b, g, first, second, wanted)
 
 
 @cotangents_of(la.MATMUL)
-def _matmul(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _matmul(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     a, b = node.inputs
     if rank(b) <= 2:  # the same product as dot, and the rows of all batches are summed over at once
         return _dot(node, g, wanted)
@@ -113,7 +113,7 @@ def _matmul(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Deriva
 
 
 @cotangents_of(la.BATCHED_DOT)
-def _batched_dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _batched_dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     a, b = node.inputs
     first, second = wanted
     match rank(a), rank(b):
@@ -135,7 +135,7 @@ def _batched_outer(columns: Variable, rows: Variable) -> Variable:
     return dimshuffle(columns, 0, 1, "x") * dimshuffle(rows, 0, "x", 1)
 
 
-def _batched_matrices(a: Variable, b: Variable, g: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _batched_matrices(a: Variable, b: Variable, g: Variable, wanted: Sequence[bool]) -> Derivatives:
     """Bring all to stacks of matrices, multiply those, and bring the results back."""
     columns = max(rank(b) - 2, 0)
     order = list(range(rank(b)))

@@ -29,7 +29,7 @@ from scanviz.engine.gradient.loop_rows import LoopRows, reversed_rows
 from scanviz.engine.gradient.residuals import Residuals, row_name
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import PULLBACKS, Derivative, Undefined
+from scanviz.engine.gradient.table import PULLBACKS, Arriving, Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort
@@ -51,9 +51,7 @@ from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
 @PULLBACKS.row(SCAN)
-def _pullback(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     op = node.op
     assert isinstance(op, Scan)
     readers = op.readers
@@ -88,12 +86,8 @@ class BackwardLoop:
         self.view, self.op, self.given = view, op, given
         part = upstream(op, list(given)) & downstream(op, wanted)
         self.wanted = [variable for variable in wanted if variable in part]
-        self.states = [
-            variable for variable in op.variables if isinstance(variable, State) and variable in part
-        ]
-        self.outputs = [
-            variable for variable in op.variables if isinstance(variable, StepOutput) and variable in part
-        ]
+        self.states = [state for state in op.of_type(State) if state in part]
+        self.outputs = [output for output in op.of_type(StepOutput) if output in part]
         self.taps: dict[State, AdjointTaps] = {state: adjoint_taps(state) for state in self.states}
         # the backward step's variables: cotangents of rows, and sums so far
         self.rows = {state: self._rows_of(state) for state in self.states}

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.loop_connection import downstream
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Undefined
+from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, build
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import (
@@ -31,7 +31,7 @@ Tangents = Mapping[Variable, Derivative]
 
 
 @PUSHFORWARDS.row(SCAN)
-def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
     op, view = node.op, ScanView(node)
     assert isinstance(op, Scan)
     readers = op.readers

@@ -20,7 +20,16 @@ from dataclasses import dataclass
 
 from scanviz.engine.gradient.choices import CHOICES, Choice
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, Undefined, nothing
+from scanviz.engine.gradient.table import (
+    CONNECTIONS,
+    PULLBACKS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+    Undefined,
+    nothing,
+)
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, build, is_floating
 from scanviz.engine.ops import random as r
@@ -98,9 +107,7 @@ def _undefined(node: Apply, why: str, position: int) -> Undefined:
     return Undefined(said, node.provenance.source, DRAWS[declaration.name].instead, node.outputs[1])
 
 
-def _pullback(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     cotangent, first = cotangents[1], 1 + node.op.parameters.sizes
     found: list[Derivative] = [None] * len(node.inputs)
     if cotangent is None:
@@ -114,7 +121,7 @@ def _pullback(
     return found
 
 
-def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
     given, noise = tangents[1 + node.op.parameters.sizes :], _noise(node)
     terms: list[Variable] = []
     for k, (move, tangent) in enumerate(zip(_moves(node), given, strict=True)):

@@ -124,32 +124,22 @@ def pull_back(
         :class:`Undefined`.
     """
     with building("gradient"):
-        return _pulled_back(seeds, wrt, consider_constant, wild, chosen)
-
-
-def _pulled_back(
-    seeds: Mapping[Variable, Variable],
-    wrt: Sequence[Variable],
-    consider_constant: Collection[Variable],
-    wild: Collection[Variable],
-    chosen: Collection[Variable] | None,
-) -> list[Derivative]:
-    outputs = list(seeds)
-    reached = reached_from(wrt, outputs, consider_constant)
-    found = Cotangents()
-    for output, value in seeds.items():
-        if output in reached:
-            found.arrive(output, value)
-    nodes = toposort(outputs)
-    found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
-    if chosen is None:
-        chosen = [variable for variable, seed in seeds.items() if not surely_not_zero(seed)]
-    with sizes_kept(), guards_of(nodes, chosen, wild) as guards:
-        for node in reversed(nodes):
-            if any(output in reached for output in node.outputs):
-                _through(node, found, reached)
-                guards.passed(node)
-        return [found.total(variable) for variable in wrt]
+        outputs = list(seeds)
+        reached = reached_from(wrt, outputs, consider_constant)
+        found = Cotangents()
+        for output, value in seeds.items():
+            if output in reached:
+                found.arrive(output, value)
+        nodes = toposort(outputs)
+        found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
+        if chosen is None:
+            chosen = [variable for variable, seed in seeds.items() if not surely_not_zero(seed)]
+        with sizes_kept(), guards_of(nodes, chosen, wild) as guards:
+            for node in reversed(nodes):
+                if any(output in reached for output in node.outputs):
+                    _through(node, found, reached)
+                    guards.passed(node)
+            return [found.total(variable) for variable in wrt]
 
 
 def _through(node: Apply, found: Cotangents, reached: Collection[Variable]) -> None:

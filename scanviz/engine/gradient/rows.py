@@ -10,14 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative, only
+from scanviz.engine.gradient.table import (
+    CONNECTIONS,
+    PULLBACKS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+    only,
+)
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 
 # (node, cotangent of its output, which inputs are wanted) → one entry an input
-OfOutput = Callable[[Apply, Variable, Sequence[bool]], Sequence[Derivative]]
+OfOutput = Callable[[Apply, Variable, Sequence[bool]], Derivatives]
 # (node, tangent of its first input) → one entry an output
-OfInput = Callable[[Apply, Variable], Sequence[Derivative]]
+OfInput = Callable[[Apply, Variable], Derivatives]
 # (node, cotangent of its output) → that of its first input; (node, tangent of its first input) → that of its output
 OfOne = Callable[[Apply, Variable], Derivative]
 
@@ -27,9 +35,7 @@ def cotangents_of(*declarations: Declaration) -> Callable[[OfOutput], OfOutput]:
 
     def keep(rule: OfOutput) -> OfOutput:
         @PULLBACKS.row(*declarations)
-        def row(
-            node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-        ) -> Sequence[Derivative]:
+        def row(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
             (cotangent,) = cotangents
             assert cotangent is not None
             return rule(node, cotangent, wanted)
@@ -56,7 +62,7 @@ def tangents_of(*declarations: Declaration) -> Callable[[OfInput], OfInput]:
 
     def keep(rule: OfInput) -> OfInput:
         @PUSHFORWARDS.row(*declarations)
-        def row(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+        def row(node: Apply, tangents: Arriving) -> Derivatives:
             assert tangents[0] is not None
             return rule(node, tangents[0])
 
@@ -84,7 +90,7 @@ def linear(*declarations: Declaration, inputs: Sequence[int] | None = None) -> N
         CONNECTIONS.row(*declarations)(only(*inputs))
 
     @PUSHFORWARDS.row(*declarations)
-    def row(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+    def row(node: Apply, tangents: Arriving) -> Derivatives:
         given = list(node.inputs)
         for k in range(len(given)) if inputs is None else inputs:
             tangent = tangents[k]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, passes
 from scanviz.engine.gradient.sizes import reshape_like, sum_to_shape
-from scanviz.engine.gradient.table import CONNECTIONS, Derivative, nothing
+from scanviz.engine.gradient.table import CONNECTIONS, Derivatives, nothing
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.index import getitem
@@ -37,5 +37,5 @@ def _reshape(node: Apply, cotangent: Variable) -> Variable:
 
 
 @cotangents_of(s.MAKE_VECTOR)
-def _vector(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _vector(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivatives:
     return [getitem(cotangent, k) if mine else None for k, mine in enumerate(wanted)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear, tangent_of
 from scanviz.engine.gradient.sizes import reshape_like
-from scanviz.engine.gradient.table import Derivative
+from scanviz.engine.gradient.table import Derivatives
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.index import getitem
@@ -54,5 +54,5 @@ linear(BINCOUNT, inputs=(2,))
 
 
 @cotangents_of(BINCOUNT)
-def _bincount(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Sequence[Derivative]:
+def _bincount(node: Apply, cotangent: Variable, wanted: Sequence[bool]) -> Derivatives:
     return [None, None, getitem(cotangent, node.inputs[0])]

@@ -10,7 +10,14 @@ from scanviz.engine.gradient.explain import is_connected
 from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import zeros_like
-from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Derivative
+from scanviz.engine.gradient.table import (
+    CONNECTIONS,
+    PULLBACKS,
+    PUSHFORWARDS,
+    Arriving,
+    Derivative,
+    Derivatives,
+)
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort
@@ -69,7 +76,7 @@ def _chosen(node: Apply) -> list[Choice]:
     return found
 
 
-def _at(node: Apply, inner: Sequence[Derivative], seeds: dict[Variable, Variable]) -> list[Derivative]:
+def _at(node: Apply, inner: Derivatives, seeds: dict[Variable, Variable]) -> list[Derivative]:
     """Return derivatives in a subgraph's own variables over the node's inputs and the seeds that stand for others."""
     mapping = {**dict(zip(_op(node).inputs, node.inputs, strict=True)), **seeds}
     known = [variable for variable in inner if isinstance(variable, Variable)]
@@ -78,7 +85,7 @@ def _at(node: Apply, inner: Sequence[Derivative], seeds: dict[Variable, Variable
 
 
 def _seeds(
-    own: Sequence[Variable], given: Sequence[Variable | None]
+    own: Sequence[Variable], given: Arriving
 ) -> tuple[dict[Variable, Variable], dict[Variable, Variable]]:
     """Return variables that stand for seeds: by what they are seeds of, and what they stand for."""
     by: dict[Variable, Variable] = {}
@@ -91,9 +98,7 @@ def _seeds(
 
 
 @PULLBACKS.row(SUBGRAPH)
-def _pullback(
-    node: Apply, cotangents: Sequence[Variable | None], wanted: Sequence[bool]
-) -> Sequence[Derivative]:
+def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
     op = _op(node)
     if op.pullback is not None:
         given = [zeros_like(y) if c is None else c for y, c in zip(node.outputs, cotangents, strict=True)]
@@ -129,7 +134,7 @@ def _by_rule(
 
 
 @PUSHFORWARDS.row(SUBGRAPH)
-def _pushforward(node: Apply, tangents: Sequence[Variable | None]) -> Sequence[Derivative]:
+def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
     """Return tangents: of the operations, or as the transpose of the user's rule, which is linear in cotangents."""
     op = _op(node)
     if op.pullback is None:

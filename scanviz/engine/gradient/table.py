@@ -44,11 +44,13 @@ class Undefined:
 
 
 Derivative = Variable | Undefined | None
+Derivatives = Sequence[Derivative]
+Arriving = Sequence[Variable | None]  # cotangents of outputs, or tangents of inputs: None where none arrives
 
 # pullback(node, cotangents of its outputs, which inputs are wanted) → one entry an input
-Pullback = Callable[[Apply, Sequence[Variable | None], Sequence[bool]], Sequence[Derivative]]
+Pullback = Callable[[Apply, Arriving, Sequence[bool]], Derivatives]
 # pushforward(node, tangents of its inputs) → one entry an output
-Pushforward = Callable[[Apply, Sequence[Variable | None]], Sequence[Derivative]]
+Pushforward = Callable[[Apply, Arriving], Derivatives]
 # connection(node) → pattern[input][output]
 Connection = Callable[[Apply], Sequence[Sequence[bool]]]
 

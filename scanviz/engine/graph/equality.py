@@ -13,8 +13,7 @@ from scanviz.engine.graph.nodes import Constant, Variable
 
 def equal_constants(first: Constant, second: Constant) -> bool:
     """Return whether two constants hold the same bits in the same type."""
-    a, b = first.value, second.value
-    return bool(first.type == second.type and a.shape == b.shape and a.tobytes() == b.tobytes())
+    return same_value(first) == same_value(second)
 
 
 class Numbers:
@@ -28,9 +27,21 @@ class Numbers:
     (True, False)
     """
 
-    def __init__(self) -> None:
-        self._numbers: dict[Hashable, int] = {}
+    def __init__(self, keys: dict[Hashable, int] | None = None) -> None:
+        self._keys: dict[Hashable, int] = {} if keys is None else keys
         self._known: dict[Variable, int] = {}
+
+    def afresh(self) -> Numbers:
+        """Return the same numbers for the same keys, which know of no variable yet."""
+        return Numbers(self._keys)
+
+    def give(self, variable: Variable, key: Hashable) -> None:
+        """Let a variable have the number of a key, whatever it is computed from."""
+        self._known[variable] = self.of_key(key)
+
+    def of_key(self, key: Hashable) -> int:
+        """Return a small number for a key: hashes alone do not tell -1 from -2."""
+        return self._keys.setdefault(key, len(self._keys))
 
     def of(self, variable: Variable) -> int:
         """Return the number of a variable."""
@@ -44,22 +55,24 @@ class Numbers:
                 stack.extend(waiting)
                 continue
             stack.pop()
-            own = (node.op, tuple(self._leaf(each) for each in node.inputs))
+            own = (node.op, tuple(map(self.of_leaf, node.inputs)))
             for output in node.outputs:
-                self._known[output] = self._number((own, output.index))
-        return self._leaf(variable)
+                self.give(output, (own, output.index))
+        return self.of_leaf(variable)
 
-    def _leaf(self, variable: Variable) -> int:
-        """Return the number of a variable that has one, or that nothing computes."""
+    def of_leaf(self, variable: Variable) -> int:
+        """Return the number of a variable that has one, or is taken as nothing computed it: equal constants have one."""
         known = self._known.get(variable)
         if known is None:
-            constant = isinstance(variable, Constant)
-            key = (variable.type, variable.value.tobytes()) if isinstance(variable, Constant) else variable
-            known = self._known[variable] = self._number((constant, key))
+            known = self._known[variable] = self.of_key(("leaf", same_value(variable)))
         return known
 
-    def _number(self, key: Hashable) -> int:
-        return self._numbers.setdefault(key, len(self._numbers))
+
+def same_value(variable: Variable) -> Hashable:
+    """Return what equal constants have in common; a variable itself."""
+    if isinstance(variable, Constant):
+        return variable.type, variable.value.shape, variable.value.tobytes()
+    return variable
 
 
 def structurally_equal(

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.display import Shown
-from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.refusals import not_settable
@@ -50,17 +50,12 @@ def next_run() -> int:
     return next(_runs)
 
 
-@contextmanager
-def node_ids_of(run: int) -> Iterator[None]:
+def node_ids_of(run: int) -> AbstractContextManager[_Run]:
     """Take node ids from the run's own numbers in the block: doing the same again gives the same ids.
 
     They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
     """
-    token = _own_node_ids.set(_Run(itertools.count(-run * BIRTHS_OF_A_RUN), {}))
-    try:
-        yield
-    finally:
-        _own_node_ids.reset(token)
+    return holding(_own_node_ids, _Run(itertools.count(-run * BIRTHS_OF_A_RUN), {}))
 
 
 def found_in_run() -> dict[Any, Any] | None:
@@ -278,10 +273,3 @@ def describe(variable: Variable) -> str:
         return f"{owner.inputs[0].name}.shape[{owner.op.parameters.axis}]"
     written = str(owner.op) if len(owner.outputs) == 1 else f"{owner.op}.{variable.index}"
     return f"{written}({', '.join(each.name or '…' for each in owner.inputs)})"
-
-
-def output_of(node: Apply, index: int) -> Variable:
-    """Return one output of a node, with an internal error that names the node if there is none."""
-    if not 0 <= index < len(node.outputs):
-        raise InternalError(f"{node.op} has no output {index}", expected=f"less than {len(node.outputs)}")
-    return node.outputs[index]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import FrameType
 
 from scanviz.engine.errors import USER_LINE
+from scanviz.engine.graph.context import holding
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _scan_path: ContextVar[tuple[str, ...]] = ContextVar("scan_path", default=())
@@ -152,34 +152,20 @@ def current_scans() -> tuple[str, ...]:
     return _scan_path.get()
 
 
-@contextmanager
-def building_scan(name: str) -> Iterator[None]:
+def building_scan(name: str) -> AbstractContextManager[tuple[str, ...]]:
     """Mark nodes built in the block as part of the loop ``name``."""
-    token = _scan_path.set((*_scan_path.get(), name))
-    try:
-        yield
-    finally:
-        _scan_path.reset(token)
+    return holding(_scan_path, (*_scan_path.get(), name))
 
 
-@contextmanager
-def made_by(rule: str, source: Provenance, parents: tuple[int, ...] = ()) -> Iterator[None]:
+def made_by(
+    rule: str, source: Provenance, parents: tuple[int, ...] = ()
+) -> AbstractContextManager[Provenance]:
     """Let nodes built in the block inherit ``source``, with the rule and the nodes they come from added."""
-    token = _inherited.set(Provenance(source.source, source.scans, parents or source.parents, rule))
-    try:
-        yield
-    finally:
-        _inherited.reset(token)
+    return holding(_inherited, Provenance(source.source, source.scans, parents or source.parents, rule))
 
 
-@contextmanager
-def moved_from(source: Provenance, node_id: int) -> Iterator[None]:
+def moved_from(source: Provenance, node_id: int) -> AbstractContextManager[Provenance]:
     """Let nodes built in the block stand for a node that the rule at work moves elsewhere: its line, its loops, its id."""
     inherited = _inherited.get()
-    token = _inherited.set(
-        Provenance(source.source, source.scans, (node_id,), inherited.rule if inherited is not None else None)
-    )
-    try:
-        yield
-    finally:
-        _inherited.reset(token)
+    rule = inherited.rule if inherited is not None else None
+    return holding(_inherited, Provenance(source.source, source.scans, (node_id,), rule))

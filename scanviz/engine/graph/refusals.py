@@ -25,9 +25,8 @@ def source_text(where: SourceLine | None) -> str | None:
     return (where.text() or None) if where is not None else None
 
 
-def _error(what: str, fix: str, found: object = None) -> ScanvizTypeError:
-    where = user_line()
-    return ScanvizTypeError(what, where=where, text=source_text(where), found=found, fix=fix)
+def _error(what: str, fix: str) -> ScanvizTypeError:
+    return ScanvizTypeError.here(what, fix=fix, shown=True)
 
 
 def no_truth(x: Any) -> ScanvizTypeError:
@@ -51,10 +50,8 @@ def no_length(x: Any) -> ScanvizTypeError:
 
 def no_number(x: Any, ours: Callable[[str], str | None]) -> ScanvizTypeError:
     """Return the error of ``float(x)``, ``int(x)`` and the functions of ``math``; ``ours`` says what those are called here."""
-    where = user_line()
-    text = source_text(where)
     name = _short(x)
-    called = _CALLED.search(text or "")
+    called = _CALLED.search(source_text(user_line()) or "")
     here = ours(called[1]) if called is not None else None
     fixes = []
     if called is not None and here is not None:
@@ -62,11 +59,9 @@ def no_number(x: Any, ours: Callable[[str], str | None]) -> ScanvizTypeError:
     else:
         fixes.append(f"T.cast({name}, 'int64') or T.cast({name}, 'float64') for another dtype")
         fixes.append("T.exp, T.tanh, … instead of the functions of `math`")
-    return ScanvizTypeError(
+    return _error(
         f"{_called(x)} has no value while the graph is built, so it is no Python number",
-        where=where,
-        text=text,
-        fix="\n".join([*fixes, _VALUE.format(name)]),
+        "\n".join([*fixes, _VALUE.format(name)]),
     )
 
 
@@ -120,30 +115,22 @@ def no_attribute(x: Any, name: str, known: Iterable[str]) -> ScanvizAttributeErr
     """Return the error of ``x.name`` where variables have no such attribute."""
     from difflib import get_close_matches
 
-    where = user_line()
     if name in _LIST_METHODS:
         fix: str | None = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
     else:
         close = get_close_matches(name, list(known), 3)
         fix = " or ".join(f"{_short(x)}.{text}" for text in close) or None
-    error = ScanvizAttributeError(
-        f"{_called(x)} has no attribute `{name}`",
-        where=where,
-        text=source_text(where),
-        fix=fix,
-    )
+    error = ScanvizAttributeError.here(f"{_called(x)} has no attribute `{name}`", fix=fix, shown=True)
     error.name, error.obj = name, x
     return error
 
 
 def not_settable(x: Any, name: str) -> ScanvizAttributeError:
     """Return the error of ``x.name = value``."""
-    where = user_line()
-    return ScanvizAttributeError(
+    return ScanvizAttributeError.here(
         f"variables are immutable: only `name` can be set, not `{name}`",
-        where=where,
-        text=source_text(where),
         fix="a variable, dict or object of your own to keep it in",
+        shown=True,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Variable, describe, rebuild
@@ -47,17 +47,3 @@ def replace(
             for old, new in zip(node.outputs, fresh.outputs, strict=True):
                 new_of.setdefault(old, new)
     return [new_of.get(output, output) for output in outputs]
-
-
-def copy_graph(
-    inputs: Collection[Variable], outputs: Sequence[Variable], fresh: Sequence[Variable] | None = None
-) -> tuple[list[Variable], list[Variable]]:
-    """Return the graph from ``inputs`` to ``outputs`` over new inputs.
-
-    ``fresh`` gives the new inputs, by default variables of the same types and names.
-    """
-    given = list(inputs)
-    new_inputs = (
-        list(fresh) if fresh is not None else [Variable(variable.type, variable.name) for variable in given]
-    )
-    return new_inputs, replace(outputs, dict(zip(given, new_inputs, strict=True)))

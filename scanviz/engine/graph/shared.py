@@ -78,8 +78,7 @@ class SharedVariable(Variable):
 def checked(value: Any, kind: Type, name: str) -> Array:
     """Return ``value`` as an array of exactly this type, or raise what does not fit; never converts lossily."""
     array = np.asarray(value)
-    dtype = "uint32" if not isinstance(kind, TensorType) else kind.dtype
-    shape: tuple[int | None, ...] = (6,) if not isinstance(kind, TensorType) else kind.shape
+    dtype, shape = kind.dtype, kind.shape
     if array.dtype.name != dtype:
         if not _converts(value, array, dtype):
             raise ScanvizTypeError(

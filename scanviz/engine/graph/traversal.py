@@ -6,7 +6,7 @@ inputs as given, never a hash.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 
@@ -73,12 +73,26 @@ def free_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) 
     return [leaf for leaf in leaves(outputs, inputs) if leaf not in given and not isinstance(leaf, Constant)]
 
 
-def users(
-    outputs: Sequence[Variable], inputs: Collection[Variable] = ()
-) -> dict[Variable, list[tuple[Apply, int]]]:
-    """Return for each variable the Applies that read it, each with the position it is read at."""
+def frontier(outputs: Sequence[Variable], stops: Callable[[Variable], bool]) -> list[Variable]:
+    """Return the variables that a walk from ``outputs`` to what they are computed of comes to and goes no further."""
+    found: dict[Variable, None] = {}
+    seen: set[Apply] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        variable = stack.pop()
+        node = variable.owner
+        if node is None or stops(variable):
+            found[variable] = None
+        elif node not in seen:
+            seen.add(node)
+            stack.extend(reversed(node.inputs))
+    return list(found)
+
+
+def users(nodes: Iterable[Apply]) -> dict[Variable, list[tuple[Apply, int]]]:
+    """Return for each variable those of the Applies that read it, each with the position it is read at."""
     found: dict[Variable, list[tuple[Apply, int]]] = {}
-    for node in toposort(outputs, inputs):
+    for node in nodes:
         for position, variable in enumerate(node.inputs):
             found.setdefault(variable, []).append((node, position))
     return found

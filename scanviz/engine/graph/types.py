@@ -7,6 +7,7 @@ broadcast flags: a dimension of size 1 is known to be 1, an unknown one is check
 from __future__ import annotations
 
 from operator import index
+from typing import Final
 
 import numpy as np
 
@@ -150,6 +151,8 @@ class RandomStateType:
     """
 
     __slots__ = ()
+    dtype: Final = "uint32"
+    shape: Final = (6,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RandomStateType)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,17 +141,17 @@ def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:
     )
 
 
+_of_array = partial(Declaration, family="creation", arity=1, infer=infer_by(kept_dtype))
+
+
 def _triangle_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     cut = np.tril if op.parameters.lower else np.triu
     return (cut(values[0], op.parameters.offset),)
 
 
-TRIANGLE = Declaration(
+TRIANGLE = _of_array(
     "triangle",
-    "creation",
-    arity=1,
     doc="One triangle of matrices, zeros elsewhere.",
-    infer=infer_by(kept_dtype),
     perform=_triangle_perform,
     shapes=kept_shape,
     facts=Facts(cheap=True, axes=axes.elementwise),
@@ -173,12 +174,9 @@ def _diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*rest, dims.minimum(rows, columns)),)
 
 
-DIAGONAL = Declaration(
+DIAGONAL = _of_array(
     "diagonal",
-    "creation",
-    arity=1,
     doc="A diagonal of matrices.",
-    infer=infer_by(kept_dtype),
     perform=lambda op, values: (np.diagonal(values[0], op.parameters.offset, -2, -1),),
     shapes=_diagonal_shapes,
     views=0,
@@ -199,12 +197,9 @@ def _from_diagonal_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((size, size),)
 
 
-FROM_DIAGONAL = Declaration(
+FROM_DIAGONAL = _of_array(
     "from_diagonal",
-    "creation",
-    arity=1,
     doc="Square matrix with a vector on a diagonal.",
-    infer=infer_by(kept_dtype),
     perform=lambda op, values: (np.diag(values[0], op.parameters.offset),),
     shapes=_from_diagonal_shapes,
     facts=_CHEAP,

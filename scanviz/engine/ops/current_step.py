@@ -5,9 +5,10 @@ Loops whose steps print announce themselves and each step; all others leave this
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
+
+from scanviz.engine.graph.context import holding
 
 
 class RunningLoop:
@@ -22,14 +23,9 @@ class RunningLoop:
 _running: ContextVar[tuple[RunningLoop, ...]] = ContextVar("running_loops", default=())
 
 
-@contextmanager
-def running_loop(name: str) -> Iterator[None]:
+def running_loop(name: str) -> AbstractContextManager[tuple[RunningLoop, ...]]:
     """Let the loop ``name`` be the innermost one that runs in the block."""
-    token = _running.set((*_running.get(), RunningLoop(name)))
-    try:
-        yield
-    finally:
-        _running.reset(token)
+    return holding(_running, (*_running.get(), RunningLoop(name)))
 
 
 def at_step(step: int) -> None:

@@ -18,6 +18,8 @@ from scanviz.engine.ops.unit_interval import Doubles
 
 Array = npt.NDArray[Any]
 Shape = Sequence[int]
+Parameter = npt.ArrayLike  # of a distribution: what NumPy makes an array of
+DType = npt.DTypeLike
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 PROBABILITY_TOLERANCE = 1e-4
@@ -30,7 +32,7 @@ def size_of(distribution: str, shape: Shape) -> int:
     return math.prod(shape)
 
 
-def real_dtype(distribution: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
+def real_dtype(distribution: str, dtype: DType) -> np.dtype[Any]:
     """Return float32 or float64; raise ScanvizTypeError for anything else."""
     kind = np.dtype(dtype)
     if kind not in _FLOATS:
@@ -40,7 +42,7 @@ def real_dtype(distribution: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
     return kind
 
 
-def whole_dtype(distribution: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
+def whole_dtype(distribution: str, dtype: DType) -> np.dtype[Any]:
     """Return an integer dtype; raise ScanvizTypeError for anything else."""
     kind = np.dtype(dtype)
     if kind.kind not in "iu":
@@ -50,9 +52,7 @@ def whole_dtype(distribution: str, dtype: npt.DTypeLike) -> np.dtype[Any]:
     return kind
 
 
-def reals(
-    distribution: str, name: str, value: npt.ArrayLike, shape: Shape, dtype: npt.DTypeLike = np.float64
-) -> Array:
+def reals(distribution: str, name: str, value: Parameter, shape: Shape, dtype: DType = np.float64) -> Array:
     """Return a parameter as an array of ``dtype`` that broadcasts to ``shape`` and holds finite numbers.
 
     Raises
@@ -68,7 +68,7 @@ def reals(
     return array
 
 
-def wholes(distribution: str, name: str, value: npt.ArrayLike, shape: Shape) -> Array:
+def wholes(distribution: str, name: str, value: Parameter, shape: Shape) -> Array:
     """Return an integer parameter as an array that broadcasts to ``shape``.
 
     Raises
@@ -86,7 +86,7 @@ def wholes(distribution: str, name: str, value: npt.ArrayLike, shape: Shape) -> 
     return array
 
 
-def probabilities(distribution: str, name: str, value: npt.ArrayLike, shape: Shape) -> Doubles:
+def probabilities(distribution: str, name: str, value: Parameter, shape: Shape) -> Doubles:
     """Return probabilities over the last axis as float64, the other axes broadcasting to ``shape``.
 
     Raises

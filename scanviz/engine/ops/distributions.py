@@ -32,7 +32,17 @@ import numpy as np
 import numpy.typing as npt
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.engine.ops.distribution_parameters import Array, Shape, flat, real_dtype, reals, require, size_of
+from scanviz.engine.ops.distribution_parameters import (
+    Array,
+    DType,
+    Parameter,
+    Shape,
+    flat,
+    real_dtype,
+    reals,
+    require,
+    size_of,
+)
 from scanviz.engine.ops.philox import (
     Words,
     advance,
@@ -64,11 +74,7 @@ LEAST_LOG = -8e307  # of a gamma: beyond, differences would not be numbers
 
 
 def uniform(
-    state: Words,
-    shape: Shape = (),
-    low: npt.ArrayLike = 0.0,
-    high: npt.ArrayLike = 1.0,
-    dtype: npt.DTypeLike = "float64",
+    state: Words, shape: Shape = (), low: Parameter = 0.0, high: Parameter = 1.0, dtype: DType = "float64"
 ) -> Drawn:
     """Draw from the uniform distribution on [low, high).
 
@@ -134,11 +140,7 @@ def _bad_ends(low: float | Array, high: float | Array) -> ScanvizValueError:
 
 
 def normal(
-    state: Words,
-    shape: Shape = (),
-    loc: npt.ArrayLike = 0.0,
-    scale: npt.ArrayLike = 1.0,
-    dtype: npt.DTypeLike = "float64",
+    state: Words, shape: Shape = (), loc: Parameter = 0.0, scale: Parameter = 1.0, dtype: DType = "float64"
 ) -> Drawn:
     """Draw from the normal distribution with mean ``loc`` and standard deviation ``scale``.
 
@@ -199,9 +201,7 @@ def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Float
     return value.reshape(-1)[:n]
 
 
-def exponential(
-    state: Words, shape: Shape = (), scale: npt.ArrayLike = 1.0, dtype: npt.DTypeLike = "float64"
-) -> Drawn:
+def exponential(state: Words, shape: Shape = (), scale: Parameter = 1.0, dtype: DType = "float64") -> Drawn:
     """Draw from the exponential distribution with mean ``scale``.
 
     Parameters and results are as for :func:`uniform`.
@@ -230,9 +230,9 @@ def exponential(
 def gamma(
     state: Words,
     shape: Shape = (),
-    concentration: npt.ArrayLike = 1.0,
-    scale: npt.ArrayLike = 1.0,
-    dtype: npt.DTypeLike = "float64",
+    concentration: Parameter = 1.0,
+    scale: Parameter = 1.0,
+    dtype: DType = "float64",
 ) -> Drawn:
     """Draw from the gamma distribution with shape parameter ``concentration`` and ``scale``.
 

@@ -27,6 +27,8 @@ import numpy.typing as npt
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.ops.distribution_parameters import (
     Array,
+    DType,
+    Parameter,
     Shape,
     broadcasts,
     flat,
@@ -46,11 +48,7 @@ _FAR = 1e8  # beyond, the best rate of an exponential is the end itself
 
 
 def lognormal(
-    state: Words,
-    shape: Shape = (),
-    mean: npt.ArrayLike = 0.0,
-    sigma: npt.ArrayLike = 1.0,
-    dtype: npt.DTypeLike = "float64",
+    state: Words, shape: Shape = (), mean: Parameter = 0.0, sigma: Parameter = 1.0, dtype: DType = "float64"
 ) -> Drawn:
     """Draw numbers whose logarithms are normal with mean ``mean`` and standard deviation ``sigma``.
 
@@ -79,11 +77,7 @@ def lognormal(
 
 
 def laplace(
-    state: Words,
-    shape: Shape = (),
-    loc: npt.ArrayLike = 0.0,
-    scale: npt.ArrayLike = 1.0,
-    dtype: npt.DTypeLike = "float64",
+    state: Words, shape: Shape = (), loc: Parameter = 0.0, scale: Parameter = 1.0, dtype: DType = "float64"
 ) -> Drawn:
     """Draw from the Laplace distribution around ``loc`` with mean distance ``scale``.
 
@@ -102,11 +96,7 @@ def laplace(
 
 
 def gumbel(
-    state: Words,
-    shape: Shape = (),
-    loc: npt.ArrayLike = 0.0,
-    scale: npt.ArrayLike = 1.0,
-    dtype: npt.DTypeLike = "float64",
+    state: Words, shape: Shape = (), loc: Parameter = 0.0, scale: Parameter = 1.0, dtype: DType = "float64"
 ) -> Drawn:
     """Draw from the Gumbel distribution, that of the largest of many numbers, with mode ``loc``.
 
@@ -130,7 +120,7 @@ def gumbel(
 
 
 def _scaled(
-    name: str, state: Words, shape: Shape, loc: npt.ArrayLike, scale: npt.ArrayLike, dtype: npt.DTypeLike
+    name: str, state: Words, shape: Shape, loc: Parameter, scale: Parameter, dtype: DType
 ) -> tuple[Doubles, Doubles, Doubles]:
     """Return location, scale and numbers in (0, 1), each of all elements on one axis."""
     real_dtype(name, dtype)
@@ -140,17 +130,13 @@ def _scaled(
     return flat(centre, shape), flat(spread, shape), inside(draw_words64(state, n))
 
 
-def _finished(state: Words, shape: Shape, value: Doubles, dtype: npt.DTypeLike) -> Drawn:
+def _finished(state: Words, shape: Shape, value: Doubles, dtype: DType) -> Drawn:
     with np.errstate(over="ignore", under="ignore"):
         return advance(state, blocks_of_words64(len(value))), value.reshape(tuple(shape)).astype(dtype)
 
 
 def beta(
-    state: Words,
-    shape: Shape = (),
-    a: npt.ArrayLike = 1.0,
-    b: npt.ArrayLike = 1.0,
-    dtype: npt.DTypeLike = "float64",
+    state: Words, shape: Shape = (), a: Parameter = 1.0, b: Parameter = 1.0, dtype: DType = "float64"
 ) -> Drawn:
     """Draw from the beta distribution.
 
@@ -181,9 +167,7 @@ def beta(
         return advance(state, 2 * n), value.reshape(tuple(shape)).astype(kind)
 
 
-def dirichlet(
-    state: Words, shape: Shape = (), alpha: npt.ArrayLike = (1.0,), dtype: npt.DTypeLike = "float64"
-) -> Drawn:
+def dirichlet(state: Words, shape: Shape = (), alpha: Parameter = (1.0,), dtype: DType = "float64") -> Drawn:
     """Draw probabilities that sum to 1: as many as ``alpha`` has on its last axis, which comes after ``shape``.
 
     Parameters and results are as for :func:`~scanviz.engine.ops.distributions.uniform`; the other axes of ``alpha`` broadcast to
@@ -226,11 +210,11 @@ def dirichlet(
 def truncated_normal(
     state: Words,
     shape: Shape = (),
-    loc: npt.ArrayLike = 0.0,
-    scale: npt.ArrayLike = 1.0,
-    low: npt.ArrayLike = -math.inf,
-    high: npt.ArrayLike = math.inf,
-    dtype: npt.DTypeLike = "float64",
+    loc: Parameter = 0.0,
+    scale: Parameter = 1.0,
+    low: Parameter = -math.inf,
+    high: Parameter = math.inf,
+    dtype: DType = "float64",
 ) -> Drawn:
     """Draw from the normal distribution of mean ``loc`` and standard deviation ``scale``, among numbers from ``low`` to ``high``.
 

@@ -24,6 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scanviz.engine.ops.distribution_parameters import (
+    DType,
+    Parameter,
     Shape,
     flat,
     probabilities,
@@ -47,11 +49,7 @@ _Chosen = npt.NDArray[np.int64]
 
 
 def binomial(
-    state: Words,
-    shape: Shape = (),
-    n: npt.ArrayLike = 1,
-    p: npt.ArrayLike = 0.5,
-    dtype: npt.DTypeLike = "int64",
+    state: Words, shape: Shape = (), n: Parameter = 1, p: Parameter = 0.5, dtype: DType = "int64"
 ) -> Drawn:
     """Draw how many of ``n`` trials succeed, each with probability ``p``.
 
@@ -97,16 +95,14 @@ def binomial(
     return advance(state, count), value.reshape(shape).astype(kind)
 
 
-def _trials(distribution: str, n: npt.ArrayLike, shape: Shape, kind: np.dtype[Any]) -> Doubles:
+def _trials(distribution: str, n: Parameter, shape: Shape, kind: np.dtype[Any]) -> Doubles:
     trials = wholes(distribution, "n", n, shape)
     most = min(int(np.iinfo(kind).max), _LARGEST_EXACT)
     require((trials >= 0) & (trials <= most), distribution, "n", trials, f"0 to {most}, for {kind}")
     return trials.astype(np.float64)
 
 
-def poisson(
-    state: Words, shape: Shape = (), lam: npt.ArrayLike = 1.0, dtype: npt.DTypeLike = "int64"
-) -> Drawn:
+def poisson(state: Words, shape: Shape = (), lam: Parameter = 1.0, dtype: DType = "int64") -> Drawn:
     """Draw how many events happen where ``lam`` are expected.
 
     Parameters and results are as for :func:`binomial`.
@@ -145,9 +141,7 @@ def _largest_below(most: int) -> float:
     return float(most) if float(most) <= most else math.nextafter(float(most), 0)
 
 
-def multinomial(
-    state: Words, shape: Shape, n: npt.ArrayLike, pvals: npt.ArrayLike, dtype: npt.DTypeLike = "int64"
-) -> Drawn:
+def multinomial(state: Words, shape: Shape, n: Parameter, pvals: Parameter, dtype: DType = "int64") -> Drawn:
     """Draw how many of ``n`` trials fall into each category; ``pvals`` has them on its last axis.
 
     Parameters are as for :func:`binomial`; ``n`` and ``pvals.shape[:-1]`` broadcast to ``shape``.

@@ -20,11 +20,12 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import numpy.typing as npt
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.ops.distribution_parameters import (
     Array,
+    DType,
+    Parameter,
     Shape,
     flat,
     probabilities,
@@ -52,9 +53,7 @@ _MASK64 = 2**64 - 1
 _SHIFT = np.uint64(32)
 
 
-def integers(
-    state: Words, shape: Shape, low: npt.ArrayLike, high: npt.ArrayLike, dtype: npt.DTypeLike = "int64"
-) -> Drawn:
+def integers(state: Words, shape: Shape, low: Parameter, high: Parameter, dtype: DType = "int64") -> Drawn:
     """Draw integers from ``low`` up to, not including, ``high``, each equally likely.
 
     Parameters
@@ -151,9 +150,7 @@ def _product(words: Words64, span: Words64) -> tuple[Words64, Words64]:
     return words_high * span_high + (middle >> _SHIFT) + (other >> _SHIFT), words * span
 
 
-def bernoulli(
-    state: Words, shape: Shape = (), p: npt.ArrayLike = 0.5, dtype: npt.DTypeLike = "bool"
-) -> Drawn:
+def bernoulli(state: Words, shape: Shape = (), p: Parameter = 0.5, dtype: DType = "bool") -> Drawn:
     """Draw True (1) with probability ``p``, else False (0).
 
     Parameters and results are as for :func:`integers`; ``dtype`` may be any.
@@ -178,7 +175,7 @@ def bernoulli(
     return advance(state, blocks_of_words64(n)), np.asarray(value).astype(dtype, copy=False)
 
 
-def categorical(state: Words, shape: Shape, p: npt.ArrayLike, dtype: npt.DTypeLike = "int64") -> Drawn:
+def categorical(state: Words, shape: Shape, p: Parameter, dtype: DType = "int64") -> Drawn:
     """Draw the number of a category, with the probabilities on the last axis of ``p``.
 
     Parameters and results are as for :func:`integers`; ``p.shape[:-1]`` broadcasts to ``shape``, and each

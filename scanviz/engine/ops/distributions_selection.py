@@ -23,7 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.ops.distribution_parameters import Shape, probabilities, size_of, whole_dtype
+from scanviz.engine.ops.distribution_parameters import (
+    DType,
+    Parameter,
+    Shape,
+    probabilities,
+    size_of,
+    whole_dtype,
+)
 from scanviz.engine.ops.distributions import Drawn
 from scanviz.engine.ops.distributions_discrete import categorical, integers
 from scanviz.engine.ops.philox import Words, advance, blocks_of_words64, draw_words64
@@ -35,8 +42,8 @@ def choice(
     shape: Shape,
     n: int,
     replace: bool = True,
-    p: npt.ArrayLike | None = None,
-    dtype: npt.DTypeLike = "int64",
+    p: Parameter | None = None,
+    dtype: DType = "int64",
 ) -> Drawn:
     """Choose among the candidates 0 to ``n - 1``.
 
@@ -103,7 +110,7 @@ def _random_order(state: Words, n: int, weights: Doubles | None = None) -> npt.N
     return np.argsort(keys, kind="stable")
 
 
-def permutation(state: Words, x: npt.ArrayLike, dtype: npt.DTypeLike = "int64") -> Drawn:
+def permutation(state: Words, x: Parameter, dtype: DType = "int64") -> Drawn:
     """Return the numbers 0 to ``x - 1``, or the rows of the array ``x``, in a random order.
 
     Parameters

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
 from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizValueError
+from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
@@ -61,14 +62,9 @@ class AssertParameters(NamedTuple):
         return f"{{{self.message!r}}}"
 
 
-@contextmanager
-def without_printing() -> Iterator[None]:
+def without_printing() -> AbstractContextManager[bool]:
     """Let ``Print`` write nothing in the block: a call is computed again there, to look at its values."""
-    token = _silent.set(True)
-    try:
-        yield
-    finally:
-        _silent.reset(token)
+    return holding(_silent, True)
 
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,24 +159,19 @@ def _solve_triangular(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     return (_each_matrix(solve_one, np.asarray(values[0]), np.asarray(values[1])),)
 
 
-SOLVE = Declaration(
+_solution = partial(
+    Declaration, family="factorise", arity=2, infer=infer_by(floating_dtypes), shapes=_solve_shapes
+)
+SOLVE = _solution(
     "solve",
-    "factorise",
-    arity=2,
     doc="Solution x of a x = b.",
-    infer=infer_by(floating_dtypes),
     perform=_solve,
-    shapes=_solve_shapes,
     facts=Facts(flops.solving, weight="heavy", axes=axes.solved),
 )
-SOLVE_TRIANGULAR = Declaration(
+SOLVE_TRIANGULAR = _solution(
     "solve_triangular",
-    "factorise",
-    arity=2,
     doc="Solution x of a x = b where a is triangular.",
-    infer=infer_by(floating_dtypes),
     perform=_solve_triangular,
-    shapes=_solve_shapes,
     facts=Facts(flops.substitutions(1), weight="heavy", axes=axes.solved),
 )
 
@@ -253,25 +248,24 @@ LU_FACTOR = Declaration(
     outputs=2,
     facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
 )
-LU_SOLVE = Declaration(
-    "lu_solve",
-    "factorise",
-    arity=3,
-    doc="Solution x of a x = b, or of its transpose, by the factors of a that `lu_factor` gives.",
+_by_factor = partial(
+    Declaration,
+    family="factorise",
     infer=infer_by(_factored_dtypes),
-    perform=_lu_solve,
     shapes=_factored_shapes,
     facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved),
 )
-CHOLESKY_SOLVE = Declaration(
+LU_SOLVE = _by_factor(
+    "lu_solve",
+    arity=3,
+    doc="Solution x of a x = b, or of its transpose, by the factors of a that `lu_factor` gives.",
+    perform=_lu_solve,
+)
+CHOLESKY_SOLVE = _by_factor(
     "cholesky_solve",
-    "factorise",
     arity=2,
     doc="Solution x of a x = b by the lower factor of a that `cholesky` gives.",
-    infer=infer_by(_factored_dtypes),
     perform=_cholesky_solve,
-    shapes=_factored_shapes,
-    facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved),
 )
 
 

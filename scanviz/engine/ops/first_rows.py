@@ -30,30 +30,37 @@ class FirstRowsParameters(NamedTuple):
         return f"{{of {self.loop}}}"
 
 
-def check_rows(parameters: FirstRowsParameters, rows: int, steps: int) -> None:
-    """Raise the error of a sequence that is too short, or of a negative number of steps."""
-    if steps < 0:
-        raise ScanvizValueError(
-            f"loop `{parameters.loop}` was asked for {steps} steps",
-            where=parameters.where,
-            expected="0 or more",
-            found=steps,
-            fix="go_backwards=True to run over the sequences from their ends",
-        )
-    if rows < steps:
-        raise ScanvizValueError(
-            f"sequence `{parameters.sequence}` is too short for loop `{parameters.loop}`",
-            where=parameters.where,
-            expected=f"at least {steps} rows after its taps, for n_steps = {steps}",
-            found=f"{rows} rows",
-            fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",
-        )
+def negative_steps(loop: str, steps: int, where: SourceLine | None) -> ScanvizValueError:
+    """Return the error of a negative number of steps."""
+    return ScanvizValueError(
+        f"loop `{loop}` was asked for {steps} steps",
+        where=where,
+        expected="0 or more",
+        found=steps,
+        fix="go_backwards=True to run over the sequences from their ends",
+    )
+
+
+def short_sequence(
+    sequence: str, loop: str, rows: int, steps: int, where: SourceLine | None
+) -> ScanvizValueError:
+    """Return the error of a sequence with fewer rows than steps."""
+    return ScanvizValueError(
+        f"sequence {sequence} is too short for loop `{loop}`",
+        where=where,
+        expected=f"at least {steps} rows after its taps, for n_steps = {steps}",
+        found=f"{rows} rows",
+        fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",
+    )
 
 
 def first_rows_values(parameters: FirstRowsParameters, rows: Any, steps: Any) -> Any:
-    """Return the first rows, after the checks."""
-    count = int(steps)
-    check_rows(parameters, len(rows), count)
+    """Return the first rows, of whatever array library they are."""
+    count, (sequence, loop, where) = int(steps), parameters
+    if count < 0:
+        raise negative_steps(loop, count, where)
+    if len(rows) < count:
+        raise short_sequence(f"`{sequence}`", loop, len(rows), count, where)
     return rows[:count]
 
 

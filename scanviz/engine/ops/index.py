@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -141,6 +142,7 @@ _BASIC = Facts(
 )
 _ADVANCED = Facts(weight="heavy", foldable=True, selects=True, axes=index_axes.picked)
 _PICKED = Facts(foldable=True, selects=True, axes=axes.rows_below)
+_of_rows = partial(Declaration, family="index", arity=2, facts=_PICKED)
 INDEX = Declaration(
     "index",
     "index",
@@ -243,16 +245,13 @@ def _last_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     return (values[0][-1] if len(values[0]) else np.array(values[1]),)  # never a view of the second
 
 
-LAST_ROW = Declaration(
+LAST_ROW = _of_rows(
     "last_row",
-    "index",
-    arity=2,
     doc="Last row of the first input; the second where there is none.",
     infer=_last_infer,
     perform=_last_perform,
     shapes=_last_shapes,
     views=0,
-    facts=_PICKED,
 )
 
 
@@ -296,15 +295,12 @@ def _history_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     return (np.concatenate([first, rows]),)
 
 
-STATE_HISTORY = Declaration(
+STATE_HISTORY = _of_rows(
     "state_history",
-    "index",
-    arity=2,
     doc="All rows of a loop's state, those it started from in front.",
     infer=_history_infer,
     perform=_history_perform,
     shapes=_history_shapes,
-    facts=_PICKED,
 )
 
 

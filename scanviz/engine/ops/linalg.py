@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,12 +82,10 @@ def dot_values(first: Array, second: Array, out: Array | None = None) -> Array:
 
 
 _PRODUCT = Facts(flops.product, weight="heavy", axes=axes.product, product=True)
-DOT = Declaration(
+_product = partial(Declaration, family="linalg", arity=2, infer=infer_by(_promoted))
+DOT = _product(
     "dot",
-    "linalg",
-    arity=2,
     doc="Product of matrices and vectors: the last axis of the first summed with the second last of the second.",
-    infer=infer_by(_promoted),
     perform=lambda op, values: (dot_values(values[0], values[1]),),
     shapes=_dot_shapes,
     facts=_PRODUCT,
@@ -111,12 +110,9 @@ def _matmul_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, *(first[-2:-1]), *(second[-1:] if len(second) > 1 else ())),)
 
 
-MATMUL = Declaration(
+MATMUL = _product(
     "matmul",
-    "linalg",
-    arity=2,
     doc="Product of matrices; leading axes are batches that broadcast.",
-    infer=infer_by(_promoted),
     perform=lambda op, values: (np.matmul(values[0], values[1]),),
     shapes=_matmul_shapes,
     symbol="@",
@@ -162,12 +158,9 @@ def batched_dot_values(first: Array, second: Array) -> Array:
     return product.reshape((batch, *first.shape[1:-1], *(() if second.ndim == 2 else columns.shape[2:])))
 
 
-BATCHED_DOT = Declaration(
+BATCHED_DOT = _product(
     "batched_dot",
-    "linalg",
-    arity=2,
     doc="dot of each pair of elements along the first axis.",
-    infer=infer_by(_promoted),
     perform=lambda op, values: (batched_dot_values(*values),),
     shapes=_batched_dot_shapes,
     facts=replace(_PRODUCT, axes=axes.product_of_pairs),
@@ -189,12 +182,9 @@ def _tensordot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (left + right,)
 
 
-TENSORDOT = Declaration(
+TENSORDOT = _product(
     "tensordot",
-    "linalg",
-    arity=2,
     doc="Sum of products over pairs of axes.",
-    infer=infer_by(_promoted),
     perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
     shapes=_tensordot_shapes,
     facts=replace(_PRODUCT, flops=flops.tensor_product, axes=axes.tensor_product),

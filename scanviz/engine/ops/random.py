@@ -129,7 +129,6 @@ def _draw(
     function: Callable[..., Any],
     result: Literal["real", "whole", "any"],
     *parameters: str,
-    doc: str,
     whole: tuple[str, ...] = (),
     last_axis: tuple[str, ...] = (),
     vectors: bool = False,
@@ -139,7 +138,7 @@ def _draw(
     return _declare(
         lambda op, state, shape, *given: function(state, shape, *given, dtype=op.parameters.dtype),
         _Signature(function.__name__, result, parameters, whole, last_axis, vectors=vectors, words=words),
-        doc,
+        (function.__doc__ or "").partition("\n")[0],
     )
 
 
@@ -176,74 +175,23 @@ def _permutation(op: Op, state: Array, shape: tuple[int, ...], x: Array) -> Any:
     return selection.permutation(state, int(x) if np.ndim(x) == 0 else x, dtype=op.parameters.dtype)
 
 
-UNIFORM = _draw(distributions.uniform, "real", "low", "high", doc="Uniform on [low, high).", words="dtype")
-NORMAL = _draw(
-    distributions.normal,
-    "real",
-    "loc",
-    "scale",
-    doc="Normal with a mean and a standard deviation.",
-    words="dtype",
-)
-EXPONENTIAL = _draw(distributions.exponential, "real", "scale", doc="Exponential with a mean.", words="dtype")
-GAMMA = _draw(
-    distributions.gamma, "real", "shape", "scale", doc="Gamma with a shape parameter and a scale.", words=4
-)
-LOGNORMAL = _draw(
-    continuous.lognormal, "real", "mean", "sigma", doc="Numbers whose logarithms are normal.", words="dtype"
-)
-LAPLACE = _draw(continuous.laplace, "real", "loc", "scale", doc="Laplace around a location.", words=2)
-GUMBEL = _draw(continuous.gumbel, "real", "loc", "scale", doc="Gumbel with a mode and a scale.", words=2)
-BETA = _draw(continuous.beta, "real", "a", "b", doc="Beta on (0, 1).", words=8)
-TRUNCATED_NORMAL = _draw(
-    continuous.truncated_normal,
-    "real",
-    "loc",
-    "scale",
-    "low",
-    "high",
-    doc="Normal between two ends.",
-    words=4,
-)
-DIRICHLET = _draw(
-    continuous.dirichlet,
-    "real",
-    "alpha",
-    doc="Probabilities that sum to 1.",
-    last_axis=("alpha",),
-    vectors=True,
-)
-POISSON = _draw(counts.poisson, "whole", "lam", doc="Number of events where so many are expected.", words=4)
-BINOMIAL = _draw(
-    counts.binomial, "whole", "n", "p", doc="Number of successes among trials.", whole=("n",), words=4
-)
-BERNOULLI = _draw(discrete.bernoulli, "any", "p", doc="True with a probability.", words=2)
-INTEGERS_BETWEEN = _draw(
-    discrete.integers,
-    "whole",
-    "low",
-    "high",
-    doc="Integers from low up to, not including, high.",
-    whole=("low", "high"),
-    words=2,
-)
-CATEGORICAL = _draw(
-    discrete.categorical,
-    "whole",
-    "p",
-    doc="Number of a category by its probability.",
-    last_axis=("p",),
-    words=2,
-)
+UNIFORM = _draw(distributions.uniform, "real", "low", "high", words="dtype")
+NORMAL = _draw(distributions.normal, "real", "loc", "scale", words="dtype")
+EXPONENTIAL = _draw(distributions.exponential, "real", "scale", words="dtype")
+GAMMA = _draw(distributions.gamma, "real", "shape", "scale", words=4)
+LOGNORMAL = _draw(continuous.lognormal, "real", "mean", "sigma", words="dtype")
+LAPLACE = _draw(continuous.laplace, "real", "loc", "scale", words=2)
+GUMBEL = _draw(continuous.gumbel, "real", "loc", "scale", words=2)
+BETA = _draw(continuous.beta, "real", "a", "b", words=8)
+TRUNCATED_NORMAL = _draw(continuous.truncated_normal, "real", "loc", "scale", "low", "high", words=4)
+DIRICHLET = _draw(continuous.dirichlet, "real", "alpha", last_axis=("alpha",), vectors=True)
+POISSON = _draw(counts.poisson, "whole", "lam", words=4)
+BINOMIAL = _draw(counts.binomial, "whole", "n", "p", whole=("n",), words=4)
+BERNOULLI = _draw(discrete.bernoulli, "any", "p", words=2)
+INTEGERS_BETWEEN = _draw(discrete.integers, "whole", "low", "high", whole=("low", "high"), words=2)
+CATEGORICAL = _draw(discrete.categorical, "whole", "p", last_axis=("p",), words=2)
 MULTINOMIAL = _draw(
-    counts.multinomial,
-    "whole",
-    "n",
-    "pvals",
-    doc="How many of n trials fall into each category.",
-    whole=("n",),
-    last_axis=("pvals",),
-    vectors=True,
+    counts.multinomial, "whole", "n", "pvals", whole=("n",), last_axis=("pvals",), vectors=True
 )
 CHOICE = _declare(
     _choice,
@@ -257,34 +205,26 @@ PERMUTATION = _declare(
 )
 
 
-def _words_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-    return (TensorType("uint32", (6,)),)
+def _same_words(name: str, kind: Type, doc: str) -> Declaration:
+    """Declare an op that takes the six words of a random state for something else."""
+    return Declaration(
+        name,
+        "random",
+        arity=1,
+        doc=doc,
+        infer=lambda op, inputs: (kind,),
+        perform=lambda op, values: (np.asarray(values[0]),),
+        shapes=lambda op, dims: ((6,),),
+        views=0,
+    )
 
 
-def _state_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-    return (RANDOM_STATE,)
-
-
-STATE_WORDS = Declaration(
+STATE_WORDS = _same_words(
     "state_words",
-    "random",
-    arity=1,
-    doc="The six words of a random state as numbers, so that a loop can keep the state of every step.",
-    infer=_words_infer,
-    perform=lambda op, values: (np.asarray(values[0]),),
-    shapes=lambda op, dims: ((6,),),
-    views=0,
+    TensorType("uint32", (6,)),
+    "The six words of a random state as numbers, so that a loop can keep the state of every step.",
 )
-WORDS_STATE = Declaration(
-    "words_state",
-    "random",
-    arity=1,
-    doc="The random state of six words.",
-    infer=_state_infer,
-    perform=lambda op, values: (np.asarray(values[0]),),
-    shapes=lambda op, dims: ((6,),),
-    views=0,
-)
+WORDS_STATE = _same_words("words_state", RANDOM_STATE, "The random state of six words.")
 
 
 def is_draw(op: Op) -> bool:

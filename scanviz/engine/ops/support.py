@@ -150,22 +150,15 @@ def static_dims(inputs: Sequence[Variable]) -> Dims:
 DtypeRule = Callable[[Op, Sequence[TensorType]], Sequence[str]]
 
 
-def infer_by(
-    dtypes: DtypeRule, ranks: Callable[[Op, Sequence[TensorType]], Sequence[int]] | None = None
-) -> Callable[[Op, Sequence[Variable]], Sequence[Type]]:
-    """Return the ``infer`` of a declaration from its dtype rule, with shapes from its shape rule.
-
-    ``ranks`` gives the number of dimensions of outputs for ops without a shape rule.
-    """
+def infer_by(dtypes: DtypeRule) -> Callable[[Op, Sequence[Variable]], Sequence[Type]]:
+    """Return the ``infer`` of a declaration from its dtype rule, with shapes from its shape rule."""
 
     def infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
         kinds = [tensor_type(variable) for variable in inputs]
         try:
             names = dtypes(op, kinds)
-            if op.declaration.shapes is not None:
-                shapes: Sequence[tuple[Any, ...]] = op.declaration.shapes(op, static_dims(inputs))
-            else:
-                shapes = [(None,) * rank for rank in (ranks(op, kinds) if ranks else [0])]
+            assert op.declaration.shapes is not None
+            shapes = op.declaration.shapes(op, static_dims(inputs))
         except (ScanvizTypeError, ShapeError) as error:
             raise located(error, op, inputs) from None
         return [TensorType(name, shape) for name, shape in zip(names, shapes, strict=True)]

@@ -288,14 +288,12 @@ def rank_of(program: Program, number: int) -> int:
 
 def is_scalar(program: Program, number: int) -> bool:
     """Return whether a register holds one number."""
-    kind = program.registers[number].type
-    return isinstance(kind, TensorType) and kind.ndim == 0
+    return program.registers[number].type.shape == ()
 
 
 def dtype_of(program: HasRegisters, number: int) -> str:
     """Return the dtype of a register's values."""
-    kind = program.registers[number].type
-    return kind.dtype if isinstance(kind, TensorType) else "uint32"  # words of a random state
+    return program.registers[number].type.dtype
 
 
 def instruction_kind(instruction: AnyInstruction) -> Kind:

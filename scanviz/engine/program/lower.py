@@ -10,7 +10,6 @@ that branch is taken.  Results of loops that nothing reads get no register, so t
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TypeVar
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, describe
 from scanviz.engine.graph.provenance import Provenance
-from scanviz.engine.graph.traversal import free_leaves, toposort
+from scanviz.engine.graph.traversal import free_leaves, frontier, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import CAST
@@ -53,8 +52,6 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-
-_Kind = TypeVar("_Kind", bound=LoopVariable)
 
 
 def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) -> Program:
@@ -169,9 +166,8 @@ class _Lowering:
         condition = self.place(node.inputs[0])
         programs, reads = [], []
         for side, outputs in (("then", then_outputs), ("else", else_outputs)):
-            known = [
-                variable for variable in _boundary(outputs, self.number) if not isinstance(variable, Constant)
-            ]
+            boundary = frontier(outputs, self.number.__contains__)
+            known = [variable for variable in boundary if not isinstance(variable, Constant)]
             programs.append(lower(known, outputs, f"{self.name}, {side}"))
             reads.append(tuple(self.place(variable) for variable in known))
         return BranchInstruction(
@@ -192,11 +188,11 @@ class _Lowering:
         view, body = ScanView(node), _body(op)
         n_steps = self.place(view.n_steps)
         slots = _Slots(self, view, body)
-        states = tuple(map(slots.state, _of(op, State)))
-        outputs = tuple(map(slots.step_output, _of(op, StepOutput)))
-        carries = tuple(map(slots.carry, _of(op, Carry)))
-        sequences = tuple(map(slots.sequence, _of(op, LoopSequence)))
-        constants = tuple(map(slots.non_sequence, _of(op, NonSequence)))
+        states = tuple(map(slots.state, op.of_type(State)))
+        outputs = tuple(map(slots.step_output, op.of_type(StepOutput)))
+        carries = tuple(map(slots.carry, op.of_type(Carry)))
+        sequences = tuple(map(slots.sequence, op.of_type(LoopSequence)))
+        constants = tuple(map(slots.non_sequence, op.of_type(NonSequence)))
         return LoopInstruction(
             op=op,
             inputs=tuple(self.place(variable) for variable in node.inputs),
@@ -270,24 +266,19 @@ def _read_only(value: Array) -> Array:
     return value
 
 
-def _of(op: Scan, kind: type[_Kind]) -> list[_Kind]:
-    """Return the loop variables of a class."""
-    return [variable for variable in op.variables if isinstance(variable, kind)]
-
-
 def _body_inputs(op: Scan) -> list[Variable]:
     """Return the step's inputs in the order of a body program: sequences, reads, carries, non-sequences."""
     variables: list[LoopVariable] = [
-        *_of(op, LoopSequence),
-        *_of(op, State),
-        *_of(op, Carry),
-        *_of(op, NonSequence),
+        *op.of_type(LoopSequence),
+        *op.of_type(State),
+        *op.of_type(Carry),
+        *op.of_type(NonSequence),
     ]
     return [each for variable in variables for each in inner_inputs(variable)]
 
 
 def _body(op: Scan) -> Program:
-    variables: list[LoopVariable] = [*_of(op, State), *_of(op, StepOutput), *_of(op, Carry)]
+    variables: list[LoopVariable] = [*op.of_type(State), *op.of_type(StepOutput), *op.of_type(Carry)]
     given = [each for variable in variables for each in inner_outputs(variable)]
     condition = [op.until.condition] if op.until is not None else []
     return lower(_body_inputs(op), [*given, *condition], op.scan_name)
@@ -338,18 +329,3 @@ def _only_for(
         if not needed_elsewhere:
             kept.add(node)
     return kept
-
-
-def _boundary(outputs: Sequence[Variable], known: Collection[Variable]) -> list[Variable]:
-    """Return the variables already in registers that a branch's program reads."""
-    found: dict[Variable, None] = {}
-    stack = list(reversed(outputs))
-    seen: set[Apply] = set()
-    while stack:
-        each = stack.pop()
-        if each in known or each.owner is None:
-            found[each] = None
-        elif each.owner not in seen:
-            seen.add(each.owner)
-            stack.extend(reversed(each.owner.inputs))
-    return list(found)

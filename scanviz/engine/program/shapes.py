@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.types import TensorType, common_shape
+from scanviz.engine.graph.types import common_shape
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import (
@@ -126,7 +126,7 @@ def _followed(
     program: Program, inputs: Sequence[Partial | None], known: KnownValues | None = None
 ) -> tuple[list[Partial], dict[int, int]]:
     """Return the shape of each register, and the registers whose values are known sizes."""
-    shapes = [_static(register.type) for register in program.registers]
+    shapes: list[Partial] = [register.type.shape for register in program.registers]
     for number, shape in zip(program.inputs, inputs, strict=True):
         if shape is not None:
             shapes[number] = common_shape(shape, shapes[number])
@@ -180,10 +180,6 @@ def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: di
             return
         if found.dtype == np.int64:
             sizes[instruction.outputs[0]] = int(found)
-
-
-def _static(kind: object) -> Partial:
-    return kind.shape if isinstance(kind, TensorType) else (6,)  # a random state has six words
 
 
 def _results(

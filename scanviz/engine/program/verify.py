@@ -11,6 +11,11 @@ from scanviz.engine.program.plan.location import Buffer, Group, Location, Plan, 
 from scanviz.engine.program.slots import passed, written
 
 
+def wrong(program: Program, what: str, found: object = None) -> InternalError:
+    """Return the error of a program that cannot be run as it is."""
+    return InternalError(f"`{program.name}`: {what}", found=found)
+
+
 def verify_program(program: Program) -> None:
     """Check a program and those inside it.
 
@@ -23,14 +28,12 @@ def verify_program(program: Program) -> None:
     for index, instruction in enumerate(program.instructions):
         for number in instruction.inputs:
             if number not in filled:
-                raise InternalError(
-                    f"`{program.name}`: instruction {index}, {instruction.op}, reads register {number}, not yet filled"
+                raise wrong(
+                    program, f"instruction {index}, {instruction.op}, reads register {number}, not yet filled"
                 )
         for number in instruction.outputs:
             if number in filled:
-                raise InternalError(
-                    f"`{program.name}`: instruction {index}, {instruction.op}, fills register {number} again"
-                )
+                raise wrong(program, f"instruction {index}, {instruction.op}, fills register {number} again")
         filled.update(instruction.outputs)
         if isinstance(instruction, LoopInstruction):
             _verify_slots(instruction)
@@ -38,7 +41,7 @@ def verify_program(program: Program) -> None:
             verify_program(inside)
     for number in program.outputs:
         if number not in filled:
-            raise InternalError(f"`{program.name}`: output register {number} is never filled")
+            raise wrong(program, f"output register {number} is never filled")
 
 
 def _verify_slots(loop: LoopInstruction) -> None:
@@ -93,14 +96,15 @@ def _verify_groups(program: Program, groups: Sequence[Group]) -> None:
         for index in group:
             each = program.instructions[index]
             if index in done or not made.issuperset(each.inputs):
-                raise InternalError(
-                    f"`{program.name}`: instruction {index}, {each.op}, is done twice or too early",
+                raise wrong(
+                    program,
+                    f"instruction {index}, {each.op}, is done twice or too early",
                     found=f"groups {groups}",
                 )
             done.add(index)
             made.update(each.outputs)
     if len(done) != len(program.instructions):
-        raise InternalError(f"`{program.name}`: instructions are in no group", found=f"groups {groups}")
+        raise wrong(program, "instructions are in no group", found=f"groups {groups}")
 
 
 def _memory(plan: Plan, location: Location) -> object:
@@ -126,8 +130,9 @@ def _verify_read(program: Program, plan: Plan, holder: dict[object, int], who: s
     root = _root(plan, number)
     location = plan.places[root].location
     if isinstance(location, Buffer | Row) and holder.get(_memory(plan, location)) != root:
-        raise InternalError(
-            f"`{program.name}`: {who}, reads register {number}, whose memory was written over",
+        raise wrong(
+            program,
+            f"{who}, reads register {number}, whose memory was written over",
             found=f"register {holder.get(_memory(plan, location))}",
         )
 
@@ -139,10 +144,6 @@ def _verify_write(
     if before is None:
         return
     if plan.places[before].needed > time:
-        raise InternalError(
-            f"`{program.name}`: register {number} is written over register {before}, still read"
-        )
+        raise wrong(program, f"register {number} is written over register {before}, still read")
     if before in viewed or (before in read and plan.places[number].over != before):
-        raise InternalError(
-            f"`{program.name}`: register {before} is lost before the group is done that reads it"
-        )
+        raise wrong(program, f"register {before} is lost before the group is done that reads it")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from scanviz.engine.errors import InternalError, ScanvizError
+from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.types import TensorType, Type, fits
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -23,6 +23,7 @@ from scanviz.engine.program.instructions import (
     dtype_of,
 )
 from scanviz.engine.program.slots import kept, passed, written
+from scanviz.engine.program.verify import wrong
 
 
 def verify_types(program: Program) -> None:
@@ -35,15 +36,15 @@ def verify_types(program: Program) -> None:
     """
     for number, register in enumerate(program.registers):
         if register.number != number:
-            raise _wrong(program, f"register {number} is numbered {register.number}")
+            raise wrong(program, f"register {number} is numbered {register.number}")
     _in_range(program, (*program.inputs, *program.outputs, *program.constants))
     if len({*program.inputs, *program.constants}) != len(program.inputs) + len(program.constants):
-        raise _wrong(program, "an input is there twice, or a constant")
+        raise wrong(program, "an input is there twice, or a constant")
     for number, value in program.constants.items():
         kind = program.registers[number].type
         known = isinstance(kind, TensorType) and fits(TensorType(str(value.dtype), value.shape), kind)
         if not known:
-            raise _wrong(program, f"constant {number} is no {kind}")
+            raise wrong(program, f"constant {number} is no {kind}")
     for index, instruction in enumerate(program.instructions):
         _in_range(program, (*instruction.inputs, *instruction.outputs))
         match instruction:
@@ -55,14 +56,10 @@ def verify_types(program: Program) -> None:
                 _verify_branch(program, instruction)
 
 
-def _wrong(program: Program, what: str) -> InternalError:
-    return InternalError(f"`{program.name}`: {what}")
-
-
 def _in_range(program: Program, numbers: Iterable[int]) -> None:
     for number in numbers:
         if not 0 <= number < len(program.registers):
-            raise _wrong(program, f"there is no register {number}")
+            raise wrong(program, f"there is no register {number}")
 
 
 def alike(one: Type, other: Type, dropped: int = 0) -> bool:
@@ -78,15 +75,15 @@ def _verify_operation(program: Program, index: int, instruction: Instruction) ->
     try:
         inferred = list(op.infer(given))
     except (ScanvizError, IndexError, ValueError, TypeError, AttributeError, KeyError) as error:
-        raise _wrong(program, f"instruction {index}, {op.name}, cannot take what it is given") from error
+        raise wrong(program, f"instruction {index}, {op.name}, cannot take what it is given") from error
     if isinstance(op.declaration, ElementwiseDeclaration):
         dtypes = [dtype_of(program, number) for number in instruction.inputs]
         if [each.name for each in op.declaration.result(*map(np.dtype, dtypes))[: len(dtypes)]] != dtypes:
-            raise _wrong(
+            raise wrong(
                 program, f"instruction {index}, {op.name}, reads {dtypes}, in which it does not compute"
             )
     if len(inferred) != len(types) or not all(map(alike, inferred, types)):
-        raise _wrong(program, f"instruction {index}, {op.name}, gives {inferred}, not {types}")
+        raise wrong(program, f"instruction {index}, {op.name}, gives {inferred}, not {types}")
 
 
 def _stand_in(program: Program, number: int) -> Variable:
@@ -103,30 +100,30 @@ def _verify_loop(program: Program, loop: LoopInstruction) -> None:
     verify_types(body)
     for slot in loop.states:
         if not slot.writes:
-            raise _wrong(program, f"loop `{loop.name}`: state `{slot.name}` is never written")
+            raise wrong(program, f"loop `{loop.name}`: state `{slot.name}` is never written")
     given, results = passed(loop), kept(loop)
     around, inner = [*(each.outer for each in given), loop.n_steps], [each.inner for each in given]
     named = [each.result for each in results if each.result is not None]
     _in_range(program, around)
     _in_range(body, [*inner, *written(loop)])
     if not {*around} <= {*loop.inputs} or sorted(named) != sorted(loop.outputs):
-        raise _wrong(program, f"loop `{loop.name}` and its slots disagree")
+        raise wrong(program, f"loop `{loop.name}` and its slots disagree")
     if sorted(inner) != sorted(body.inputs) or written(loop) != list(body.outputs):
-        raise _wrong(program, f"loop `{loop.name}` and its body disagree")
+        raise wrong(program, f"loop `{loop.name}` and its body disagree")
     for _, outer, number, _, rows in given:
         if not alike(program.registers[outer].type, body.registers[number].type, rows):
-            raise _wrong(program, f"loop `{loop.name}`: register {outer} does not fit {number} of its body")
+            raise wrong(program, f"loop `{loop.name}`: register {outer} does not fit {number} of its body")
     for slot in loop.states:
         _verify_state(program, loop, slot)
     for _, number, result, rows in results:
         if result is not None and not alike(
             program.registers[result].type, body.registers[number].type, rows
         ):
-            raise _wrong(program, f"loop `{loop.name}`: register {result} does not hold its result")
+            raise wrong(program, f"loop `{loop.name}`: register {result} does not hold its result")
     if not _is_number(program, loop.n_steps, "int64") or (
         loop.until is not None and not _is_number(body, loop.until, None)
     ):
-        raise _wrong(program, f"loop `{loop.name}`: its number of steps or its condition is no number")
+        raise wrong(program, f"loop `{loop.name}`: its number of steps or its condition is no number")
 
 
 def _is_number(program: Program, number: int, dtype: str | None) -> bool:
@@ -148,7 +145,7 @@ def _verify_state(program: Program, loop: LoopInstruction, slot: StateSlot) -> N
         and (slot.kind == "mitsot" or slot.offset == 1)
     )
     if not fit or not plain or slot.offset + min(taps) < 0 or (slot.keep_last or 0) < 0:
-        raise _wrong(
+        raise wrong(
             program, f"loop `{loop.name}`: state `{slot.name}` has taps or rows that do not go together"
         )
 
@@ -163,9 +160,9 @@ def _verify_branch(program: Program, branch: BranchInstruction) -> None:
         outer = [program.registers[number].type for number in branch.outputs]
         fit = len(given) == len(wanted) and all(map(alike, given, wanted))
         if not fit or len(results) != len(outer) or not all(map(alike, results, outer)):
-            raise _wrong(program, f"the sides of ifelse do not fit: `{inside.name}`")
+            raise wrong(program, f"the sides of ifelse do not fit: `{inside.name}`")
     if not {branch.condition, *branch.then_inputs, *branch.else_inputs} <= {*branch.inputs}:
-        raise _wrong(program, "ifelse reads registers that are not among its inputs")
+        raise wrong(program, "ifelse reads registers that are not among its inputs")
 
 
 __all__ = ["alike", "verify_types"]

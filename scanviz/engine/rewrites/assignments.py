@@ -68,7 +68,7 @@ def _added_whole(node: Apply, level: Level) -> Answer:
         if rank(value):
             return MAY_NOT_FIT
     elif zeros:
-        kind = constant(0, value.type.dtype)  # type: ignore[union-attr]  # a tensor: it is added
+        kind = constant(0, value.type.dtype)
         return replaced(node, build_one(Op(e.add), value, kind), "an array is added to zeros", level)
     total = build_one(Op(e.add), array, value)
     return replaced(node, total, "adding to all of an array is a sum", level)

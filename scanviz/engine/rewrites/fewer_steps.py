@@ -23,7 +23,7 @@ from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_no
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, sequences_of
+from scanviz.engine.rewrites.loops import always_computed
 from scanviz.engine.rewrites.row_reads import (
     Read,
     cannot_fail,
@@ -37,6 +37,7 @@ from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 Reads = list[tuple[LoopVariable, Read]]
 
@@ -168,7 +169,7 @@ def _all_there(n: Dim, rows: Sequence[Dim]) -> Variable | None:
 def _checked_sequences(view: ScanView, level: Level) -> dict[LoopVariable, Variable]:
     """Return in place of sequences that may be too short for all steps their first rows, which are checked to be there."""
     found: dict[LoopVariable, Variable] = {}
-    for sequence in sequences_of(view.op):
+    for sequence in view.op.of_type(LoopSequence):
         rows = view.outer(sequence)
         if not surely_at_most(view.n_steps, level.shape(rows)[0]):
             where = view.node.provenance.source

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.traversal import toposort, users
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan
 
@@ -70,37 +70,24 @@ class Level:
         Declaration → its nodes, in order of computation.
     users : dict
         Variable → the nodes that read it, with the position it is read at.
-    wanted : set of Variable
+    wanted : frozenset of Variable
         The outputs.
     quiet : dict
         Rule → what it refused, for rules that were asked at all of its nodes and changed nothing.
     """
 
-    __slots__ = (
-        "_found",
-        "_users",
-        "_wanted",
-        "by_declaration",
-        "loop",
-        "nodes",
-        "outputs",
-        "path",
-        "quiet",
-    )
+    __slots__ = ("_found", "_users", "by_declaration", "loop", "nodes", "outputs", "path", "quiet", "wanted")
 
     def __init__(
-        self,
-        outputs: Sequence[Variable],
-        path: tuple[str, ...] = (),
-        loop: Scan | None = None,
+        self, outputs: Sequence[Variable], path: tuple[str, ...] = (), loop: Scan | None = None
     ) -> None:
         self.outputs, self.path, self.loop = list(outputs), path, loop
+        self.wanted = frozenset(self.outputs)
         self.nodes = toposort(self.outputs)
         self.by_declaration: dict[Declaration, list[Apply]] = {}
         for node in self.nodes:
             self.by_declaration.setdefault(node.op.declaration, []).append(node)
         self._users: dict[Variable, Readers] | None = None
-        self._wanted: frozenset[Variable] | None = None
         self.quiet: dict[str, list[Refused]] = {}
         self._found: dict[Callable[[Level], object], object] = {}
 
@@ -114,18 +101,8 @@ class Level:
     def users(self) -> dict[Variable, Readers]:
         """Variable → the nodes that read it, with positions."""
         if self._users is None:
-            self._users = {}
-            for node in self.nodes:
-                for position, variable in enumerate(node.inputs):
-                    self._users.setdefault(variable, []).append((node, position))
+            self._users = users(self.nodes)
         return self._users
-
-    @property
-    def wanted(self) -> frozenset[Variable]:
-        """The outputs."""
-        if self._wanted is None:
-            self._wanted = frozenset(self.outputs)
-        return self._wanted
 
     @property
     def loops(self) -> list[Apply]:

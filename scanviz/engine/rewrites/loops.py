@@ -14,11 +14,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.effects import effects_of, has_effect
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.variables import (
-    NonSequence,
-    State,
-    StepOutput,
-)
+from scanviz.engine.scan.variables import LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
@@ -30,24 +26,11 @@ def own_tier(view: ScanView) -> Refusal | None:
     )
 
 
-def sequences_of(op: Scan) -> list[LoopSequence]:
-    """Return the sequences of a loop."""
-    return [variable for variable in op.variables if isinstance(variable, LoopSequence)]
-
-
-def non_sequences_of(op: Scan) -> list[NonSequence]:
-    """Return the non-sequences of a loop."""
-    return [variable for variable in op.variables if isinstance(variable, NonSequence)]
-
-
-def states_of(op: Scan) -> list[State]:
-    """Return the states of a loop."""
-    return [variable for variable in op.variables if isinstance(variable, State)]
-
-
-def step_outputs_of(op: Scan) -> list[StepOutput]:
-    """Return the step outputs of a loop."""
-    return [variable for variable in op.variables if isinstance(variable, StepOutput)]
+def results_without(op: Scan, gone: Collection[LoopVariable]) -> list[Variable]:
+    """Return what the step computes for loop variables that stay, and for its stop condition."""
+    kept = [variable for variable in op.variables if variable not in gone]
+    results = [output for variable in kept for output in inner_outputs(variable)]
+    return results if op.until is None else [*results, op.until.condition]
 
 
 def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
@@ -117,7 +100,7 @@ def rows_of_steps(
 def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
     read = set(leaves(view.op.inner_outputs))
-    for sequence in sequences_of(view.op):
+    for sequence in view.op.of_type(LoopSequence):
         if sequence.slice not in read and not surely_at_most(
             view.n_steps, level.shape(view.outer(sequence))[0]
         ):

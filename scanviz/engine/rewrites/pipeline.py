@@ -17,8 +17,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.equality import Numbers
+from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.formatting import listed
@@ -26,7 +26,6 @@ from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rule import PHASES, Phase, Rule
 from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.scan.loop import Scan
 
 ROUNDS_BEFORE_LOOKING = (
     12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones
@@ -186,7 +185,7 @@ def _tried_in_turn(
     """Try rules in turn; ``latest`` gets what each refused when it was asked last, by its name."""
     current, quiet, position, changes = outputs, 0, 0, 0
     seen: dict[Hashable, int] = {}
-    numbers: dict[Hashable, int] = {}
+    numbers = Numbers()  # equal graphs have equal ones, names and node ids left aside
     fired: list[str] = []
     levels = Levels()
     while rules and quiet < len(rules):
@@ -204,7 +203,7 @@ def _tried_in_turn(
             fired.append(rule.name)
             yield rule, applied, time.perf_counter_ns() - begun
             if changes > ROUNDS_BEFORE_LOOKING * len(rules):
-                print_of = fingerprint(current, numbers)
+                print_of = tuple(map(numbers.of, current))
                 if print_of in seen or changes > MOST_CHANGES:
                     if not replaying:
                         _report(phase, fired[seen.get(print_of, changes - 10) :])
@@ -223,32 +222,3 @@ def _report(phase: str, fired: Sequence[str]) -> None:
         RewriteCycleWarning,
         stacklevel=2,
     )
-
-
-def fingerprint(outputs: Sequence[Variable], numbers: dict[Hashable, int]) -> Hashable:
-    """Return what equal graphs share, names and node ids left aside.
-
-    ``numbers`` is kept between graphs that are compared: hashes alone do not tell an index of -1 from one of -2.
-    """
-    known: dict[Variable, int] = {}
-
-    def code(variable: Variable) -> int:
-        found = known.get(variable)
-        if found is None:
-            constant = isinstance(variable, Constant)
-            key = (variable.type, variable.value.tobytes()) if isinstance(variable, Constant) else variable
-            found = known[variable] = numbers.setdefault((constant, key), len(numbers))
-        return found
-
-    for node in toposort(outputs):
-        inner = _inside(node.op, numbers) if isinstance(node.op, Scan) else None
-        own = (node.op.declaration.name, node.op.parameters, inner, tuple(code(each) for each in node.inputs))
-        for output in node.outputs:
-            known[output] = numbers.setdefault((own, output.index), len(numbers))
-    return tuple(code(output) for output in outputs)
-
-
-def _inside(op: Scan, numbers: dict[Hashable, int]) -> Hashable:
-    """Return what equal loops share: their step, and how many rows of each result they keep."""
-    kept = tuple(getattr(variable, "keep", None) for variable in op.variables)
-    return fingerprint(op.inner_outputs, numbers), kept

@@ -17,13 +17,13 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, own_tier, size_nodes, step_outputs_of
+from scanviz.engine.rewrites.loops import always_computed, own_tier, results_without, size_nodes
 from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
 from scanviz.engine.rewrites.rows import Rows, reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
-from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput, inner_outputs
+from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
 
 
 @rule(name="PushOutScanOutput", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -48,7 +48,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     if any(each.op.declaration not in BATCHING or len(each.outputs) != 1 for each in moving):
         return Refusal("an operation on the way out has no batched meaning", 2)
     made = {output for one in moving for output in one.outputs}
-    leaving = [step_output for step_output in step_outputs_of(view.op) if step_output.value in made]
+    leaving = [step_output for step_output in view.op.of_type(StepOutput) if step_output.value in made]
     if any(
         step_output.keep != ALL or not reads_whole(view.result(step_output), level) for step_output in leaving
     ):
@@ -58,15 +58,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
 
 def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes that only step outputs need."""
-    held = [
-        output
-        for variable in view.op.variables
-        if not isinstance(variable, StepOutput)
-        for output in inner_outputs(variable)
-    ]
-    if view.op.until is not None:
-        held.append(view.op.until.condition)
-    early = set(toposort(held))
+    early = set(toposort(results_without(view.op, view.op.of_type(StepOutput))))
     needed = always_computed(view.op.inner_outputs)
     return [node for node in nodes if node not in early and node in needed]
 
@@ -79,11 +71,7 @@ def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
             moved.add(node)
     for node in reversed(late):
         if node in moved:
-            moved.update(
-                variable.owner
-                for variable in node.inputs
-                if variable.owner in inside and variable.owner is not None
-            )
+            moved |= inside.intersection(variable.owner for variable in node.inputs)
     return [node for node in late if node in moved]
 
 

@@ -27,13 +27,12 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     always_computed,
     closure,
+    is_known,
     nobody_checks,
-    non_sequences_of,
     own_tier,
+    results_without,
     rows_of_steps,
-    sequences_of,
     size_nodes,
-    step_outputs_of,
     unread_sequence,
 )
 from scanviz.engine.rewrites.profitability import (
@@ -49,7 +48,7 @@ from scanviz.engine.rewrites.rows import most_dimensions
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
-from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput, inner_outputs
+from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
@@ -57,7 +56,7 @@ from scanviz.engine.scan.variables import Sequence as LoopSequence
 def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     """Compute once, before the loop, what depends on its non-sequences alone."""
     view = ScanView(node)
-    given = {non_sequence.variable: view.outer(non_sequence) for non_sequence in non_sequences_of(view.op)}
+    given = view.fixed
     nodes = toposort(view.op.inner_outputs)
     sizes = size_nodes(nodes)
     movable = [each for each in _eager(closure(view.op, given, nodes), view.op) if each not in sizes]
@@ -129,7 +128,7 @@ def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOut
         return []
     return [
         step_output
-        for step_output in step_outputs_of(view.op)
+        for step_output in view.op.of_type(StepOutput)
         if step_output.keep == ALL and (isinstance(step_output.value, Constant) or step_output.value in known)
     ]
 
@@ -170,7 +169,7 @@ def push_out_short_rows(node: Apply, level: Level) -> Match | Refusal:
 
 def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> Match | Refusal:
     op = view.op
-    if not sequences_of(op):
+    if not op.of_type(LoopSequence):
         return Refusal(f"`{op.scan_name}` has no sequence")
     nodes = toposort(op.inner_outputs)
     movable = _movable_of_sequences(op, nodes)
@@ -194,7 +193,7 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
         return Refusal(too_much, 4)
     given_out = [
         step_output
-        for step_output in step_outputs_of(op)
+        for step_output in op.of_type(StepOutput)
         if step_output.keep == ALL
         and step_output.value in moving.rows
         and step_output.value not in moving.same
@@ -213,9 +212,7 @@ def _moved_rows(
     view, op, moved = moving.view, moving.view.op, moving.moved
     gone = set(moved)
     read = {variable for node in nodes if node not in gone for variable in node.inputs}
-    read |= {
-        output for variable in op.variables if variable not in given_out for output in inner_outputs(variable)
-    }
+    read |= set(results_without(op, given_out))
     slices = {
         row: LoopSequence(_called(row), Variable(_row_type(moving.rows[row]), _called(row)))
         for row in leaving
@@ -240,29 +237,27 @@ def _row_type(rows: Variable) -> TensorType:
 
 def _passed_on(view: ScanView) -> list[StepOutput]:
     """Return the step outputs that are rows of a sequence as they are."""
-    slices = {sequence.slice for sequence in sequences_of(view.op)}
+    slices = {sequence.slice for sequence in view.op.of_type(LoopSequence)}
     return [
         step_output
-        for step_output in step_outputs_of(view.op)
+        for step_output in view.op.of_type(StepOutput)
         if step_output.keep == ALL and step_output.value in slices
     ]
 
 
 def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes computed from sequences and non-sequences alone that have a batched meaning."""
-    varying = {sequence.slice for sequence in sequences_of(op)}
-    known = varying | {non_sequence.variable for non_sequence in non_sequences_of(op)}
+    varying = {sequence.slice for sequence in op.of_type(LoopSequence)}
+    known = varying | {non_sequence.variable for non_sequence in op.of_type(NonSequence)}
     needed, sizes = always_computed(op.inner_outputs), size_nodes(nodes)
     found: list[Apply] = []
     for node in nodes:
-        if node in sizes and all(
-            isinstance(variable, Constant) or variable in known for variable in node.inputs
-        ):
+        if not all(is_known(variable, known) for variable in node.inputs):
+            continue
+        if node in sizes:
             known |= set(node.outputs)
             continue
         if node not in needed or node.op.declaration not in BATCHING or len(node.outputs) != 1:
-            continue
-        if not all(isinstance(variable, Constant) or variable in known for variable in node.inputs):
             continue
         if any(variable in varying for variable in node.inputs):
             found.append(node)
@@ -278,11 +273,7 @@ def _worth_moving(movable: Sequence[Apply], worth: Callable[[Apply], bool]) -> l
     for node in reversed(movable):
         if worth(node) or node in chosen:
             chosen.add(node)
-            chosen |= {
-                variable.owner
-                for variable in node.inputs
-                if variable.owner in inside and variable.owner is not None
-            }
+            chosen |= inside.intersection(variable.owner for variable in node.inputs)
     # A view of a row that is moved anyway, or of a sequence, goes along: what stays reads fewer things.
     for node in movable:
         if is_view(node) and all(made.owner is None or made.owner in chosen for made in node.inputs):
@@ -321,17 +312,15 @@ class _Rows:
 
     def __init__(self, view: ScanView, level: Level) -> None:
         self.view, self.level = view, level
-        self.same = {
-            non_sequence.variable: view.outer(non_sequence) for non_sequence in non_sequences_of(view.op)
-        }
-        self._sequences = {sequence.slice: sequence for sequence in sequences_of(view.op)}
+        self.same = dict(view.fixed)
+        self._sequences = {sequence.slice: sequence for sequence in view.op.of_type(LoopSequence)}
         self._known: dict[Variable, Variable] = {}
         self.moved: list[Apply] = []
 
     @property
     def rows(self) -> Mapping[Variable, Variable]:
         """Variable of the step → its rows, so far as they were asked for."""
-        for step_output in step_outputs_of(self.view.op):
+        for step_output in self.view.op.of_type(StepOutput):
             if step_output.value in self._sequences:
                 self._row(step_output.value)
         return self._known

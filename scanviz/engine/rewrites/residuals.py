@@ -77,17 +77,11 @@ def _belong_together(a: ScanView, b: ScanView) -> bool:
 def _joined(a: ScanView, b: ScanView) -> dict[Variable, Variable]:
     """Return the results of one loop that has the variables of two, in place of theirs."""
     own = set(a.op.variables)
-    known = {
-        (variable.value, variable.keep): variable
-        for variable in a.op.variables
-        if isinstance(variable, StepOutput)
-    }
+    known = {(output.value, output.keep): output for output in a.op.of_type(StepOutput)}
     counterpart: dict[LoopVariable, LoopVariable] = {
-        variable: known[variable.value, variable.keep]
-        for variable in b.op.variables
-        if isinstance(variable, StepOutput)
-        and variable not in own
-        and (variable.value, variable.keep) in known
+        output: known[output.value, output.keep]
+        for output in b.op.of_type(StepOutput)
+        if output not in own and (output.value, output.keep) in known
     }
     added = [variable for variable in b.op.variables if variable not in own and variable not in counterpart]
     variables: list[LoopVariable] = [*a.op.variables, *added]

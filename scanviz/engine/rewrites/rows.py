@@ -14,10 +14,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     nobody_checks,
-    non_sequences_of,
     rows_of_steps,
-    sequences_of,
-    states_of,
     unread_sequence,
 )
 from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, bytes_of_rows
@@ -31,6 +28,7 @@ from scanviz.engine.scan.variables import (
     has_outer_output,
     inner_outputs,
 )
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
 def reads_whole(result: Variable, level: Level) -> bool:
@@ -42,7 +40,7 @@ def reads_whole(result: Variable, level: Level) -> bool:
 
 def most_dimensions(view: ScanView, level: Level) -> int | None:
     """Return the most dimensions of rows that there are anyway: of a sequence, or of a result kept whole; None without any."""
-    there = [tensor_type(sequence.slice).ndim for sequence in sequences_of(view.op)]
+    there = [tensor_type(sequence.slice).ndim for sequence in view.op.of_type(LoopSequence)]
     for variable in view.op.variables:
         result = view.outer_output(variable)
         if isinstance(variable, State | StepOutput) and result is not None and reads_whole(result, level):
@@ -88,13 +86,10 @@ class Rows:
     def __init__(self, view: ScanView, level: Level) -> None:
         self.view, self.level = view, level
         self.extra: dict[Variable, StepOutput] = {}
-        self._same = {
-            non_sequence.variable: view.outer(non_sequence) for non_sequence in non_sequences_of(view.op)
-        }
-        self._sequences = {sequence.slice: sequence for sequence in sequences_of(view.op)}
+        self._sequences = {sequence.slice: sequence for sequence in view.op.of_type(LoopSequence)}
         self._writes: dict[Variable, LoopVariable] = {}
         self._reads: dict[Variable, tuple[State, int]] = {}
-        self._states = {read: state for state in states_of(view.op) for read in state.reads.values()}
+        self._states = {read: state for state in view.op.of_type(State) for read in state.reads.values()}
         for variable in view.op.variables:
             if not counts_steps(variable):
                 continue
@@ -119,7 +114,7 @@ class Rows:
 
     def same(self, variable: Variable) -> Variable | None:
         """Return the value of a non-sequence, None for what changes from step to step."""
-        return self._same.get(variable)
+        return self.view.fixed.get(variable)
 
     def has(self, variable: Variable) -> bool:
         """Return whether the rows of a variable are there without asking for them."""
@@ -153,20 +148,20 @@ class Rows:
     def is_size(self, variable: Variable) -> bool:
         """Return whether a size that the step asks for can be asked for after the loop."""
         node = variable.owner
-        if isinstance(variable, Constant) or variable in self._same:
+        if isinstance(variable, Constant) or variable in self.view.fixed:
             return True
         if node is None:
             return False
         if node.op.declaration is DIMENSION:
             source = node.inputs[0]
-            return source in self._same or source in self._states or self.has(source)
+            return source in self.view.fixed or source in self._states or self.has(source)
         return node.op.facts.size != "no" and all(self.is_size(each) for each in node.inputs)
 
     def size(self, variable: Variable) -> Variable:
         """Return a size that the step asks for, after :meth:`rebuilt`."""
         if isinstance(variable, Constant):
             return variable
-        same = self._same.get(variable)
+        same = self.view.fixed.get(variable)
         if same is not None:
             return same
         node = variable.owner
@@ -174,7 +169,7 @@ class Rows:
         if node.op.declaration is not DIMENSION:
             return rebuild(node, [self.size(each) for each in node.inputs]).outputs[variable.index]
         source, axis = node.inputs[0], node.op.parameters.axis
-        fixed = self._same.get(source)
+        fixed = self.view.fixed.get(source)
         if fixed is not None:
             return dimension(fixed, axis)
         state = self._states.get(source)  # its rows have one shape, that of those it starts from

@@ -65,6 +65,7 @@ class Rewritten:
 
 NodeAct = Callable[[Apply, Level], Match | Refusal | None]
 GraphAct = Callable[[Level], Rewritten | None]
+Act = TypeVar("Act", bound=Callable[..., Any])
 ProgramAct = TypeVar("ProgramAct", bound=Callable[..., object])  # Programs are a layer above this one
 
 
@@ -162,62 +163,38 @@ def rule(
     tags: Collection[str] = (),
 ) -> Callable[[NodeAct], NodeAct]:
     """Register a rule about a node; the function stays what it was."""
-
-    def keep(act: NodeAct) -> NodeAct:
-        _register(name, phase, frozenset(on), act, single, False, tags)
-        return act
-
-    return keep
+    return lambda act: _registered(act, name, phase, tags, frozenset(on), single=single)
 
 
 def graph_rule(
     *, name: str, phase: Phase | Sequence[Phase], outermost_first: bool = False, tags: Collection[str] = ()
 ) -> Callable[[GraphAct], GraphAct]:
     """Register a rule about a whole graph; the function stays what it was."""
-
-    def keep(act: GraphAct) -> GraphAct:
-        _register(name, phase, frozenset(), act, False, outermost_first, tags)
-        return act
-
-    return keep
+    return lambda act: _registered(act, name, phase, tags, outermost_first=outermost_first)
 
 
 def program_rule(*, name: str, tags: Collection[str] = ()) -> Callable[[ProgramAct], ProgramAct]:
     """Register a rule about a Program, of the phase ``memory``; the function stays what it was."""
-
-    def keep(act: ProgramAct) -> ProgramAct:
-        _register(name, "memory", frozenset(), act, False, False, ("memory", *tags))
-        return act
-
-    return keep
+    return lambda act: _registered(act, name, "memory", tags)
 
 
-def _register(
+def _registered(
+    act: Act,
     name: str,
     phase: Phase | Sequence[Phase],
-    on: frozenset[Declaration],
-    act: Callable[..., Any],
-    single: bool,
-    outermost_first: bool,
     tags: Collection[str],
-) -> None:
+    on: frozenset[Declaration] = frozenset(),
+    *,
+    single: bool = False,
+    outermost_first: bool = False,
+) -> Act:
     if name in RULES:
         raise InternalError(f"the rule {name!r} is written twice")
     if name not in ORDER:
         raise InternalError(f"the rule {name!r} has no place in rewrites.rule.ORDER")
     phases: tuple[Phase, ...] = (phase,) if isinstance(phase, str) else tuple(phase)
-    code = act.__code__
-    _, _, inside = code.co_filename.replace("\\", "/").rpartition("/scanviz/")
+    code, tagged = act.__code__, frozenset((*phases, *tags))
+    file = "scanviz/" + code.co_filename.replace("\\", "/").rpartition("/scanviz/")[2]
     doc = (act.__doc__ or "").strip().partition("\n")[0]
-    RULES[name] = Rule(
-        name,
-        phases,
-        on,
-        act,
-        single,
-        outermost_first,
-        frozenset((*phases, *tags)),
-        f"scanviz/{inside}",
-        code.co_firstlineno,
-        doc,
-    )
+    RULES[name] = Rule(name, phases, on, act, single, outermost_first, tagged, file, code.co_firstlineno, doc)
+    return act

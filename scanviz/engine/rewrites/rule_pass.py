@@ -140,7 +140,9 @@ class Levels:
     __slots__ = ("_outer", "_steps")
 
     def __init__(self) -> None:
-        self._steps: dict[tuple[_Same, tuple[str, ...]], Level] = {}
+        self._steps: dict[
+            tuple[int, tuple[str, ...]], Level
+        ] = {}  # by the identity of the loop, which its level holds
         self._outer: Level | None = None
 
     def outer(self, outputs: Sequence[Variable]) -> Level:
@@ -153,26 +155,10 @@ class Levels:
 
     def step(self, op: Scan, path: tuple[str, ...]) -> Level:
         """Return the level of a loop's step."""
-        key = (_Same(op), path)
-        known = self._steps.get(key)
+        known = self._steps.get((id(op), path))
         if known is None:
-            known = self._steps[key] = Level(op.inner_outputs, (*path, op.scan_name), op)
+            known = self._steps[id(op), path] = Level(op.inner_outputs, (*path, op.scan_name), op)
         return known
-
-
-class _Same:
-    """An op as a key by identity: equal loops are different places."""
-
-    __slots__ = ("op",)
-
-    def __init__(self, op: Scan) -> None:
-        self.op = op
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.op is other.op
-
-    def __hash__(self) -> int:
-        return id(self.op)
 
 
 def apply_rule(

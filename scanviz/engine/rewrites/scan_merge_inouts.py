@@ -5,10 +5,10 @@ States that start alike and go on alike are one state, and results that are the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.equality import Numbers, same_value
+from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
@@ -60,15 +60,12 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
     them: the coarsest partition, as in Hopcroft's minimisation of automata (1971).
     """
     recurrent = [variable for variable in view.op.variables if isinstance(variable, State | Carry)]
-    numbers = _Numbers()
-    groups = {variable: numbers.of(_start(variable, view)) for variable in recurrent}
-    nodes = toposort(view.op.inner_outputs)
+    numbers = Numbers()
+    groups = {variable: numbers.of_key(_start(variable, view)) for variable in recurrent}
     while True:
-        codes = _codes(view, groups, nodes, numbers)
+        codes = _codes(view, groups, numbers)
         finer = {
-            variable: numbers.of(
-                (groups[variable], *(_code(write, codes, numbers) for write in inner_outputs(variable)))
-            )
+            variable: numbers.of_key((groups[variable], *map(codes.of, inner_outputs(variable))))
             for variable in recurrent
         }
         if len(set(finer.values())) == len(set(groups.values())):
@@ -81,7 +78,7 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
             continue
         key: Hashable
         if isinstance(variable, StepOutput):
-            key = ("output", variable.keep, _code(variable.value, codes, numbers))
+            key = ("output", variable.keep, codes.of(variable.value))
         elif isinstance(variable, State | Carry):
             key = ("state", finer[variable])
         kept = first.setdefault(key, variable)
@@ -90,62 +87,28 @@ def equal_results(view: ScanView) -> dict[LoopVariable, LoopVariable]:
     return same
 
 
-class _Numbers:
-    """Small numbers for things that are equal; hashes alone do not tell -1 from -2."""
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, int] = {}
-
-    def of(self, key: Hashable) -> int:
-        """Return the number of a key."""
-        return self._known.setdefault(key, len(self._known))
-
-
 def _start(variable: LoopVariable, view: ScanView) -> Hashable:
     """Return what must be equal of two states before any step."""
-    outer = view.outer_input(variable)
+    outer = same_value(view.outer(variable))
     if isinstance(variable, State):
-        return ("state", tuple(variable.reads), tuple(variable.writes), variable.keep, _same_value(outer))
-    return (kind_of(variable), _same_value(outer))
+        return ("state", tuple(variable.reads), tuple(variable.writes), variable.keep, outer)
+    return (kind_of(variable), outer)
 
 
-def _same_value(variable: Variable | None) -> Hashable:
-    if isinstance(variable, Constant):
-        return (variable.type, variable.value.shape, variable.value.tobytes())
-    return variable
-
-
-def _codes(
-    view: ScanView, groups: Mapping[State | Carry, int], nodes: Sequence[Apply], numbers: _Numbers
-) -> dict[Variable, int]:
-    """Return a number for the value of each variable of the step: equal numbers, equal values."""
-    codes: dict[Variable, int] = {}
+def _codes(view: ScanView, groups: Mapping[State | Carry, int], numbers: Numbers) -> Numbers:
+    """Return what numbers variables of the step: equal numbers, equal values."""
+    codes = numbers.afresh()
     for variable in view.op.variables:
         match variable:
             case State():
-                codes.update(
-                    {
-                        read: numbers.of(("read", groups[variable], tap))
-                        for tap, read in variable.reads.items()
-                    }
-                )
+                for tap, read in variable.reads.items():
+                    codes.give(read, ("read", groups[variable], tap))
             case Carry():
-                codes[variable.read] = numbers.of(("carry", groups[variable]))
+                codes.give(variable.read, ("carry", groups[variable]))
             case NonSequence():
-                codes[variable.variable] = numbers.of(("same", view.outer_input(variable)))
+                codes.give(variable.variable, ("same", view.outer_input(variable)))
             case StepOutput():
                 pass
             case _:
-                codes[variable.slice] = numbers.of(("row", view.outer_input(variable)))
-    for node in nodes:
-        inputs = tuple(_code(variable, codes, numbers) for variable in node.inputs)
-        own = numbers.of(("node", node.op, inputs))
-        codes.update({output: numbers.of(("output", own, output.index)) for output in node.outputs})
+                codes.give(variable.slice, ("row", view.outer_input(variable)))
     return codes
-
-
-def _code(variable: Variable, codes: dict[Variable, int], numbers: _Numbers) -> int:
-    known = codes.get(variable)
-    if known is None:
-        known = codes[variable] = numbers.of(("value", _same_value(variable)))
-    return known

@@ -14,10 +14,11 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.factorise import SOLVE, cholesky, cholesky_solve, lu_factor, lu_solve
 from scanviz.engine.rewrites.formatting import named, some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, closure, is_known, non_sequences_of, sequences_of
+from scanviz.engine.rewrites.loops import always_computed, closure, is_known
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 NAME = "split_factorisation"
 
@@ -30,8 +31,8 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
     solves = [each for each in nodes if each.op.declaration is SOLVE]
     if not solves:
         return None
-    fixed = {non_sequence.variable for non_sequence in non_sequences_of(view.op)}
-    rows = fixed | {sequence.slice for sequence in sequences_of(view.op)}
+    fixed = set(view.fixed)
+    rows = fixed | {sequence.slice for sequence in view.op.of_type(LoopSequence)}
     same = fixed | {output for one in closure(view.op, fixed, nodes) for output in one.outputs}
     before = rows | {output for one in closure(view.op, rows, nodes) for output in one.outputs}
     needed = always_computed(view.op.inner_outputs)

@@ -17,7 +17,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops.random import STATE_WORDS, is_draw, parameters_by_category, words_of_element
 from scanviz.engine.ops.sizes import size_of
-from scanviz.engine.rewrites.loops import always_computed, closure, non_sequences_of
+from scanviz.engine.rewrites.loops import always_computed, closure
 from scanviz.engine.rewrites.profitability import MOST_GROWTH
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import Scan, ScanView
@@ -91,7 +91,7 @@ def drawn_name(node: Apply) -> str:
 
 def random_states(op: Scan) -> list[Carry]:
     """Return the random states that a loop carries."""
-    return [each for each in op.variables if isinstance(each, Carry) and each.read.type == RANDOM_STATE]
+    return [each for each in op.of_type(Carry) if each.read.type == RANDOM_STATE]
 
 
 def chains_of(view: ScanView) -> list[Chain | Refusal]:
@@ -113,7 +113,7 @@ class _Step:
     def of(cls, view: ScanView) -> _Step:
         """Find what is the same at every step among all that draws read."""
         nodes = toposort(view.op.inner_outputs)
-        given = {each.variable: view.outer(each) for each in non_sequences_of(view.op)}
+        given = view.fixed
         fixed = {output for node in closure(view.op, given, nodes) for output in node.outputs} | set(given)
         read = dict.fromkeys(variable for node in nodes if is_draw(node.op) for variable in node.inputs[1:])
         wanted = [each for each in read if each in fixed or isinstance(each, Constant)]

@@ -37,7 +37,8 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.places import WHOLE, IndexPart, as_slice, has_row, indexed, is_known, is_whole
 from scanviz.engine.rewrites.rule import Refusal, rule
 
-Lift = Callable[[Apply, Apply, Sequence[IndexEntry], Level], Variable | Refusal | None]
+Lifted = Variable | Refusal | None  # what is computed of the rows alone
+Lift = Callable[[Apply, Apply, Sequence[IndexEntry], Level], Lifted]
 READ_ELSEWHERE = Refusal("all of it is read elsewhere too", 1)
 BROADCAST = Refusal("it is not known which operands are broadcast along an indexed axis", 2)
 NOT_THERE = Refusal("it is not known that there are so many rows", 2)
@@ -84,9 +85,7 @@ def _is_less(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
     return False
 
 
-def _operand(
-    operand: Variable, entries: Sequence[IndexEntry], whole: Sequence[Any], level: Level
-) -> Variable | Refusal | None:
+def _operand(operand: Variable, entries: Sequence[IndexEntry], whole: Sequence[Any], level: Level) -> Lifted:
     """Return what an index of a result picks of an operand that broadcasts to it."""
     found: list[IndexPart] = []
     shape = level.shape(operand)
@@ -102,9 +101,7 @@ def _operand(
     return indexed(operand, found)
 
 
-def _elementwise(
-    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
-) -> Variable | Refusal | None:
+def _elementwise(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
     whole = level.shape(node.inputs[0])
     if not _is_less(entries, whole):
         return None
@@ -117,9 +114,7 @@ def _elementwise(
     return build_one(source.op, *inputs)
 
 
-def _alloc(
-    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
-) -> Variable | Refusal | None:
+def _alloc(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
     value, *sizes = source.inputs
     whole = level.shape(node.inputs[0])
     for entry, size in zip(entries, whole, strict=True):
@@ -141,9 +136,7 @@ def _alloc(
     return build_one(source.op, found, *fresh)
 
 
-def _dimshuffle(
-    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
-) -> Variable | Refusal | None:
+def _dimshuffle(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
     (given,), order = source.inputs, source.op.parameters.order
     if not any(entry.kind == "integer" for entry in entries) and not _is_less(
         entries, level.shape(node.inputs[0])
@@ -166,9 +159,7 @@ def _dimshuffle(
     return build_one(Op(DIMSHUFFLE, OrderParameters(turned)), picked)
 
 
-def _make_vector(
-    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
-) -> Variable | Refusal | None:
+def _make_vector(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
     (entry,) = entries
     dtype = tensor_type(node.outputs[0]).dtype
     if entry.kind == "integer":
@@ -179,9 +170,7 @@ def _make_vector(
     return stack_scalars([cast(variable, dtype) for variable in chosen])
 
 
-def _assigned(
-    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
-) -> Variable | Refusal | None:
+def _assigned(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
     """Read an array as it was before another place of it was changed."""
     array, value = source.inputs[:2]
     place = source.op.parameters.pattern
@@ -195,9 +184,7 @@ def _assigned(
     return indexed(array, [IndexPart(entry) for entry in entries])
 
 
-def _concatenate(
-    node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level
-) -> Variable | Refusal | None:
+def _concatenate(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
     axis, arrays = source.op.parameters.axis, list(source.inputs)
     shapes = [level.shape(array) for array in arrays]
     others = [k for k in range(len(entries)) if k != axis]

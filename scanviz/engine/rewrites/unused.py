@@ -20,7 +20,7 @@ from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.ops.sizes import surely_at_most
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import non_sequences_of, sequences_of
+from scanviz.engine.rewrites.loops import results_without
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
@@ -30,7 +30,6 @@ from scanviz.engine.scan.variables import (
     NonSequence,
     has_outer_output,
     inner_inputs,
-    inner_outputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -90,13 +89,13 @@ class _Edit:
     def write_in_constants(self) -> None:
         """Write constants into the step."""
         fixed: list[str] = []
-        for non_sequence in non_sequences_of(self.op):
+        for non_sequence in self.op.of_type(NonSequence):
             outer = self.view.outer_input(non_sequence)
             if isinstance(outer, Constant):
                 self.gone[non_sequence] = None
                 self.values[non_sequence.variable] = outer
                 fixed.append(non_sequence.name)
-        for sequence in sequences_of(self.op):
+        for sequence in self.op.of_type(LoopSequence):
             self._same_row(sequence, fixed)
         if fixed:
             self.said.append(f"{named(fixed)} written into the step")
@@ -142,15 +141,11 @@ class _Edit:
             self.said.append(f"{named(joined)} given twice")
 
     def _inputs(self) -> list[LoopSequence | NonSequence]:
-        return [*sequences_of(self.op), *non_sequences_of(self.op)]
+        return [*self.op.of_type(LoopSequence), *self.op.of_type(NonSequence)]
 
     def drop_unread_inputs(self) -> None:
         """Take out sequences and non-sequences that the step does not read."""
-        results = [variable for variable in self.op.variables if variable not in self.gone]
-        wanted = [output for variable in results for output in inner_outputs(variable)]
-        if self.op.until is not None:
-            wanted.append(self.op.until.condition)
-        read = set(leaves(wanted))
+        read = set(leaves(results_without(self.op, self.gone)))
         targets = {self.values[variable] for variable in read if variable in self.values}
         dropped: list[LoopVariable] = []
         for each in self._inputs():

@@ -150,29 +150,6 @@ def _input(program: Program, number: int, value: Any) -> str:
     return f"{called} {dtype}{list(shape)}"
 
 
-def negative_steps(loop: LoopInstruction, count: int) -> ScanvizError:
-    """Return the error of a negative number of steps."""
-    return ScanvizValueError(
-        f"loop `{loop.name}` was asked for {count} steps",
-        where=loop.provenance.source,
-        expected="0 or more",
-        found=count,
-        fix="go_backwards=True to run over the sequences from their ends",
-    )
-
-
-def short_sequence(loop: LoopInstruction, name: str, tap: int, rows: int, steps: int) -> ScanvizError:
-    """Return the error of a sequence with fewer rows than steps."""
-    at = f", read at tap {tap}," if tap else ""
-    return ScanvizValueError(
-        f"sequence `{name}`{at} is too short for loop `{loop.name}`",
-        where=loop.provenance.source,
-        expected=f"at least {steps} rows after its taps, for n_steps = {steps}",
-        found=f"{rows} rows",
-        fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",
-    )
-
-
 def short_state(loop: LoopInstruction, slot: StateSlot, rows: int, needed: int) -> ScanvizError:
     """Return the error of an initial state with too few rows for its taps."""
     taps = [tap for tap, _ in slot.reads]

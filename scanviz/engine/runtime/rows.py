@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.ops.first_rows import negative_steps, short_sequence
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -25,7 +26,7 @@ from scanviz.engine.program.plan import wraps
 from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.errors import changed_shape, negative_steps, short_sequence, short_state
+from scanviz.engine.runtime.errors import changed_shape, short_state
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
 FIRST_ROOM = 1024  # steps that a loop with a stop condition has rows for at first
@@ -35,7 +36,7 @@ def count_steps(loop: LoopInstruction, value: Any) -> int:
     """Return the number of steps, refusing negative ones."""
     count = int(value)
     if count < 0:
-        raise negative_steps(loop, count)
+        raise negative_steps(loop.name, count, loop.provenance.source)
     return count
 
 
@@ -48,7 +49,8 @@ def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) ->
     """Check that every sequence has a row for each step."""
     for slot, array in zip(loop.sequences, arrays, strict=True):
         if len(array) < steps:
-            raise short_sequence(loop, slot.name, slot.tap, len(array), steps)
+            read = f"`{slot.name}`{f', read at tap {slot.tap},' if slot.tap else ''}"
+            raise short_sequence(read, loop.name, len(array), steps, loop.provenance.source)
 
 
 class StateForm:

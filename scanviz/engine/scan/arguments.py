@@ -139,7 +139,7 @@ def _output_argument(position: int, given: Any) -> OutputArgument:
         if "taps" in given and not wanted and wanted != 0:
             warnings.warn(
                 f"{user_line()}: {what} has taps=None, so its initial value is not used; give None instead",
-                stacklevel=5,
+                stacklevel=6,
             )
             return OutputArgument(position, None, ())
         if wanted is not None:

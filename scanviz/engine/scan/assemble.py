@@ -14,7 +14,13 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import RANDOM_STATE, Type
 from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts
-from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
+from scanviz.engine.scan.arguments import (
+    OutputArgument,
+    SequenceArgument,
+    non_sequence_arguments,
+    output_arguments,
+    sequence_arguments,
+)
 from scanviz.engine.scan.capture import captured_variables, check_inside, check_strict, shared_defaults
 from scanviz.engine.scan.returns import StepReturn
 from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs, row_type
@@ -42,6 +48,14 @@ class LoopSpec:
     outputs: list[OutputArgument]
     non_sequences: list[Variable]
     strict: bool | str
+
+
+def loop_spec(
+    fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any, strict: bool | str
+) -> LoopSpec:
+    """Return what a loop is asked for by the arguments of ``scan``."""
+    rows, outputs = sequence_arguments(sequences), output_arguments(outputs_info)
+    return LoopSpec(fn, rows, outputs, non_sequence_arguments(non_sequences), strict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +122,7 @@ def build_step(spec: LoopSpec, name: str) -> BuiltStep:
 
 def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
     returned = step.returned
-    graph = [
-        *returned.outputs,
-        *returned.updates.values(),
-        *([returned.condition] if returned.condition is not None else []),
-    ]
-    rebuilt = retype(graph, fresh)
+    rebuilt = retype(returned.graph, fresh)
     outputs, rest = rebuilt[: len(returned.outputs)], rebuilt[len(returned.outputs) :]
     updates = dict(zip(returned.updates, rest, strict=False))
     condition = rest[len(updates)] if returned.condition is not None else None

@@ -11,7 +11,7 @@ from typing import Any
 
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.nodes import Variable, build, describe
+from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import short_path, user_line
 from scanviz.engine.observe import building
 from scanviz.engine.ops.options import truth
@@ -19,8 +19,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
 from scanviz.engine.scan import layout as _layout  # noqa: F401  # gives loops their flat orders
 from scanviz.engine.scan import shapes as _shapes  # noqa: F401  # adds the loop's rule to the table of shapes
-from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
-from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
 from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
 from scanviz.engine.scan.unroll import unchecked_sequence, unroll_one_step
@@ -111,13 +110,7 @@ def scan(
     return_list, return_updates = truth(return_list, "return_list"), truth(return_updates, "return_updates")
     go_backwards = truth(go_backwards, "go_backwards")
     settings = loop_settings(name, truncate_gradient, mode, allow_gc, profile, strict)
-    wanted = assemble.LoopSpec(
-        fn,
-        sequence_arguments(sequences),
-        output_arguments(outputs_info),
-        non_sequence_arguments(non_sequences),
-        strict,
-    )
+    wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, strict)
     with building("scan"):
         steps = number_of_steps(wanted.sequences, n_steps, settings.name)
         step = assemble.build_step(wanted, settings.name)
@@ -166,13 +159,7 @@ def _apply(
 ) -> tuple[list[Variable], Updates]:
     op = Scan(parts.variables, parts.until, settings)
     outer = [parts.outer[variable] for variable in parts.variables if variable in parts.outer]
-    results = dict(
-        zip(
-            parts.result_variables,
-            build(op, [steps, *outer], [variable.name for variable in parts.result_variables]),
-            strict=True,
-        )
-    )
+    results = results_of(op, [steps, *outer])
     final = {
         shared_variable: parts.final_value(variable, results[variable])
         for variable, shared_variable in parts.shared

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.errors import MissingInputError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
+from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.graph.traversal import depending_on, variables
+from scanviz.engine.graph.traversal import depending_on, frontier, variables
 from scanviz.engine.scan.arguments import OutputArgument
 from scanviz.engine.scan.step import BuiltStep
 from scanviz.engine.scan.strays import StepVariable, stray_error
@@ -25,20 +25,14 @@ def outside_variables(
 ) -> list[Variable]:
     """Return the variables from outside that a step's graph reads, constants excluded, in the order met."""
     inside = set(inputs)
-    found: dict[Variable, None] = {}
-    seen: set[Apply] = set()
-    stack = list(reversed(outputs))
-    while stack:
-        each = stack.pop()
-        if each in inside or isinstance(each, Constant):
-            continue
-        node = each.owner
-        if node is None or node.node_id < born_after:
-            found[each] = None
-        elif node not in seen:
-            seen.add(node)
-            stack.extend(reversed(node.inputs))
-    return list(found)
+
+    def is_inside(variable: Variable) -> bool:
+        return variable in inside or isinstance(variable, Constant)
+
+    def stops(variable: Variable) -> bool:
+        return is_inside(variable) or (variable.owner is not None and variable.owner.node_id < born_after)
+
+    return [variable for variable in frontier(outputs, stops) if not is_inside(variable)]
 
 
 def captured_variables(
@@ -58,12 +52,8 @@ def captured_variables(
 
 def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[SharedVariable, Variable]:
     """Return the default updates, made in the step, of shared variables that it reads, such as its random states."""
-    returned = step.returned
-    graph = [*returned.outputs, *returned.updates.values()]
-    if returned.condition is not None:
-        graph.append(returned.condition)
     defaults: dict[SharedVariable, Variable] = {}
-    for variable in outside_variables(graph, step.inputs.rows, step.born_after):
+    for variable in outside_variables(step.returned.graph, step.inputs.rows, step.born_after):
         new = variable.default_update if isinstance(variable, SharedVariable) else None
         if new is not None and new.owner is not None and new.owner.node_id >= step.born_after:
             assert isinstance(variable, SharedVariable)

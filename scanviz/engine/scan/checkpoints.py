@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.nodes import Constant, Variable, build, tensor_type
+from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.provenance import building_scan
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.creation import arange
@@ -27,10 +27,9 @@ from scanviz.engine.ops.shape import dimension, reshape
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.support import as_integer, constant, constant_integer
 from scanviz.engine.scan import assemble
-from scanviz.engine.scan.arguments import non_sequence_arguments, output_arguments, sequence_arguments
 from scanviz.engine.scan.build import loop_settings
-from scanviz.engine.scan.inference import row_type
-from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.inference import outer_type, row_type
+from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
 from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
 from scanviz.engine.scan.updates import Updates, updates_of_loop
@@ -95,13 +94,7 @@ def scan_checkpoints(
     [(3,), ()]
     """
     settings = loop_settings(name, -1, None, None, False, False)
-    wanted = assemble.LoopSpec(
-        fn,
-        sequence_arguments(sequences),
-        output_arguments(outputs_info),
-        non_sequence_arguments(non_sequences),
-        False,
-    )
+    wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, False)
     steps = number_of_steps(wanted.sequences, n_steps, settings.name)
     step = assemble.build_step(wanted, settings.name)
     parts = assemble.loop_parts(wanted, step, cut_sequences(wanted.sequences, False))
@@ -214,9 +207,8 @@ class _Chunks:
             variables.append(NonSequence("save_every_N", size))
             inputs.append(self.size)
         op = Scan(variables, None, self.settings.renamed(f"{self.settings.name}_outer"))
-        result_variables = self.parts.result_variables
-        made = build(op, [count, *inputs], [variable.name for variable in result_variables])
-        return dict(zip(result_variables, made, strict=True))
+        made = results_of(op, [count, *inputs])
+        return dict(zip(self.parts.result_variables, made.values(), strict=True))
 
     def _inner(self, suffix: str, recompute: bool) -> Scan:
         settings = self.settings.renamed(f"{self.settings.name}_{suffix}")._replace(recompute=recompute)
@@ -226,31 +218,15 @@ class _Chunks:
         self, op: Scan, steps: Variable, given: dict[LoopVariable, Variable]
     ) -> dict[LoopVariable, Variable]:
         inputs = [given[variable] for variable in op.variables if has_outer_input(variable)]
-        result_variables = op.result_variables
-        return dict(
-            zip(
-                result_variables,
-                build(op, [steps, *inputs], [variable.name for variable in result_variables]),
-                strict=True,
-            )
-        )
+        return results_of(op, [steps, *inputs])
 
     def _reads(self, variable: LoopVariable) -> Variable:
         """Return the outer step's variable that a loop variable of the inner loop reads."""
-        match variable:
-            case LoopSequence():
-                row = tensor_type(variable.slice)
-                return Variable(row.with_shape((None, *row.shape)), variable.name)
-            case NonSequence():
-                return Variable(variable.variable.type, variable.name)
-            case State():
-                row = row_type(variable)
-                window = row if variable.kind == "sitsot" else row.with_shape((variable.offset, *row.shape))
-                return Variable(window, variable.name)
-            case Carry():
-                return Variable(variable.read.type, variable.name)
-            case _:
-                raise AssertionError("a step output reads nothing")
+        kind = outer_type(variable)
+        if isinstance(variable, State) and variable.kind != "sitsot":
+            row = row_type(variable)
+            kind = row.with_shape((variable.offset, *row.shape))
+        return Variable(kind, variable.name)
 
     def _chunked(self, variable: LoopVariable, count: Variable, whole: Variable) -> Variable:
         """Return what the outer loop reads for a loop variable: sequences cut into chunks, states as they begin."""

@@ -7,24 +7,21 @@ variable that is to go, which variable the step would have from nowhere, which t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NoReturn
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.traversal import depending_on, free_leaves
 from scanviz.engine.graph.types import TensorType, Type, fits
+from scanviz.engine.scan.inference import outer_type
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import (
     LoopVariable,
-    NonSequence,
     State,
     has_outer_output,
     inner_inputs,
     inner_outputs,
-    kind_of,
 )
-from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 Edited = tuple[ScanView, dict[Variable, Variable]]
 
@@ -106,35 +103,16 @@ def added(view: ScanView, variable: LoopVariable, outer: Variable | None) -> Edi
     known = set(view.op.inner_inputs)
     for each in fresh:
         if each.owner is not None or each in known:
-            _refuse(
-                view,
+            raise ScanvizValueError.here(
                 f"`{describe(each)}` cannot be a variable of the step",
-                "a variable that nothing computes or gives yet",
+                expected="a variable that nothing computes or gives yet",
             )
-    if outer is not None:
-        wanted = _outer_type(variable)
-        if not fits(outer.type, wanted):
-            raise _misfit(view, variable.name, outer, wanted)
-    _check_known(view, inner_outputs(variable), fresh)
     if isinstance(variable, State):
         _check_rows(view, variable)
+    if outer is not None and not fits(outer.type, wanted := outer_type(variable)):
+        raise _misfit(view, variable.name, outer, wanted)
+    _check_known(view, inner_outputs(variable), fresh)
     return rebuilt_loop(view, {}, added=[variable], outer={} if outer is None else {variable: outer})
-
-
-def _outer_type(variable: LoopVariable) -> Type:
-    """Return what the outer input of a new loop variable must be."""
-    match variable:
-        case LoopSequence():
-            row = tensor_type(variable.slice)
-            return row.with_shape((None, *row.shape))
-        case NonSequence():
-            return variable.variable.type
-        case State():
-            row = tensor_type(next(iter(variable.reads.values())))
-            single = variable.kind == "sitsot"
-            return row.with_shape((None,) * row.ndim if single else (None,) * (row.ndim + 1))
-        case _:
-            raise AssertionError(f"a {kind_of(variable)} has no outer input")
 
 
 def _check_rows(view: ScanView, state: State) -> None:
@@ -150,16 +128,11 @@ def _check_known(view: ScanView, values: Collection[Variable], fresh: Collection
     """Raise where values of the step read a variable that no loop variable gives."""
     strays = free_leaves(list(values), [*view.op.inner_inputs, *fresh])
     if strays:
-        _refuse(
-            view,
+        raise ScanvizValueError.here(
             f"the step of `{view.op.scan_name}` would read `{describe(strays[0])}`, which nothing gives it",
-            "variables of the step and constants",
-            "add_non_sequence(outer, inner), or add_sequence, first",
+            expected="variables of the step and constants",
+            fix="add_non_sequence(outer, inner), or add_sequence, first",
         )
-
-
-def _refuse(view: ScanView, what: str, expected: str, fix: str | None = None) -> NoReturn:
-    raise ScanvizValueError.here(what, expected=expected, fix=fix)
 
 
 def _misfit(view: ScanView, name: str, found: Variable, wanted: Type) -> ScanvizTypeError:

@@ -37,7 +37,7 @@ def result_types(
         raise InternalError(f"{op} takes {len(readers) + 1} inputs", found=len(inputs))
     outer = dict(zip(readers, inputs[1:], strict=True))
     for variable, given in outer.items():
-        wanted = _outer_type(variable)
+        wanted = outer_type(variable)
         if not fits(given.type, wanted):
             raise InternalError(
                 f"{op}: `{describe(given)}` does not fit {kind_of(variable)} `{variable.name}`",
@@ -63,7 +63,7 @@ def _check_rows(op: Op, state: State) -> None:
             raise InternalError(f"{op}: rows of state `{state.name}` differ", expected=first, found=row)
 
 
-def _outer_type(variable: LoopVariable) -> Type:
+def outer_type(variable: LoopVariable) -> Type:
     """Return the type that the outer input of a loop variable must have."""
     match variable:
         case Sequence():

@@ -18,7 +18,7 @@ from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.flatten import reduce_op
-from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.nodes import Apply, Variable, build, describe
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.scan.evaluate import run_plainly
 from scanviz.engine.scan.inference import result_types
@@ -38,6 +38,7 @@ from scanviz.engine.scan.variables import (
 )
 
 T = TypeVar("T")
+Kind = TypeVar("Kind", bound=LoopVariable)
 
 
 class GradientOf(NamedTuple):
@@ -165,6 +166,10 @@ class Scan(Op, ScanPropertiesMixin):
     def of_kind(self, *kinds: str) -> list[LoopVariable]:
         """Return the loop variables of given kinds, in order."""
         return [variable for variable in self.variables if kind_of(variable) in kinds]
+
+    def of_type(self, kind: type[Kind]) -> list[Kind]:
+        """Return the loop variables of a class."""
+        return [variable for variable in self.variables if isinstance(variable, kind)]
 
     def with_variables(self, variables: SequenceOf[LoopVariable], until: Until | None) -> Scan:
         """Return the same loop over other loop variables."""
@@ -303,6 +308,13 @@ SCAN = Declaration(
     perform=lambda op, values: run_plainly(_loop(op).scan_name, _loop(op).variables, _loop(op).until, values),
     facts=Facts(selects=True),
 )
+
+
+def results_of(op: Scan, inputs: SequenceOf[Variable]) -> dict[LoopVariable, Variable]:
+    """Build a loop over its inputs, the number of steps first, and return its results by loop variable."""
+    variables = op.result_variables
+    made = build(op, inputs, [variable.name for variable in variables])
+    return dict(zip(variables, made, strict=True))
 
 
 def rename(op: Scan, name: str) -> Scan:

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from scanviz.engine.errors import ScanvizAttributeError, ScanvizTypeError
-from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.refusals import source_text
 from scanviz.engine.graph.syntax import MEANINGS
 
 Class = TypeVar("Class", bound=type)
@@ -62,11 +60,9 @@ class ScanResult(NamedTuple):
 
     def not_a_variable(self) -> ScanvizTypeError:
         """Return the error of using the pair where its outputs are meant."""
-        where = user_line()
-        return ScanvizTypeError(
+        return ScanvizTypeError.here(
             "the pair that scan returns was used as if it were the loop's outputs",
-            where=where,
-            text=source_text(where),
+            shown=True,
             expected="a variable",
             found="(outputs, updates)",
             fix="h, updates = scan(…)\nh = scan(…, return_updates=False) where nothing is updated",
@@ -75,11 +71,9 @@ class ScanResult(NamedTuple):
 
 def updates_error() -> ScanvizTypeError:
     """Return the error of using a loop's updates as a variable, as in ``scan(…)[-1] + 1``."""
-    where = user_line()
-    return ScanvizTypeError(
+    return ScanvizTypeError.here(
         "a loop's updates were used as if they were its outputs",
-        where=where,
-        text=source_text(where),
+        shown=True,
         expected="a variable",
         found="Updates, the second of the pair that scan returns",
         fix="h, updates = scan(…), then h[-1] for the value after the last step\n"

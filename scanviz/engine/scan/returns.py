@@ -65,6 +65,12 @@ class StepReturn(NamedTuple):
     updates: dict[SharedVariable, Variable]
     condition: Variable | None
 
+    @property
+    def graph(self) -> list[Variable]:
+        """All that the step computes."""
+        computed = [*self.outputs, *self.updates.values()]
+        return computed if self.condition is None else [*computed, self.condition]
+
 
 def parse_return(value: Any, where: SourceLine | None) -> StepReturn:
     """Return the outputs, updates and stop condition in what ``fn`` returned.

@@ -74,7 +74,7 @@ def a_gradient_runs_from_its_bytes_and_its_plan_alone(
     """The gradient of a loop gives in an arena what the reference tier gives without rewrites: mitmots are rows in memory too."""
     results, _, inputs, _ = case.build()
     variables = [variable for variable, _ in inputs]
-    wanted = [variable for variable in variables if getattr(variable.type, "dtype", "") == case.dtype]
+    wanted = [variable for variable in variables if variable.type.dtype == case.dtype]
     assume(wanted)
     cost: Any = sum(T.sum(result) for result in results)
     pulled = grad(cost, wanted, disconnected_inputs="ignore")

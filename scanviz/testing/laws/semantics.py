@@ -165,7 +165,7 @@ def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
 
 def _computed(variable: Variable, how: str) -> Variable:
     """Return something of the variable's type that is computed from a fresh one, in a way that sizes can be told of."""
-    leaf = T.tensor(variable.type.dtype, (None,) * variable.ndim, "leaf")  # type: ignore[union-attr]  # a tensor
+    leaf = T.tensor(variable.type.dtype, (None,) * variable.ndim, "leaf")
     if how == "double" or (variable.ndim == 0 and how != "none"):
         return leaf + leaf
     if how == "turned":

@@ -143,7 +143,7 @@ def threads_build_what_they_would_build_alone(case: LoopCase, threads: int) -> N
 
     def build() -> tuple[Any, ...]:
         cost = sum((T.sum(result) for result in results), T.constant(0.0))
-        wrt = [variable for variable in variables if variable.type.dtype == "float64"]  # type: ignore[union-attr]  # numbers all
+        wrt = [variable for variable in variables if variable.type.dtype == "float64"]
         gradients = scanviz.grad(cost, wrt, disconnected_inputs="ignore") if wrt else []
         f = function(variables, [*results, *gradients], no_default_updates=True, on_unused_input="ignore")
         own, own_updates, own_inputs, _ = case.build(name="own")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scanviz import tensor as T
-from scanviz.engine.errors import InternalError, ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import (
     Apply,
     Constant,
@@ -15,7 +15,6 @@ from scanviz.engine.graph.nodes import (
     build,
     describe,
     next_node_id,
-    output_of,
     rebuild,
     tensor_type,
 )
@@ -89,13 +88,6 @@ def test_a_variable_is_called_by_its_name_its_value_or_its_operation(make, expec
 def test_what_is_no_tensor_says_so():
     with pytest.raises(ScanvizTypeError, match="not an array of numbers"):
         tensor_type(Variable(RANDOM_STATE, "state"))
-
-
-def test_an_output_that_is_not_there_is_an_internal_error():
-    node = T.tanh(T.vector("x")).owner
-    assert output_of(node, 0) is node.outputs[0]
-    with pytest.raises(InternalError, match="no output 1"):
-        output_of(node, 1)
 
 
 def test_outputs_can_be_named_when_built():

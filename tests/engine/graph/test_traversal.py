@@ -51,7 +51,7 @@ def test_what_depends_on_an_input_is_what_has_it_among_its_leaves(graph):
 @given(graphs())
 def test_users_are_the_places_where_a_variable_is_read(graph):
     _, values = graph
-    found = users(values)
+    found = users(toposort(values))
     read = [(each, node, k) for node in toposort(values) for k, each in enumerate(node.inputs)]
     assert sorted((id(v), id(n), k) for v in found for n, k in found[v]) == sorted(
         (id(v), id(n), k) for v, n, k in read

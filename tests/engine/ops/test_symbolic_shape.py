@@ -21,7 +21,6 @@ from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.ops.size_checks import BROADCAST_SIZE
 from scanviz.engine.ops.sizes import as_size, size_of
-from scanviz.engine.ops.support import infer_by
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, shape_of
 from scanviz.testing import rewritten_by
 
@@ -217,7 +216,7 @@ _unruly = Declaration(
     "test",
     arity=1,
     doc="The elements above 1.",
-    infer=infer_by(lambda op, kinds: (kinds[0].dtype,), lambda op, kinds: (1,)),
+    infer=lambda op, inputs: (TensorType(inputs[0].type.dtype, (None,)),),
     perform=lambda op, values: (values[0][values[0] > 1],),
 )
 
@@ -228,7 +227,7 @@ def test_ops_of_higher_layers_add_rules_of_their_own():
         "test",
         arity=1,
         doc="The elements twice.",
-        infer=infer_by(lambda op, kinds: (kinds[0].dtype,), lambda op, kinds: (1,)),
+        infer=lambda op, inputs: (TensorType(inputs[0].type.dtype, (None,)),),
         perform=lambda op, values: (np.concatenate([values[0], values[0]]),),
     )
 

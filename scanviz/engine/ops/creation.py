@@ -109,11 +109,12 @@ def _eye_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((dims.value(0), dims.value(1)),)
 
 
-def _eye_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    rows, columns = (int(value) for value in values)
+def eye_values(xp: Any, parameters: EyeParameters, *sizes: Any) -> Any:
+    """Return a matrix of an array library with ones on a diagonal."""
+    rows, columns = map(int, sizes)
     if rows < 0 or columns < 0:
         raise ShapeError("a size cannot be negative", found=(rows, columns))
-    return (np.eye(rows, columns, op.parameters.offset, op.parameters.dtype),)
+    return xp.eye(rows, columns, parameters.offset, parameters.dtype)
 
 
 EYE = Declaration(
@@ -122,7 +123,7 @@ EYE = Declaration(
     arity=2,
     doc="Matrix with ones on a diagonal.",
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
-    perform=_eye_perform,
+    perform=lambda op, values: (eye_values(np, op.parameters, *values),),
     shapes=_eye_shapes,
     facts=_CHEAP,
 )

@@ -289,17 +289,17 @@ def _history_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((dims.add(rows[0], op.parameters.offset), *map(dims.same, rows[1:], row)),)
 
 
-def _history_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    rows, initial = values
-    first = initial[None] if np.ndim(initial) < np.ndim(rows) else initial[: op.parameters.offset]
-    return (np.concatenate([first, rows]),)
+def history_values(xp: Any, offset: int, rows: Any, initial: Any) -> Any:
+    """Return rows of an array library with those that a state started from in front."""
+    first = initial[None] if np.ndim(initial) < np.ndim(rows) else initial[:offset]
+    return xp.concatenate([xp.asarray(first), xp.asarray(rows)])
 
 
 STATE_HISTORY = _of_rows(
     "state_history",
     doc="All rows of a loop's state, those it started from in front.",
     infer=_history_infer,
-    perform=_history_perform,
+    perform=lambda op, values: (history_values(np, op.parameters.offset, *values),),
     shapes=_history_shapes,
 )
 

@@ -41,15 +41,15 @@ def _concatenate_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (tuple(result),)
 
 
-def _concatenate_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+def concatenate_values(xp: Any, arrays: Sequence[Any], axis: int) -> Any:
+    """Return arrays of an array library one after another."""
     try:
-        return (np.concatenate(values, op.parameters.axis),)
+        return xp.concatenate(arrays, axis)
     except ValueError:
-        shapes = ", ".join(str(np.shape(value)) for value in values)
         raise ShapeError(
             "arrays cannot be joined",
-            expected=f"equal sizes but along axis {op.parameters.axis}",
-            found=shapes,
+            expected=f"equal sizes but along axis {axis}",
+            found=", ".join(str(np.shape(array)) for array in arrays),
         ) from None
 
 
@@ -59,7 +59,7 @@ CONCATENATE = Declaration(
     arity=(1, None),
     doc="Arrays one after another along an axis.",
     infer=infer_by(kept_dtype),
-    perform=_concatenate_perform,
+    perform=lambda op, values: (concatenate_values(np, values, op.parameters.axis),),
     shapes=_concatenate_shapes,
     facts=Facts(cheap=True, axes=axes.joined),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,29 +140,26 @@ def _batched_dot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((batch, *first[1:-1], *(second[1:-2] + second[-1:] if len(second) > 2 else ())),)
 
 
-def batched_dot_values(first: Array, second: Array) -> Array:
-    """Return the stack of ``np.dot(first[k], second[k])``: the NumPy meaning of ``batched_dot``."""
+def batched_dot_values(xp: Any, first: Any, second: Any) -> Any:
+    """Return the products of pairs of matrices, of an array library."""
     batch, inner = first.shape[0], first.shape[-1]
     if second.shape[0] != batch:
         raise ShapeError(
             "the batches must be equally long", expected=f"size {batch}", found=f"size {second.shape[0]}"
         )
     if first.ndim == second.ndim == 3:
-        stacked: Array = np.matmul(first, second)
-        return stacked
-    columns = second[:, :, None] if second.ndim == 2 else np.moveaxis(second, -2, 1)
-    rows = int(np.prod(first.shape[1:-1]))
-    width = int(np.prod(columns.shape[2:]))
-    product: Array = np.matmul(
-        first.reshape(batch, rows, inner), columns.reshape(batch, columns.shape[1], width)
-    )
-    return product.reshape((batch, *first.shape[1:-1], *(() if second.ndim == 2 else columns.shape[2:])))
+        return xp.matmul(first, second)
+    columns = second[:, :, None] if second.ndim == 2 else xp.moveaxis(second, -2, 1)
+    left, right = first.shape[1:-1], columns.shape[2:]
+    rows = first.reshape(batch, prod(left), inner)
+    product = xp.matmul(rows, columns.reshape(batch, columns.shape[1], prod(right)))
+    return product.reshape((batch, *left, *(() if second.ndim == 2 else right)))
 
 
 BATCHED_DOT = _product(
     "batched_dot",
     doc="dot of each pair of elements along the first axis.",
-    perform=lambda op, values: (batched_dot_values(*values),),
+    perform=lambda op, values: (batched_dot_values(np, *values),),
     shapes=_batched_dot_shapes,
     facts=replace(_PRODUCT, axes=axes.product_of_pairs),
 )

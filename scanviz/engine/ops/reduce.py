@@ -313,15 +313,21 @@ def _to_shape_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     return (kind.with_shape(wanted_shape(op, static_dims(inputs))[0]),)
 
 
-def _to_shape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    given, wanted = np.shape(values[0]), tuple(int(value) for value in values[1:])
-    if given == wanted:
-        return (values[0],)
+def summed_axes(given: Sequence[int], sizes: Sequence[Any]) -> tuple[int, ...]:
+    """Return the axes along which an array is summed to a shape."""
+    wanted = tuple(int(size) for size in sizes)
     axes = tuple(k for k, (a, b) in enumerate(zip(given, wanted, strict=True)) if a != b)
     if builtins.any(wanted[axis] != 1 for axis in axes):
         raise ShapeError(
             "cannot be summed to a shape", expected=f"shape {wanted}, or larger where it is 1", found=given
         )
+    return axes
+
+
+def _to_shape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    axes = summed_axes(np.shape(values[0]), values[1:])
+    if not axes:
+        return (values[0],)
     return (np.add.reduce(values[0], axes, dtype=values[0].dtype, keepdims=True),)
 
 

@@ -172,15 +172,16 @@ def _reshape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (dims.fill_in([dims.value(k) for k in range(1, len(dims.shapes))], dims.product(dims.shapes[0])),)
 
 
-def _reshape_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    sizes = [int(value) for value in values[1:]]
+def reshape_values(value: Any, sizes: Sequence[Any]) -> Any:
+    """Return an array, of whatever library, in another shape."""
+    wanted = tuple(int(size) for size in sizes)
     try:
-        return (np.reshape(values[0], sizes),)
+        return value.reshape(wanted)
     except ValueError:
         raise ShapeError(
             "cannot be reshaped",
-            expected=f"{np.size(values[0])} elements in all, as in shape {np.shape(values[0])}",
-            found=f"shape {tuple(sizes)}",
+            expected=f"{value.size} elements in all, as in shape {value.shape}",
+            found=f"shape {wanted}",
         ) from None
 
 
@@ -190,7 +191,7 @@ RESHAPE = Declaration(
     arity=(1, None),
     doc="The same elements in another shape.",
     infer=infer_by(kept_dtype),
-    perform=_reshape_perform,
+    perform=lambda op, values: (reshape_values(np.asarray(values[0]), values[1:]),),
     shapes=_reshape_shapes,
     views=0,
     facts=Facts(
@@ -231,8 +232,8 @@ def _order_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
     return (TensorType(kind.dtype, _order_shapes(op, static_dims(inputs))[0]),)
 
 
-def _order_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    order, given = op.parameters.order, np.asarray(values[0])
+def order_values(order: Sequence[int | None], given: Any) -> Any:
+    """Return an array, of whatever library, with its axes in an order."""
     kept = [axis for axis in order if axis is not None]
     dropped = [axis for axis in range(given.ndim) if axis not in kept]
     for axis in dropped:
@@ -241,7 +242,7 @@ def _order_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
                 f"axis {axis} cannot be dropped", expected="size 1", found=f"size {given.shape[axis]}"
             )
     turned = given.transpose([*kept, *dropped]).reshape([given.shape[axis] for axis in kept])
-    return (turned[tuple(None if axis is None else slice(None) for axis in order)],)
+    return turned[tuple(None if axis is None else slice(None) for axis in order)]
 
 
 DIMSHUFFLE = Declaration(
@@ -250,7 +251,7 @@ DIMSHUFFLE = Declaration(
     arity=1,
     doc="Axes permuted, added with size 1 or dropped.",
     infer=_order_infer,
-    perform=_order_perform,
+    perform=lambda op, values: (order_values(op.parameters.order, np.asarray(values[0])),),
     shapes=_order_shapes,
     views=0,
     facts=Facts(
@@ -317,18 +318,19 @@ def _alloc_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (tuple(wanted),)
 
 
-def _alloc_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    sizes = tuple(int(value) for value in values[1:])
-    if any(size < 0 for size in sizes):
-        raise ShapeError("a size cannot be negative", found=sizes)
-    filled = np.empty(sizes, np.asarray(values[0]).dtype)
+def alloc_values(xp: Any, value: Any, sizes: Sequence[Any]) -> Any:
+    """Return a new array of an array library, filled with a value."""
+    wanted = tuple(int(size) for size in sizes)
+    if any(size < 0 for size in wanted):
+        raise ShapeError("a size cannot be negative", found=wanted)
+    filled = xp.empty(wanted, value.dtype)
     try:
-        filled[...] = values[0]
+        filled[...] = value
     except ValueError:
         raise ShapeError(
-            "cannot be broadcast", expected=f"shape {sizes}", found=f"shape {np.shape(values[0])}"
+            "cannot be broadcast", expected=f"shape {wanted}", found=f"shape {value.shape}"
         ) from None
-    return (filled,)
+    return filled
 
 
 ALLOC = Declaration(
@@ -337,7 +339,7 @@ ALLOC = Declaration(
     arity=(1, None),
     doc="A value repeated to fill a new array.",
     infer=infer_by(kept_dtype),
-    perform=_alloc_perform,
+    perform=lambda op, values: (alloc_values(np, np.asarray(values[0]), values[1:]),),
     shapes=_alloc_shapes,
     facts=Facts(cheap=True, foldable=True, same_elements=True, sign="kept", axes=axes.elementwise),
 )

@@ -43,7 +43,7 @@ class Groups:
 
     def among(self, bits: int) -> Iterator[LoopGroup]:
         """Return the groups of a set, in order."""
-        return (self.all[k] for k in _positions(bits))
+        return (self.all[k] for k in positions(bits))
 
     def put(self, view: ScanView, group: LoopGroup | None, needs: int) -> LoopGroup:
         """Put a loop that needs some groups into another one, None for a group of its own."""
@@ -73,7 +73,7 @@ def loops_and_needs(level: Level, groups: Groups) -> Iterator[tuple[ScanView, in
             nearest |= above.get(variable, 0)
         if isinstance(node.op, Scan):
             needs = 0
-            for k in _positions(nearest):
+            for k in positions(nearest):
                 group = groups.of[loops[k]]
                 needs |= group.bit | group.needs
             nearest = 1 << len(groups.of)
@@ -82,7 +82,7 @@ def loops_and_needs(level: Level, groups: Groups) -> Iterator[tuple[ScanView, in
             above.update(dict.fromkeys(node.outputs, nearest))
 
 
-def _positions(bits: int) -> Iterator[int]:
+def positions(bits: int) -> Iterator[int]:
     """Return the positions of the bits of a number, lowest first."""
     while bits:
         lowest = bits & -bits

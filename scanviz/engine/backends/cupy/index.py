@@ -14,7 +14,7 @@ from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows_values
-from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
+from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, history_values
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
 
 # Dtypes whose additions at repeated places CuPy lacks, and those with the same sums, cut to as many bits.
@@ -80,11 +80,4 @@ CUPY.row(INDEX)(single(_index))
 CUPY.row(ASSIGN)(CupyRow(_assign, into=_assign_in_place))
 CUPY.row(FIRST_ROWS)(single(lambda xp, p, rows, steps: first_rows_values(p, rows, steps)))
 CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial.copy()))
-
-
-def _history(xp: Any, parameters: Any, rows: Any, initial: Any) -> Any:
-    first = initial[None] if initial.ndim < rows.ndim else initial[: parameters.offset]
-    return xp.concatenate([xp.asarray(first), xp.asarray(rows)])
-
-
-CUPY.row(STATE_HISTORY)(single(_history))
+CUPY.row(STATE_HISTORY)(single(lambda xp, p, rows, initial: history_values(xp, p.offset, rows, initial)))

@@ -6,18 +6,7 @@ from typing import Any
 
 from scanviz.engine.backends.cupy.table import CUPY, single
 from scanviz.engine.errors import ScanvizValueError, ShapeError
-from scanviz.engine.ops.join import CONCATENATE, REPEAT
-
-
-def _concatenate(xp: Any, parameters: Any, *arrays: Any) -> Any:
-    try:
-        return xp.concatenate(arrays, axis=parameters.axis)
-    except ValueError:
-        raise ShapeError(
-            "arrays cannot be joined",
-            expected=f"equal sizes but along axis {parameters.axis}",
-            found=", ".join(str(array.shape) for array in arrays),
-        ) from None
+from scanviz.engine.ops.join import CONCATENATE, REPEAT, concatenate_values
 
 
 def _repeat(xp: Any, parameters: Any, x: Any, counts: Any) -> Any:
@@ -35,5 +24,5 @@ def _repeat(xp: Any, parameters: Any, x: Any, counts: Any) -> Any:
     return xp.repeat(x, wanted, axis=axis)
 
 
-CUPY.row(CONCATENATE)(single(_concatenate))
+CUPY.row(CONCATENATE)(single(lambda xp, p, *arrays: concatenate_values(xp, arrays, p.axis)))
 CUPY.row(REPEAT)(single(_repeat))

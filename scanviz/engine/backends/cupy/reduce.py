@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from scanviz.engine.backends.cupy.table import CUPY, CupyRow, single
-from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import declared
 from scanviz.engine.ops import reduce as r
 
@@ -31,12 +30,7 @@ CUPY.row(r.CUMPROD)(_called("cumprod", "dtype"))
 
 
 def _to_shape(xp: Any, parameters: Any, x: Any, *sizes: Any) -> Any:
-    wanted = tuple(int(size) for size in sizes)
-    axes = tuple(k for k, (a, b) in enumerate(zip(x.shape, wanted, strict=True)) if a != b)
-    if any(wanted[axis] != 1 for axis in axes):
-        raise ShapeError(
-            "cannot be summed to a shape", expected=f"shape {wanted}, or larger where it is 1", found=x.shape
-        )
+    axes = r.summed_axes(x.shape, sizes)
     return xp.sum(x, axis=axes, dtype=x.dtype, keepdims=True) if axes else x
 
 

@@ -7,12 +7,13 @@ so that a Program with two failing instructions raises the same error on all tie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
 from scanviz.engine.program.plan.location import Group
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.rewrites.loop_groups import positions
 
 
 class Merging:
@@ -52,7 +53,7 @@ class Merging:
         if not self._before[last] >> first & 1:
             return 0
         rest = self._before[last] & ~(1 << first)
-        return next((1 << bit for bit in _bits(rest) if self._before[bit] >> first & 1), 0)
+        return next((1 << bit for bit in positions(rest) if self._before[bit] >> first & 1), 0)
 
     def _take_up(self, last: int) -> None:
         """Give each instruction up to one a group of its own."""
@@ -69,7 +70,9 @@ class Merging:
         found: list[Group] = []
         done = 0
         for first in self._members:
-            ahead = sorted(_bits(self._before[first] & ~done), key=lambda bit: self._before[bit].bit_count())
+            ahead = sorted(
+                positions(self._before[first] & ~done), key=lambda bit: self._before[bit].bit_count()
+            )
             for number in (*ahead, first):  # what comes before another has fewer before it
                 if not done >> number & 1:
                     found.append(tuple(self._members[number]))
@@ -106,13 +109,6 @@ def is_unchanged(instruction: Instruction, shapes: Sequence[ConcreteShape]) -> b
         return False
     shape = shapes[instruction.outputs[0]]
     return shape is not None and shape == shapes[instruction.inputs[0]]
-
-
-def _bits(bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
 
 
 __all__ = ["Merging", "is_unchanged", "may_raise"]

@@ -56,6 +56,17 @@ def test_products_take_one_thread_here_and_in_what_tests_start():
     assert os.environ["OPENBLAS_NUM_THREADS"]  # whoever sets another number means it
 
 
+def test_what_processes_compile_is_kept_for_the_others(request):
+    """Else each of hundreds of processes compiles all of scanviz, which takes longer than importing it."""
+    assert "PYTHONDONTWRITEBYTECODE" not in os.environ
+    code = "import scanviz.tensor, os; print(os.path.exists(scanviz.tensor.__cached__))"
+    environment = {**os.environ, "PYTHONPATH": str(request.config.rootpath)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"
+
+
 def test_each_process_stops_after_the_seconds_that_were_given(tmp_path, request):
     slow = (
         "import time, pytest\n@pytest.mark.parametrize('k', range(60))\ndef test_slow(k): time.sleep(0.1)\n"

@@ -16,6 +16,7 @@ from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.events import Resize
 from textual.filter import LineFilter
 from textual.reactive import reactive
@@ -150,8 +151,11 @@ class ScanvizApp(App[None]):
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
         narrow = event.size.width < NARROW
-        self.set_class(narrow, "narrow")
-        self.set_class(event.size.width < BESIDE, "stacked")
+        classes = {"narrow": narrow, "stacked": event.size.width < BESIDE}
+        self.add_class(
+            *(name for name, wanted in classes.items() if wanted)
+        )  # all at once: styles are applied once
+        self.remove_class(*(name for name, wanted in classes.items() if not wanted))
         tabs = self.main.query_one("#tabs", TabbedContent)
         for number, kind in enumerate(VIEWS, 1):
             tabs.get_tab(f"tab-{number}").label = Content(
@@ -172,7 +176,15 @@ class ScanvizApp(App[None]):
     @property
     def _has_tabs(self) -> bool:
         """Whether there is anything yet, and still: last messages come while the application ends."""
-        return bool(self.screen_stack) and bool(self.main.query("#tabs"))
+        return self._tabs() is not None
+
+    def _tabs(self) -> TabbedContent | None:
+        if not self.screen_stack:
+            return None
+        try:
+            return self.main.query_one("#tabs", TabbedContent)  # which Textual remembers, unlike query()
+        except NoMatches:
+            return None
 
     @property
     def _tree(self) -> LoopTree:
@@ -186,10 +198,8 @@ class ScanvizApp(App[None]):
     @property
     def view(self) -> TabView:
         """The tab that is seen."""
-        if not self._has_tabs:
-            return self.views[0]
-        active = self.main.query_one("#tabs", TabbedContent).active
-        return self.views[int(active.removeprefix("tab-") or 1) - 1]
+        tabs = self._tabs()
+        return self.views[0] if tabs is None else self.views[int(tabs.active.removeprefix("tab-") or 1) - 1]
 
     def watch_state(self) -> None:
         """Show a new state in what is seen; other tabs follow when they are chosen."""

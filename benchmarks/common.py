@@ -17,6 +17,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # measure this checkout, installed or not
 
 
+def as_installed(byte_code: str) -> dict[str, str]:
+    """Return the environment of processes that read byte code, as those of an installed package do; it is kept in a folder."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": byte_code}
+
+
 def seconds(action: Callable[[], Any]) -> float:
     begun = perf_counter()
     action()

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import re
 import statistics
@@ -19,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from common import as_installed
 
 ROOT = Path(__file__).resolve().parent.parent
 GOAL_MS = 60.0
@@ -29,8 +30,7 @@ CODE = "import time; began = time.perf_counter(); import {}; print((time.perf_co
 
 # Byte code as an installed package has it, in a folder of our own, so that the checkout stays clean.
 CACHE = tempfile.TemporaryDirectory(prefix="scanviz-import-")
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-ENVIRONMENT["PYTHONPYCACHEPREFIX"] = CACHE.name
+ENVIRONMENT = as_installed(CACHE.name)
 
 
 def interpreter(*arguments: str) -> subprocess.CompletedProcess[str]:

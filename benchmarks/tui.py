@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import write_json
+from common import as_installed, write_json
 
 import scanviz
 from scanviz import tensor as T
@@ -39,8 +39,7 @@ GOAL_OPEN, GOAL_KEY = 1.0, 0.05
 SIZE = (40, 120)
 # Byte code as an installed package has it, in a folder of our own, so that the checkout stays clean.
 CACHE = tempfile.TemporaryDirectory(prefix="scanviz-tui-")
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-ENVIRONMENT |= {"PYTHONPYCACHEPREFIX": CACHE.name, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+ENVIRONMENT = {**as_installed(CACHE.name), "TERM": "xterm-256color", "COLORTERM": "truecolor"}
 # Keys of each tab, after the one that chooses it for the first time.
 KEYS = {
     "Profile": "1jjkGgsS",

@@ -36,13 +36,17 @@ class NativeConfig:
         none, else the path of a folder.  It serves only if it belongs to the user and nobody else may write to it.
     cache_bytes : int
         How large that folder may grow, about; what was not used for longest goes.
+    pays_after : float
+        The mode ``"auto"`` compiles a loop once its steps have cost so many seconds on NumPy, by estimate: 0 compiles all loops,
+        infinity none.
     """
 
-    __slots__ = ("cache", "cache_bytes")
+    __slots__ = ("cache", "cache_bytes", "pays_after")
 
     def __init__(self) -> None:
         self.cache = os.environ.get("SCANVIZ_NATIVE_CACHE") or "auto"
         self.cache_bytes = 64_000_000
+        self.pays_after = float(os.environ.get("SCANVIZ_NATIVE_PAYS_AFTER") or 0.1)
 
 
 class Config:
@@ -53,7 +57,7 @@ class Config:
     floatX : str
         dtype of constructors without one (``T.matrix()``): ``"float64"`` or ``"float32"``.
     mode : str
-        Name of the default tier: ``"auto"``, ``"numpy"``, ``"reference"``, ``"cupy"`` or a plug-in's.
+        Name of the default tier: ``"auto"``, ``"numpy"``, ``"native"``, ``"reference"``, ``"cupy"`` or a plug-in's.
     rewrites : str
         Rules that functions use by default: ``"auto"`` (none on the reference tier, all on every other), ``"all"``, ``"none"``, or
         words such as ``"all,-PushOutDot1"``.

@@ -16,6 +16,9 @@ _BUILT_IN = {
     "native": ("scanviz.engine.backends.native", "NativeBackend"),
     "cupy": ("scanviz.engine.backends.cupy", "CupyBackend"),
 }
+_USUAL = {
+    "auto": ("scanviz.engine.backends.auto", "AutoBackend")
+}  # chooses between others: no tier of its own
 _factories: dict[str, Callable[[], Backend]] = {}
 _made: dict[str, Backend] = {}
 _broken: dict[str, str] = {}
@@ -60,24 +63,23 @@ def _entry_points() -> dict[str, Callable[[], Backend]]:
 
 
 def resolve(name: str) -> Backend:
-    """Return the backend of a name; ``"auto"`` is the fastest built-in one that runs everything.
+    """Return the backend of a name; ``"auto"`` is NumPy, with machine code for loops in which that pays.
 
     Raises
     ------
     BackendError
         If there is none of that name, or it cannot be loaded.
     """
-    wanted = "numpy" if name == "auto" else name
-    found = _made.get(wanted)
+    found = _made.get(name)
     if found is None:
-        found = _made.setdefault(wanted, _make(wanted))  # one for all threads
+        found = _made.setdefault(name, _make(name))  # one for all threads
     return found
 
 
 def _make(name: str) -> Backend:
-    factory = _factories.get(name)
-    if factory is None and name in _BUILT_IN:
-        factory = partial(_built_in, *_BUILT_IN[name])
+    factory, built_in = _factories.get(name), _BUILT_IN.get(name) or _USUAL.get(name)
+    if factory is None and built_in is not None:
+        factory = partial(_built_in, *built_in)
     if factory is None:
         factory = _entry_points().get(name)
     if factory is None:

@@ -85,8 +85,14 @@ class LoopCode(Protocol):
 class LoopTier(Protocol):
     """What a tier makes of one loop."""
 
-    def code_for(self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None) -> LoopCode:
-        """Return the code for the shapes of a step's inputs and the rows of the states."""
+    def code_for(
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
+    ) -> LoopCode:
+        """Return the code for the shapes of a step's inputs and the rows of the states, to take so many steps at most."""
+        ...
+
+    def took(self, code: Any, steps: int) -> None:
+        """Hear how many steps a run of a loop with a stop condition took."""
         ...
 
     def take_plan(self, plan: Plan) -> None:

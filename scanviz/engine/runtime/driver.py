@@ -69,10 +69,12 @@ class LoopRunner:
                 return self._observed(values, watch)
         begun = perf_counter_ns() if counted is not None else 0
         arena = LoopArena(self.inputs, values, watch)
-        code = self.tier.code_for(arena.shapes, arena.states, watch)
+        code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
         done = run_plain(arena, code) if counted is None else run_counted(arena, code, counted, begun)
         results = arena.results(done, self.tier.compute)
+        if self.loop.until is not None:
+            self.tier.took(code, done)
         if code.keeps_buffers or not self.loop.allow_gc:
             code.buffers.give_back(arena.buffers)
         return results
@@ -80,7 +82,7 @@ class LoopRunner:
     def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:
         begun = watch.now()
         arena = LoopArena(self.inputs, values, watch)
-        code = self.tier.code_for(arena.shapes, arena.states, watch)
+        code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
         if watch.ledger is None:
             return self._results(arena, code, self._watched(arena, code, watch, begun))
@@ -119,6 +121,8 @@ class LoopRunner:
 
     def _results(self, arena: LoopArena, code: LoopCode, done: int) -> list[Any]:
         results = arena.results(done, self.tier.compute)
+        if self.loop.until is not None:
+            self.tier.took(code, done)
         if code.keeps_buffers or not self.loop.allow_gc:
             code.buffers.give_back(arena.buffers)
         return results

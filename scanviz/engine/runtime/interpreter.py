@@ -204,10 +204,13 @@ class Interpreted:
         self.effects = has_effects(loop.body)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
     ) -> Interpreted:
         """Return itself."""
         return self
+
+    def took(self, code: Any, steps: int) -> None:
+        """Have no use for it."""
 
     def take_plan(self, plan: Plan) -> None:
         """Take no plan."""

@@ -156,7 +156,7 @@ class SpecialisedLoop:
         return self.tier.interpreted(program).run_apart(program, instruction, values)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
     ) -> Specialised:
         """Return the code for shapes, making it where they are new.
 
@@ -168,6 +168,8 @@ class SpecialisedLoop:
             The rows of each state.
         watch : Watch or None
             Is notified of new code.
+        steps : int
+            How many steps are to be taken at most.
         """
         key = (*shapes, *[states[k].row_shape for k in self._unread]) if self._unread else tuple(shapes)
         latest, found = (
@@ -200,10 +202,16 @@ class SpecialisedLoop:
             watch.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
         return found
 
+    def took(self, code: Any, steps: int) -> None:
+        """Have no use for it: code is the same for any number of steps."""
+
+    def _made(self, plan: Plan) -> Specialised:
+        return Specialised(plan, self.tier, self._write)
+
     def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
         known = self._planned  # with the loop around this one
         if known is not None and _is_for(known, self.loop, shapes, rows):
-            return Specialised(known, self.tier, self._write)
+            return self._made(known)
         return self._planned_for(shapes, rows)
 
     def take_plan(self, plan: Plan) -> None:
@@ -222,7 +230,17 @@ class SpecialisedLoop:
             take = getattr(self.runners[index], "take_plan", None)
             if take is not None:
                 take(inner)
-        return Specialised(made, self.tier, self._write)
+        return self._made(made)
+
+    def put_in_place(self, old: Specialised, new: Specialised) -> bool:
+        """Keep other code for the shapes of some; return whether that was still kept."""
+        with self._lock:
+            key = next((key for key, each in self.cache.items() if each is old), None)
+            if key is None:
+                return False
+            self.cache[key] = new
+            self._latest = (None, None)
+            return True
 
     def all_made(self) -> list[Specialised]:
         """Return what is kept, for all shapes."""

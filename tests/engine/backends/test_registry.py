@@ -26,7 +26,7 @@ def test_the_built_in_tiers_work():
 
 
 def test_auto_is_a_built_in_tier():
-    assert registry.resolve("auto").name == "numpy"
+    assert registry.resolve("auto").name == "auto"
 
 
 def test_an_unknown_name_says_what_there_is_and_what_is_close():

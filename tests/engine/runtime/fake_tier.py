@@ -56,9 +56,12 @@ class FakeTier:
     )
     blocks: bool = True
 
-    def code_for(self, shapes, states, watch):
-        self.code = self.tier.code_for(shapes, states, watch)
+    def code_for(self, shapes, states, watch, steps):
+        self.code = self.tier.code_for(shapes, states, watch, steps)
         return self
+
+    def took(self, code, steps):
+        self.tier.took(self.code, steps)
 
     def take_plan(self, plan):
         self.tier.take_plan(plan)

@@ -204,13 +204,20 @@ class NativeLoop(SpecialisedLoop):
 
     def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
         try:
-            return self._native_for(shapes, rows)
+            return self.native_for(shapes, rows)
         except NotWrittenError as refused:
             made = super()._for_shapes(shapes, rows)
             made.why = f"no native code: {refused}"
             return made
 
-    def _native_for(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+    def native_for(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+        """Return native code for the shapes of a step's inputs and of the rows of states.
+
+        Raises
+        ------
+        NotWrittenError
+            If there is none, for the reason given.
+        """
         plan = plan_loop(self.loop, shapes, self._native.groups, EMITS, rows)
         verify_plan(self.loop.body, plan)
 

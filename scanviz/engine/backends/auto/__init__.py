@@ -1,0 +1,38 @@
+"""The tier that functions have by default: NumPy, and machine code for the loops in which that pays.
+
+A loop pays for being compiled once its steps have cost enough on NumPy: :mod:`scanviz.engine.backends.auto.loop` says when.
+"""
+
+from __future__ import annotations
+
+from scanviz.engine.backends.auto.loop import AutoLoop
+from scanviz.engine.backends.base import RUNS, Availability, Support
+from scanviz.engine.backends.numpy import LIBRARY as NUMPY
+from scanviz.engine.backends.numpy import NumpyBackend
+from scanviz.engine.backends.source.executable import SourceExecutable
+from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.verify import verify_program
+
+LIBRARY = NUMPY._replace(loops=AutoLoop)
+
+
+class AutoBackend:
+    """NumPy, and machine code where it pays."""
+
+    name = "auto"
+
+    def availability(self) -> Availability:
+        """Return that it works: it needs NumPy alone."""
+        return NumpyBackend().availability()
+
+    def supports(self, instruction: Instruction, program: Program) -> Support:
+        """Return that it runs everything."""
+        return RUNS
+
+    def compile(self, program: Program) -> SourceExecutable:
+        """Return generated code for a program; loops get theirs when their shapes are met."""
+        verify_program(program)
+        return SourceExecutable(program, LIBRARY)
+
+
+__all__ = ["LIBRARY", "AutoBackend"]

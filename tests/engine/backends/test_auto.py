@@ -1,0 +1,200 @@
+"""The default mode: NumPy, and machine code from the call on in which it pays, decided by counts alone."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.backends import registry
+from scanviz.engine.backends.base import Availability
+from scanviz.engine.config import config
+from scanviz.profiler.recording.session import profile
+
+needs_llvm = pytest.mark.skipif(
+    not registry.availability("native").works, reason=registry.availability("native").why
+)
+RNG = np.random.default_rng(5)
+
+
+@pytest.fixture(autouse=True)
+def pays_after(monkeypatch):
+    """Return what sets after how many seconds machine code pays."""
+
+    def sets(seconds):
+        monkeypatch.setattr(config.native, "pays_after", seconds)
+
+    sets(1e-3)
+    return sets
+
+
+def bent(mode="auto", until=False):
+    x = T.vector("x")
+
+    def step(x_t, s):
+        following = T.tanh(x_t - s * 0.5)
+        return (following, scanviz.until(following > 0.9)) if until else following
+
+    s, _ = scanviz.scan(step, x, np.float64(0), name="bent")
+    return scanviz.function([x], s, name="f", mode=mode)
+
+
+def tiers_of(f):
+    """Return of each loop of a function the tier of its code, and why it is that."""
+    return [
+        (made.tier.name, made.why)
+        for run in f.executable.flat.runners.values()
+        for made in run.tier.all_made()
+    ]
+
+
+def calls_until_native(f, *given):
+    for number in range(100):
+        f(*given)
+        if tiers_of(f)[0][0] == "native":
+            return number
+    return None
+
+
+def test_the_default_mode_is_auto():
+    assert Mode().backend == "auto" == bent(None).backend
+
+
+@needs_llvm
+def test_a_short_loop_stays_on_numpy_and_says_when_machine_code_pays():
+    f = bent()
+    f(np.ones(10))
+    [(tier, why)] = tiers_of(f)
+    assert tier == "numpy" and why.startswith("generated for the shapes met; machine code pays after about ")
+
+
+@needs_llvm
+def test_a_long_loop_is_compiled_before_its_first_step():
+    f = bent()
+    given = RNG.normal(size=100_000)
+    expected = bent("native")(given)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(given), expected)
+    assert tiers_of(f) == [("native", "machine code for the shapes met")]
+
+
+@needs_llvm
+def test_many_short_calls_are_compiled_too_and_from_the_same_call_on_each_time():
+    given = RNG.normal(size=200)
+    counts = [calls_until_native(bent(), given) for _ in range(3)]
+    assert counts[0] > 2 and len(set(counts)) == 1
+
+
+@needs_llvm
+def test_shapes_are_counted_apart():
+    x = T.matrix("x")
+    s, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s * 0.5), x, T.zeros_like(x[0]))
+    f = scanviz.function([x], s)
+    f(np.ones((5, 2)))
+    f(np.ones((50_000, 3)))
+    assert [tier for tier, _ in tiers_of(f)] == ["numpy", "native"]
+    f(np.ones((5, 2)))
+    assert [tier for tier, _ in tiers_of(f)] == ["native", "numpy"]  # the order of their last calls
+
+
+@needs_llvm
+def test_a_loop_with_a_stop_condition_counts_the_steps_that_it_took():
+    short, long = np.full(1_000_000, 9.0), np.full(30_000, 0.1)
+    f = bent(until=True)
+    assert calls_until_native(f, short) is None
+    f(long)
+    assert tiers_of(f)[0][0] == "numpy"
+    f(long)
+    assert tiers_of(f)[0][0] == "native"
+
+
+@needs_llvm
+@pytest.mark.parametrize("seconds, expected", [(0.0, "native"), (float("inf"), "numpy")])
+def test_the_user_can_have_all_compiled_or_nothing(pays_after, seconds, expected):
+    pays_after(seconds)
+    f = bent()
+    f(np.ones(100_000 if seconds else 2))
+    assert tiers_of(f)[0][0] == expected
+
+
+@needs_llvm
+def test_one_loop_may_be_asked_to_stay_on_numpy():
+    x = T.vector("x")
+    s, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s), x, np.float64(0), mode="numpy")
+    f = scanviz.function([x], s)
+    f(np.ones(100_000))
+    assert tiers_of(f) == [("numpy", "generated for the shapes met")]
+
+
+@needs_llvm
+def test_integers_truth_values_and_draws_are_the_same_before_and_after():
+    x, streams = T.ivector("x"), T.random.RandomStreams(3)
+
+    def step(x_t, n):
+        return n * 31 + x_t, T.eq(n % 3, 0), streams.integers(0, 1000)
+
+    (n, b, d), _ = scanviz.scan(step, x, [np.int64(1), None, None])
+    given = RNG.integers(0, 99, 100).astype("int32")
+    f, plain = (scanviz.function([x], [n, b, d], mode=mode) for mode in ("auto", "numpy"))
+    for _ in range(60):
+        before = [shared.get_value() for shared in f.plan.shared]
+        found = f(given)
+        for shared, value in zip(f.plan.shared, before, strict=True):
+            shared.set_value(value)
+        for mine, theirs in zip(found, plain(given), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    assert "native" in {tier for tier, _ in tiers_of(f)}
+
+
+@needs_llvm
+def test_what_has_no_native_code_stays_and_says_why(pays_after):
+    x = T.tensor("float64", (None, 3, 3), "x")
+    y, _ = scanviz.scan(lambda x_t, y: T.sort(x_t + y, axis=0), x, T.zeros((3, 3)))
+    f = scanviz.function([x], y[-1])
+    pays_after(0.0)
+    f(RNG.normal(size=(9, 3, 3)))
+    [(tier, why)] = tiers_of(f)
+    assert tier == "numpy" and why.startswith("no native code: ") and "`sort`" in why
+
+
+def test_without_llvm_numpy_serves_and_says_so(monkeypatch):
+    monkeypatch.setattr(
+        "scanviz.engine.backends.auto.loop.availability",
+        lambda name: Availability(False, "llvmlite is not installed", "pip install llvmlite"),
+    )
+    f = bent()
+    given = RNG.normal(size=100_000)
+    np.testing.assert_array_equal(f(given), bent("numpy")(given))
+    assert tiers_of(f) == [("numpy", "no native code: llvmlite is not installed")]
+
+
+@needs_llvm
+def test_a_profile_takes_the_same_way_as_a_plain_run_and_shows_both():
+    given, plain, watched = RNG.normal(size=400), bent(), bent()
+    expected = [plain(given) for _ in range(10)]
+    with profile() as session:
+        found = [watched(given) for _ in range(10)]
+    np.testing.assert_array_equal(expected, found)
+    [loop] = session.record.loops
+    assert [tier.tier for tier in loop.tiers] == ["numpy", "native"]
+    assert loop.steps == 4000
+
+
+def test_nothing_of_llvm_is_loaded_for_a_short_loop():
+    script = (
+        "import sys, numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "x = T.vector('x')\n"
+        "s, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s), x, np.float64(0))\n"
+        "scanviz.function([x], s)(np.ones(100))\n"
+        "print([name for name in sys.modules if 'llvmlite' in name or 'backends.native' in name])\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "SCANVIZ_NATIVE_PAYS_AFTER"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout == "[]\n"

@@ -67,6 +67,7 @@ class GraphWriter:
         self._blocks: dict[
             tuple[Apply, int], list[int]
         ] = {}  # of nodes in steps, most of which are in many versions
+        self._latest: dict[tuple[int, NodeId], tuple[Apply, tuple[str, ...], list[int]]] = {}
         self._steps: dict[tuple[int, int], tuple[Scan, list[int]]] = {}  # of loops as ops
         self._leaves: dict[tuple[Variable, int, str], int] = {}
         self._node_ids: dict[tuple[int, str], int] = {}  # level, and what a node is known by → its node id
@@ -152,7 +153,19 @@ class GraphWriter:
         return known
 
     def _node(self, node: Apply, level: int, inside: Collection[Variable]) -> list[int]:
-        """Write a node, what it reads that no node gives, and its step if it is a loop."""
+        """Write a node, what it reads that no node gives, and its step if it is a loop; what is only rebuilt was written."""
+        place = self.names.id(node)
+        known = self._latest.get((level, place))
+        if known is not None and is_rebuilt(node, known[0]) and self._reads(node) == known[1]:
+            return known[2]
+        written = self._written(node, level, inside)
+        self._latest[level, place] = node, self._reads(node), written
+        return written
+
+    def _reads(self, node: Apply) -> tuple[str, ...]:
+        return tuple(map(self.names.of, node.inputs))
+
+    def _written(self, node: Apply, level: int, inside: Collection[Variable]) -> list[int]:
         of, op = self.names.of, node.op
         results = tuple(
             ResultRecord(of(output), output.name or "", str(output.type)) for output in node.outputs
@@ -168,7 +181,7 @@ class GraphWriter:
             if variable.owner is None and variable not in inside
         ]
         found = [*found, *(self._leaf(leaf, level, leaf_role(leaf)) for leaf in leaves)]
-        read, key = tuple(map(of, node.inputs)), self.names.node(node)
+        read, key = self._reads(node), self.names.node(node)
         self._node_ids[level, key] = node.node_id
         place, source = self._places[node.node_id], self._source(node.provenance.source)
         found.append(self._row(NodeRecord(level, key, str(op), place, results, read, source, loop=loop)))
@@ -234,6 +247,7 @@ class GraphWriter:
             while self.names.id(node) in seen:
                 self.names.inner[node] = self.names.inner.get(node, 0) + 1
                 self._blocks.clear()  # some hold its name
+                self._latest.clear()
                 self._steps.clear()
             seen.add(self.names.id(node))
 
@@ -323,6 +337,21 @@ class GraphWriter:
             return ((mine - theirs) + (theirs - mine)).total()
 
         return min(reversed(nodes), key=unlike)
+
+
+def is_rebuilt(node: Apply, before: Apply) -> bool:
+    """Return whether a node is what it was before over inputs that are of the same names, if they are."""
+    leaves = zip(node.inputs, before.inputs, strict=False)
+    return (
+        node.op is before.op
+        and node.provenance is before.provenance
+        and len(node.inputs) == len(before.inputs)
+        and all(new is old for new, old in leaves if new.owner is None or old.owner is None)
+        and all(
+            (new.type, new.name) == (old.type, old.name)
+            for new, old in zip(node.outputs, before.outputs, strict=True)
+        )
+    )
 
 
 def leaf_role(variable: Variable) -> str:

@@ -1,6 +1,7 @@
 """The history of rewrites in a record: replayed from deltas, the same in every process, small, without the machine's paths."""
 
 import json
+import math
 import subprocess
 import sys
 from collections import Counter
@@ -12,11 +13,13 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.observe import CompiledFunction, observed_by
+from scanviz.engine.rewrites import cost
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.codec import decode, encode
 from scanviz.record.graph_reading import levels_of
+from scanviz.record.graph_writing import GraphWriter
 from scanviz.record.model import FunctionRecord
 from scanviz.record.rewrites_snapshot import rewrites_of, rewrites_record
 from scanviz.testing import random_loops
@@ -226,3 +229,41 @@ def test_a_profile_of_before_rewrites_were_recorded_still_loads():
     assert decode(FunctionRecord, data).rewrites is not None
     del data["rewrites"]
     assert decode(FunctionRecord, data).rewrites is None
+
+
+def _loops_in_a_step(count):
+    def step(x_t, h):
+        for k in range(count):
+            rows, _ = scanviz.scan(
+                lambda s, k=k: T.tanh(s * (0.5 + k) + x_t), None, h, n_steps=3, name=f"l{k}"
+            )
+            h = rows[-1]
+        return h
+
+    x = T.vector("x")
+    return scanviz.function([x], scanviz.scan(step, x, 0.0, name="outer")[0])
+
+
+def test_what_is_written_and_costed_of_many_loops_in_one_step_grows_as_they_do(monkeypatch):
+    counted, counts = Counter(), []
+    written, costed = GraphWriter._written, cost.node_cost
+
+    def write(self, *given):
+        counted["written"] += 1
+        return written(self, *given)
+
+    def find(*given):
+        counted["costed"] += 1
+        return costed(*given)
+
+    monkeypatch.setattr(GraphWriter, "_written", write)
+    monkeypatch.setattr(cost, "node_cost", find)
+    for loops in (10, 40):
+        f = _loops_in_a_step(loops)
+        counted.clear()
+        record = rewrites_of(f)
+        assert len(record.applications) >= loops
+        changes = sum(len(delta.added) + len(delta.removed) for delta in record.graphs.deltas)
+        counts.append([counted["written"], counted["costed"], changes, len(record.graphs.nodes)])
+    for few, many in zip(*counts, strict=True):
+        assert math.log(many / few, 4) < 1.15, counts

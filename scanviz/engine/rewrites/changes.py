@@ -86,14 +86,18 @@ class Changes:
 
     def __init__(self) -> None:
         self._nodes: dict[NodeId, Apply] = {}
+        self._steps: dict[
+            int, tuple[Scan, list[Place]]
+        ] = {}  # what is in the steps of loops, as ops, of the last version
         self._counts: Counter[int] = (
             Counter()
         )  # node id → at how many places of the graph and its steps it is
 
     def become(self, delta: Delta) -> Change:
         """Return what a difference comes to."""
-        before = [each for known in delta.gone for each in _inside((), self._nodes.pop(known))]
-        after = [each for _, node in delta.new for each in _inside((), node)]
+        steps, self._steps = self._steps, {}
+        before = [each for known in delta.gone for each in self._inside(self._nodes.pop(known), steps)]
+        after = [each for _, node in delta.new for each in self._inside(node, steps)]
         self._nodes.update(delta.new)
         known = {node.node_id for _, node in after if self._counts[node.node_id]}
         self._counts.subtract(node.node_id for _, node in before)
@@ -108,6 +112,19 @@ class Changes:
             tuple(_moves(old, new)),
         )
 
+    def _inside(self, node: Apply, steps: dict[int, tuple[Scan, list[Place]]]) -> list[Place]:
+        """Return a node and, if it is a loop, those of its step; ``steps`` is what was known of those before."""
+        found: list[Place] = [((), node)]
+        op = node.op
+        if isinstance(op, Scan):
+            known = self._steps.get(id(op)) or steps.get(id(op))
+            if known is None:
+                within = [each for node in toposort(op.inner_outputs) for each in self._inside(node, steps)]
+                known = op, [((op.scan_name, *path), each) for path, each in within]
+            self._steps[id(op)] = known  # the op stays alive as long as its id stands for it
+            found += known[1]
+        return found
+
 
 def _first(found: Sequence[Place]) -> dict[int, Place]:
     """Return where each node id comes first."""
@@ -115,14 +132,6 @@ def _first(found: Sequence[Place]) -> dict[int, Place]:
     for place in found:
         first.setdefault(place[1].node_id, place)
     return first
-
-
-def _inside(path: tuple[str, ...], node: Apply) -> Iterator[Place]:
-    """Iterate over a node and, if it is a loop, those of its step."""
-    yield path, node
-    if isinstance(node.op, Scan):
-        for each in toposort(node.op.inner_outputs):
-            yield from _inside((*path, node.op.scan_name), each)
 
 
 def places(outputs: Sequence[Variable], path: tuple[str, ...] = ()) -> dict[int, Place]:

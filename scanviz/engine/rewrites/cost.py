@@ -162,12 +162,12 @@ class Scope:
         return found
 
     def _as_before(self, node: Apply) -> Cost | None:
-        """Return the cost of a node that is only rebuilt, over rebuilt nodes; None of any other."""
+        """Return the cost of a node that is only rebuilt, over rebuilt nodes or others of the same sizes; None of any other."""
         before, first = self._latest.get(node.node_id), self._first
         if before is None or before.op is not node.op or len(before.inputs) != len(node.inputs):
             return None
         read = zip(node.inputs, before.inputs, strict=True)
-        if any(new is not old and first.get(new, new) is not first.get(old, old) for new, old in read):
+        if not all(self._alike(new, old) for new, old in read):
             return None
         pairs = list(zip(node.outputs, before.outputs, strict=True))
         if any(new.type != old.type or new.name != old.name for new, old in pairs):
@@ -177,6 +177,16 @@ class Scope:
             if old in self.memory:
                 self.memory[new] = self.memory[old]
         return self._own[before]
+
+    def _alike(self, new: Variable, old: Variable) -> bool:
+        """Return whether what reads a variable costs what it did with another: of whole numbers values may be sizes."""
+        first = self._first
+        if new is old or first.get(new, new) is first.get(old, old):
+            return True
+        kind = new.type
+        if kind != old.type or new.name != old.name or not isinstance(kind, TensorType):
+            return False
+        return kind.dtype.startswith("float") and self.shape(new) == self.shape(old)
 
     def _found(self, node: Apply) -> Cost:
         known = self._costs.get(node)

@@ -14,7 +14,7 @@ import numpy as np
 from scanviz.engine.backends.native.elements import Operand
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.jit import module_text
-from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace, ArrayPlaces, Base, Scratch
+from scanviz.engine.backends.native.places import CONSTANT, SCRATCH, ArrayPlace, ArrayPlaces, Base, Scratch
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size
@@ -214,8 +214,10 @@ class ProgramFrame:
 
     def operand(self, place: ArrayPlace) -> Operand:
         """Return an array with the address that it is at in this step."""
-        start = self.row(place.base) or self.address(place.base)
-        address = self.code.at(start, place.offset)
+        if place.base[0] == SCRATCH:
+            address = self.code.at(self.address((SCRATCH, 0, 0)), place.base[1] + place.offset)
+        else:
+            address = self.code.at(self.row(place.base) or self.address(place.base), place.offset)
         return Operand(place, address if place.shift is None else self.code.at(address, place.shift))
 
     def prepared(

@@ -33,7 +33,7 @@ def must_fit(fits: bool) -> None:
 
 
 Base = tuple[str, int, int]  # ("row of a state", which, tap), ("buffer", which, 0), …
-CONSTANT = "constant"
+CONSTANT, SCRATCH = "constant", "scratch"
 
 
 class ArrayPlace(NamedTuple):
@@ -43,8 +43,8 @@ class ArrayPlace(NamedTuple):
     ----------
     base : tuple
         What its address is counted from: ``("sequence", k, 0)``, ``("state", k, tap)``, ``("output", k, 0)``, ``("buffer", k, 0)``,
-        ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", 0, 0)``; rows and constants of a loop or a branch inside
-        have its number behind the word.
+        ``("fixed", k, 0)``, ``("constant", register, 0)`` or ``("scratch", where it begins, 0)``; rows and constants of what
+        is inside have its number behind the word.
     offset : int
         Bytes from there to its first element.
     shape, strides : tuple of int
@@ -125,8 +125,9 @@ class Scratch:
     def room(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
         """Return a place of its own, in C order."""
         itemsize = np.dtype(dtype).itemsize
-        place = ArrayPlace(("scratch", 0, 0), self.size, shape, packed(shape, itemsize), dtype)
-        self.size += aligned(place.elements * itemsize)
+        base = (SCRATCH, self.size, 0)  # rooms do not overlap, whatever is found in them in a step
+        place = ArrayPlace(base, 0, shape, packed(shape, itemsize), dtype)
+        self.size += aligned(max(1, place.elements) * itemsize)
         return place
 
 
@@ -263,4 +264,4 @@ def _ends(place: ArrayPlace) -> tuple[int, int]:
     return low, place.offset + sum(max(0, step) for step in steps) + np.dtype(place.dtype).itemsize
 
 
-__all__ = ["CONSTANT", "ArrayPlace", "ArrayPlaces", "Base", "Scratch", "must_fit", "overlap"]
+__all__ = ["CONSTANT", "SCRATCH", "ArrayPlace", "ArrayPlaces", "Base", "Scratch", "must_fit", "overlap"]

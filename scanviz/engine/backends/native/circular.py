@@ -85,26 +85,8 @@ def _cosine(d: Floats, rest: Value, lost: Value, square: Value) -> Value:
 
 def _beyond(d: Floats, name: str, value: Value, found: Value) -> Value:
     """Return a result with that of the C library in the lanes whose numbers are too large, or none."""
-    code, before = d.code, d.code.block
-    large = d.test("ugt", code.intrinsic("fabs", value), CONSTANTS[d.format.dtype].largest)
-    some = large
-    if d.lanes > 1:
-        some = code.call(f"llvm.vector.reduce.or.v{d.lanes}i1", [large], "bool")
-    slow, after = code.label(), code.label()
-    code.branch(some, slow, after)
-    code.begin(slow)
-    wide = value
-    if d.format.dtype != "float64":
-        wide = code.op(f"fpext {value.typed} to {type_of('float64', d.lanes)}", "float64", d.lanes)
-    called = code.by_lane(lambda each: code.call(name, [each], "float64"), [wide], "float64")
-    if d.format.dtype != "float64":
-        kind = d.format.dtype
-        called = code.op(f"fptrunc {called.typed} to {type_of(kind, d.lanes)}", kind, d.lanes)
-    mended, end = d.if_(large, called, found), code.block
-    code.jump(after)
-    code.begin(after)
-    parts = f"[ {mended.text}, %{end} ], [ {found.text}, %{before} ]"
-    return code.op(f"phi {found.type} {parts}", found.dtype, d.lanes)
+    large = d.test("ugt", d.code.intrinsic("fabs", value), CONSTANTS[d.format.dtype].largest)
+    return d.called_where(large, name, [value], found)
 
 
 __all__ = ["cosine", "sine"]

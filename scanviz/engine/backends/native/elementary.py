@@ -6,7 +6,7 @@ for r between -0.35 and 0.35.  Its even and odd powers are added up apart, so th
 ``expm1`` and ``tanh`` keep p and 2^k apart, so that nothing cancels at 0.  The logarithm is that of m in [√½, √2) by the series of
 (m-1)/(m+1) in the form that W. J. Cody and W. Waite give (*Software Manual for the Elementary Functions*, 1980), with minimax
 coefficients for it as in Sun's fdlibm, plus the exponent.  Sine and cosine are in
-:mod:`scanviz.engine.backends.native.circular`.
+:mod:`scanviz.engine.backends.native.circular`, the logarithm that powers need in :mod:`scanviz.engine.backends.native.powers`.
 
 All of them work in the format of their operands, float64 or float32.  Functions that are called get float64 numbers; what they
 give of float32 is rounded once.
@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 from scanviz.engine.backends.native.circular import cosine, sine
 from scanviz.engine.backends.native.floats import Floats
-from scanviz.engine.backends.native.ir import Code, Value, type_of
+from scanviz.engine.backends.native.ir import Code, Value
+from scanviz.engine.backends.native.powers import logarithm, product_in_two
 
 
 class ExponentialConstants(NamedTuple):
@@ -52,6 +53,7 @@ class ExponentialConstants(NamedTuple):
     per_ln2: tuple[float, float]
 
 
+LARGEST_LOG = 690.0  # of y log x: beyond it x^y may be no normal number
 _PER_LN2 = 1.4426950408889634
 CONSTANTS = {
     "float64": ExponentialConstants(
@@ -102,19 +104,20 @@ CALLED = {
     "log10": Called("log10"), "exp2": Called("exp2"), "tan": Called("tan"),
     "arcsin": Called("asin"), "arccos": Called("acos"), "arctan": Called("atan"), "sinh": Called("sinh"), "cosh": Called("cosh"),
     "arcsinh": Called("asinh"), "arccosh": Called("acosh"), "arctanh": Called("atanh"), "cbrt": Called("cbrt"),
-    "arctan2": Called("atan2"), "hypot": Called("hypot"), "power": Called("pow"), "remainder": Called("fmod"),
+    "arctan2": Called("atan2"), "hypot": Called("hypot"), "remainder": Called("fmod"),
     "erf": Called("erf", True), "erfc": Called("erfc", True), "erfinv": Called("erfinv", True),
     "gammaln": Called("gammaln", True), "digamma": Called("psi", True), "betaln": Called("betaln", True),
     "gammainc": Called("gammainc", True), "gammaincc": Called("gammaincc", True),
 }  # fmt: skip
 
 
-def _core(d: Floats, value: Value) -> tuple[Value, Value]:
-    """Return p and k, as :meth:`Floats.nearest` leaves it, of e^x = 2^k (1 + p)."""
+def _core(d: Floats, value: Value, more: Value | None = None) -> tuple[Value, Value]:
+    """Return p and k, as :meth:`Floats.nearest` leaves it, of e^x = 2^k (1 + p); ``more`` is what x has beyond its format."""
     known = CONSTANTS[d.format.dtype]
     shifted, whole = d.nearest(value, _PER_LN2)
     rest = d.fused(whole, -known.ln2[0], value)
     rest = d.fused(whole, -known.ln2[1], rest)
+    rest = rest if more is None else d.add(rest, more)
     square = d.multiply(rest, rest)
     series = d.fused(
         d.series(square, known.exponential[1::2]), rest, d.series(square, known.exponential[::2])
@@ -207,9 +210,30 @@ def _log1p(d: Floats, value: Value) -> Value:
     return d.if_(d.test("oeq", value, 0.0), value, found)
 
 
-OWN: dict[str, Callable[[Floats, Value], Value]] = {
+def _power(d: Floats, value: Value, exponent: Value) -> Value:
+    """Return x^y = e^(y log x) of positive normal numbers, where that is one; the rest is the C library's."""
+    wide = Floats(d.code, d.lanes, "float64")
+    base, times = (d.as_format(each, "float64") for each in (value, exponent))
+    if d.format.dtype == "float64":
+        high, low = logarithm(wide, *_mantissa(wide, base))
+        log, lost = product_in_two(wide, times, high)
+        lost = wide.fused(times, low, lost)
+    else:
+        log, lost = wide.multiply(times, _log(wide, base)), None
+    part, power = _core(wide, log, lost)
+    scale = wide.power_of_two(power)
+    found = d.as_format(wide.fused(part, scale, scale), d.format.dtype)
+    tests = [wide.test("ult", base, wide.format.least), wide.test("ugt", base, wide.format.most)]
+    tests.append(wide.test("ugt", d.code.intrinsic("fabs", log), LARGEST_LOG))
+    beyond = tests[0]
+    for test in tests[1:]:
+        beyond = d.code.op(f"or {beyond.typed}, {test.text}", "bool", d.lanes)
+    return d.called_where(beyond, "pow", [value, exponent], found)
+
+
+OWN: dict[str, Callable[..., Value]] = {
     "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log2": _log2, "log1p": _log1p,
-    "sin": sine, "cos": cosine,
+    "sin": sine, "cos": cosine, "power": _power,
 }  # fmt: skip
 FUNCTIONS = frozenset({*OWN, *CALLED})
 
@@ -218,17 +242,11 @@ def elementary(code: Code, name: str, operands: list[Value]) -> Value:
     """Return an elementary function of float64 or float32 numbers."""
     dtype, lanes = operands[0].dtype, operands[0].lanes
     if name in OWN:
-        return OWN[name](Floats(code, lanes, dtype), operands[0])
-    wide = operands if dtype == "float64" else [_widened(code, each) for each in operands]
-    symbol = CALLED[name].symbol
+        return OWN[name](Floats(code, lanes, dtype), *operands)
+    d, symbol = Floats(code, lanes, dtype), CALLED[name].symbol
+    wide = [d.as_format(each, "float64") for each in operands]
     found = code.by_lane(lambda *each: code.call(symbol, each, "float64"), wide, "float64")
-    if dtype == "float64":
-        return found
-    return code.op(f"fptrunc {found.typed} to {type_of(dtype, lanes)}", dtype, lanes)
-
-
-def _widened(code: Code, value: Value) -> Value:
-    return code.op(f"fpext {value.typed} to {type_of('float64', value.lanes)}", "float64", value.lanes)
+    return d.as_format(found, dtype)
 
 
 __all__ = ["CALLED", "FUNCTIONS", "elementary"]

@@ -18,8 +18,9 @@ class FloatFormat(NamedTuple):
         Bits of the fraction; what is added to the exponent.
     to_whole : float
         Added, it leaves the nearest whole number in the last bits: 1.5 times 2 to the number of the fraction's bits.
-    least, tiny_scale : float
-        The smallest number that is not subnormal; what makes subnormal ones normal, 2 to two more than the fraction's bits.
+    least, most, tiny_scale : float
+        The smallest number that is not subnormal; the largest; what makes subnormal ones normal, 2 to two more than the bits of the
+        fraction.
     root_half : int
         The bits of √½.
     """
@@ -30,15 +31,26 @@ class FloatFormat(NamedTuple):
     bias: int
     to_whole: float
     least: float
+    most: float
     tiny_scale: float
     root_half: int
 
 
 FORMATS = {
     "float64": FloatFormat(
-        "float64", "int64", 52, 1023, 6755399441055744.0, 2.2250738585072014e-308, 2.0**54, 0x3FE6A09E667F3BCD
+        "float64",
+        "int64",
+        52,
+        1023,
+        6755399441055744.0,
+        2.2250738585072014e-308,
+        1.7976931348623157e308,
+        2.0**54,
+        0x3FE6A09E667F3BCD,
     ),
-    "float32": FloatFormat("float32", "int32", 23, 127, 12582912.0, 2.0**-126, 2.0**25, 0x3F3504F3),
+    "float32": FloatFormat(
+        "float32", "int32", 23, 127, 12582912.0, 2.0**-126, 3.4028234663852886e38, 2.0**25, 0x3F3504F3
+    ),
 }
 
 
@@ -162,6 +174,30 @@ class Floats:
         return (
             self.format.bias + self.format.fraction << self.format.fraction
         ) | 1 << self.format.fraction - 1
+
+    def as_format(self, value: Value, dtype: str) -> Value:
+        """Return a number in another format."""
+        if value.dtype == dtype:
+            return value
+        how = "fpext" if dtype == "float64" else "fptrunc"
+        return self.code.op(f"{how} {value.typed} to {type_of(dtype, self.lanes)}", dtype, self.lanes)
+
+    def called_where(self, where: Value, name: str, operands: list[Value], found: Value) -> Value:
+        """Return a result with that of a function of the C library in some lanes; where there are none it is not called."""
+        code, before, dtype = self.code, self.code.block, self.format.dtype
+        some = where
+        if self.lanes > 1:
+            some = code.call(f"llvm.vector.reduce.or.v{self.lanes}i1", [where], "bool")
+        slow, after = code.label(), code.label()
+        code.branch(some, slow, after)
+        code.begin(slow)
+        wide = [self.as_format(each, "float64") for each in operands]
+        called = code.by_lane(lambda *each: code.call(name, each, "float64"), wide, "float64")
+        mended, end = self.if_(where, self.as_format(called, dtype), found), code.block
+        code.jump(after)
+        code.begin(after)
+        parts = f"[ {mended.text}, %{end} ], [ {found.text}, %{before} ]"
+        return code.op(f"phi {found.type} {parts}", dtype, self.lanes)
 
 
 __all__ = ["FORMATS", "FloatFormat", "Floats"]

@@ -5,7 +5,8 @@ import pytest
 
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.scalar.blocks import typed
-from scanviz.engine.scalar.expression import primitive, x
+from scanviz.engine.scalar.expression import primitive, x, y
+from scanviz.engine.scalar.primitives import PRIMITIVES
 
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
@@ -48,20 +49,33 @@ def operands(dtype):
     return np.resize(found, -(-len(found) // 16) * 16)
 
 
+def block_and_operands(name, dtype):
+    """Return the formula of a function and its operands; exponents of powers are such as give numbers, and others."""
+    arity, rng = PRIMITIVES[name].arity, np.random.default_rng(29)
+    first = operands(dtype)
+    block = typed([primitive(name, *(x, y)[:arity])], [dtype] * arity)
+    if arity == 1:
+        return block, [first]
+    with np.errstate(all="ignore"):
+        usual = rng.normal(size=len(first)) * 30 / np.abs(np.log(np.abs(first.astype("float64"))))
+    second = np.where(rng.random(len(first)) < 0.8, usual, rng.permutation(first))
+    second = np.where(rng.random(len(first)) < 0.1, rng.integers(-5, 6, len(first)) / 2, second)
+    return block, [np.where(rng.random(len(first)) < 0.7, np.abs(first), first), second.astype(dtype)]
+
+
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double has no more digits here")
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", OWN)
 def test_an_own_function_is_right_to_the_last_places_over_its_whole_range(name, dtype):
-    given = operands(dtype)
-    block = typed([primitive(name, x)], [dtype])
-    (found,) = native_code.run(block, [given], 8)
+    block, given = block_and_operands(name, dtype)
+    (found,) = native_code.run(block, given, 8)
     with np.errstate(all="ignore"):
-        true = getattr(np, name)(given.astype(MORE_DIGITS[dtype]))
+        true = getattr(np, name)(*(each.astype(MORE_DIGITS[dtype]) for each in given))
         expected = true.astype(dtype)
         apart = np.abs(found.astype(true.dtype) - true) / np.spacing(np.abs(expected)).astype(true.dtype)
     finite = np.isfinite(expected) & np.isfinite(found)
     np.testing.assert_array_equal(found[~finite], expected[~finite])
-    assert apart[finite].max() <= MOST_ULP, given[finite][np.argmax(apart[finite])]
+    assert apart[finite].max() <= MOST_ULP, [each[finite][np.argmax(apart[finite])] for each in given]
     there = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
 
@@ -69,11 +83,10 @@ def test_an_own_function_is_right_to_the_last_places_over_its_whole_range(name, 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", OWN)
 def test_the_last_elements_have_the_same_bits_whatever_their_neighbours(name, dtype):
-    given = operands(dtype)
-    block = typed([primitive(name, x)], [dtype])
-    (alone,) = native_code.run(block, [given], 1)
+    block, given = block_and_operands(name, dtype)
+    (alone,) = native_code.run(block, given, 1)
     for lanes in (2, 4, 8, 16):
-        (found,) = native_code.run(block, [given], lanes)
+        (found,) = native_code.run(block, given, lanes)
         there = ~np.isnan(alone)
         assert (np.isnan(found) == np.isnan(alone)).all()
         bits = {"float64": "uint64", "float32": "uint32"}[dtype]

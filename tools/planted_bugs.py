@@ -31,9 +31,10 @@ def planted(bug: dict, tree: Path) -> None:
         path.write_text(text.replace(edit["old"], edit["new"]), encoding="utf-8")
 
 
-def search(bug: dict, tree: Path, minutes: float, laws: list[str]) -> str | None:
+def search(tree: Path, minutes: float, laws: list[str], jobs: int) -> str | None:
     """Return the line that says which law was broken, None where none was."""
-    command = [sys.executable, "-m", "scanviz.testing.laws", "--first", "--minutes", str(minutes), *laws]
+    limits = ["--first", "--minutes", str(minutes), "--jobs", str(jobs)]
+    command = [sys.executable, "-m", "scanviz.testing.laws", *limits, *laws]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
@@ -46,6 +47,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="bugs to plant; all by default")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long to search for each")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at once")
     parser.add_argument(
         "--any-law", action="store_true", help="search all laws, not only those that the bug names"
     )
@@ -59,7 +61,7 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as folder:
             planted(bug, Path(folder))
             begun = time.monotonic()
-            found = search(bug, Path(folder), given.minutes, laws)
+            found = search(Path(folder), given.minutes, laws, given.jobs)
         missed += found is None
         print(f"{path.stem:40} {found or 'NOT FOUND'} after {time.monotonic() - begun:.0f} s", flush=True)
     return 1 if missed else 0

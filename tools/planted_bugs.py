@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,12 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+BROKEN = (
+    "NameError",
+    "ImportError",
+    "ModuleNotFoundError",
+    "SyntaxError",
+)  # errors of an edit, not of the bug
 
 
 def planted(bug: dict, tree: Path) -> None:
@@ -32,14 +39,21 @@ def planted(bug: dict, tree: Path) -> None:
 
 
 def search(tree: Path, minutes: float, laws: list[str], jobs: int) -> str | None:
-    """Return the line that says which law was broken, None where none was."""
+    """Return which law was broken and by what error, None where none was; leave where the bug keeps the laws from running."""
     limits = ["--first", "--minutes", str(minutes), "--jobs", str(jobs)]
     command = [sys.executable, "-m", "scanviz.testing.laws", *limits, *laws]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
+    _, found, told = done.stdout.partition("FOUND by ")
+    if done.returncode not in (0, 1) or (done.returncode and not found):
         sys.exit(done.stderr)
-    return next((line for line in done.stdout.splitlines() if line.startswith("FOUND by")), None)
+    if not found:
+        return None
+    law, _, trace = told.partition("\n")
+    error = next(iter(re.findall(r"^[ |]*([\w.]+Error\b.*)$", trace, re.MULTILINE)), "")
+    if error.startswith(BROKEN):
+        sys.exit(f"{law} the edit does not run: {error}")
+    return f"FOUND by {law} {error[:100]}"
 
 
 def main() -> int:

@@ -19,12 +19,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BROKEN = (
-    "NameError",
-    "ImportError",
-    "ModuleNotFoundError",
-    "SyntaxError",
-)  # errors of an edit, not of the bug
+# Errors of an edit, not of the bug.
+BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError")
 
 
 def planted(bug: dict, tree: Path) -> None:

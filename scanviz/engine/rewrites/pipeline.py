@@ -1,9 +1,9 @@
 """The pipeline: rules applied by phases, each phase to a fixpoint, with a record of every application.
 
-Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`; in a phase the rules are tried in turn until none of
-them changes anything.  Graphs are never edited: each application gives a new one, and the old one stays as it was.  Rules
-that undo one another would go on for ever; a phase that comes back to a graph it has had before stops there and says
-which rules it was.
+Phases run in the order of :data:`scanviz.engine.rewrites.rule.PHASES`, and again until none of them changes anything
+(:mod:`scanviz.engine.rewrites.rounds`); in a phase the rules are tried in turn until none of them does.  Graphs are never edited:
+each application gives a new one, and the old one stays as it was.  Rules that undo one another would go on for ever; what comes
+back to a graph it has had before stops there and says which rules it was.
 
 Doing it again gives the same graphs with the same node ids (:func:`scanviz.engine.graph.nodes.node_ids_of`), so nothing but
 the beginning need be kept: :mod:`scanviz.engine.rewrites.history` rebuilds any version when it is asked for.
@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.equality import Numbers
@@ -23,11 +23,12 @@ from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
-from scanviz.engine.rewrites.rule import PHASES, Phase, Rule
+from scanviz.engine.rewrites.rounds import ROUND, Rounds
+from scanviz.engine.rewrites.rule import Phase, Rule
 from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
 from scanviz.engine.rewrites.selection import Selection
 
-ROUNDS_BEFORE_LOOKING = (
+SWEEPS_BEFORE_LOOKING = (
     12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones
 )
 MOST_CHANGES = 2_000  # sweeps of one phase
@@ -93,14 +94,13 @@ def sweeps(
     """
     from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports all files of rules
 
-    current, index = list(outputs), 0
+    current, index, run = list(outputs), 0, _Run(replaying, None if refusals is None else {})
     checked: set[Apply] = set()
-    for phase in PHASES:
-        if phase == "memory":
-            continue  # rules about the Program: scanviz.engine.program.rules
+    for phase in run.rounds:
         rules = [rule for rule in rules_of(phase) if selection.has(rule)]
         before = index
-        for rule, applied, elapsed in _phase(phase, rules, current, refusals, replaying):
+        for rule, applied, elapsed in _tried_in_turn(phase, rules, current, run):
+            run.rounds.note(rule)
             found = []
             for each in applied:
                 found.append((_application(index, phase, rule, each.message, elapsed // len(applied)), each))
@@ -109,6 +109,52 @@ def sweeps(
             yield found
         if index > before:
             _check(phase, current, outputs, checked)
+            run.levels.keep_those_of(current)
+        if phase == ROUND[-1]:
+            run.look_back(current)
+    if refusals is not None and run.refused is not None:
+        refusals.extend(refused for found in run.refused.values() for refused in found)
+
+
+@dataclass(slots=True)
+class _Run:
+    """What the phases of one run share.
+
+    Attributes
+    ----------
+    replaying : bool
+        Whether the same was done before.
+    refused : dict or None
+        Phase and rule → what it refused when it was asked last, where that is wanted.
+    levels : Levels
+        Where rules were asked; what did nothing in one phase does nothing in another, as long as the graph is the same.
+    rounds : Rounds
+        Which phase has its turn.
+    numbers : Numbers
+        Equal graphs have equal ones, names and node ids left aside.
+    """
+
+    replaying: bool
+    refused: dict[tuple[Phase, str], list[Refused]] | None
+    levels: Levels = field(default_factory=Levels)
+    rounds: Rounds = field(default_factory=Rounds)
+    numbers: Numbers = field(default_factory=Numbers)
+
+    def stop(self, what: str, fired: Sequence[str]) -> None:
+        """Begin no other round, and say which rules undid one another."""
+        self.rounds.stop()
+        if not self.replaying:
+            _report(what, fired)
+
+    def print_of(self, outputs: Sequence[Variable]) -> Hashable:
+        """Return what equal graphs share."""
+        return tuple(map(self.numbers.of, outputs))
+
+    def look_back(self, outputs: Sequence[Variable]) -> None:
+        """Stop where rounds come back to the graph of one before."""
+        undone = self.rounds.fired_since(lambda: self.print_of(outputs))
+        if undone:
+            self.stop("several phases", undone)
 
 
 def _check(
@@ -161,63 +207,43 @@ def _listed(places: Sequence[str]) -> str:
     return listed(dict.fromkeys(place or "outside of loops" for place in places))
 
 
-def _phase(
-    phase: Phase,
-    rules: Sequence[Rule],
-    outputs: list[Variable],
-    refusals: list[Refused] | None,
-    replaying: bool,
+def _tried_in_turn(
+    phase: Phase, rules: Sequence[Rule], outputs: list[Variable], run: _Run
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
-    latest: dict[str, list[Refused]] | None = None if refusals is None else {}
-    yield from _tried_in_turn(phase, rules, outputs, latest, replaying)
-    if refusals is not None and latest is not None:
-        refusals.extend(refused for found in latest.values() for refused in found)
-
-
-def _tried_in_turn(
-    phase: Phase,
-    rules: Sequence[Rule],
-    outputs: list[Variable],
-    latest: dict[str, list[Refused]] | None,
-    replaying: bool,
-) -> Iterator[tuple[Rule, list[Applied], int]]:
-    """Try rules in turn; ``latest`` gets what each refused when it was asked last, by its name."""
-    current, quiet, position, changes = outputs, 0, 0, 0
+    current, position, changes = outputs, 0, 0
+    quiet = 0  # so many rules in a row did nothing to the graph
     seen: dict[Hashable, int] = {}
-    numbers = Numbers()  # equal graphs have equal ones, names and node ids left aside
     fired: list[str] = []
-    levels = Levels()
     while rules and quiet < len(rules):
         rule = rules[position % len(rules)]
         position += 1
         while True:
-            refused: list[Refused] | None = None if latest is None else []
+            refused: list[Refused] | None = None if run.refused is None else []
             begun = time.perf_counter_ns()
-            applied = apply_rule(rule, current, levels, refused)
-            if latest is not None and refused is not None:
-                latest[rule.name] = refused
+            applied = apply_rule(rule, current, run.levels, refused)
+            if run.refused is not None and refused is not None:
+                run.refused[phase, rule.name] = refused
             if not applied:
+                quiet += 1
                 break
             current, quiet, changes = applied[-1].graph(), 0, changes + 1
             fired.append(rule.name)
             yield rule, applied, time.perf_counter_ns() - begun
-            if changes > ROUNDS_BEFORE_LOOKING * len(rules):
-                print_of = tuple(map(numbers.of, current))
+            if changes > SWEEPS_BEFORE_LOOKING * len(rules):
+                print_of = run.print_of(current)
                 if print_of in seen or changes > MOST_CHANGES:
-                    if not replaying:
-                        _report(phase, fired[seen.get(print_of, changes - 10) :])
+                    run.stop(f"phase {phase!r}", fired[seen.get(print_of, changes - 10) :])
                     return
                 seen[print_of] = changes
             if not rule.single:
                 break
-        quiet += 1
 
 
-def _report(phase: str, fired: Sequence[str]) -> None:
+def _report(what: str, fired: Sequence[str]) -> None:
     names = ", ".join(dict.fromkeys(fired))
     warnings.warn(
-        f"rewrites of phase {phase!r} undo one another and were stopped: {names}; results are right. "
+        f"rewrites of {what} undo one another and were stopped: {names}; results are right. "
         f"write: Mode(…).excluding({next(iter(fired), '')!r}), and report it",
         RewriteCycleWarning,
         stacklevel=2,

@@ -194,12 +194,12 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
     given_out = [
         step_output
         for step_output in op.of_type(StepOutput)
-        if step_output.keep == ALL
-        and step_output.value in moving.rows
-        and step_output.value not in moving.same
+        if step_output.value in moving.rows and step_output.value not in moving.same
     ]
+    # also where only last rows are kept: moving what gives nothing but these would compute all of them
     if _keeps_none(view, given_out) and (unread := unread_sequence(view, level)) is not None:
         return Refusal(nobody_checks(unread), 3)
+    given_out = [step_output for step_output in given_out if step_output.keep == ALL]
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)
     return _moved_rows(moving, nodes, leaving, given_out)

@@ -160,6 +160,17 @@ class Levels:
             known = self._steps[id(op), path] = Level(op.inner_outputs, (*path, op.scan_name), op)
         return known
 
+    def keep_those_of(self, outputs: Sequence[Variable]) -> None:
+        """Let go of levels of graphs that are no part of this one."""
+        known, found, todo = self._steps, {}, [self.outer(outputs)]
+        while todo:
+            level = todo.pop()
+            for key in ((id(node.op), level.path) for node in level.loops):
+                if key in known:
+                    found[key] = known[key]
+                    todo.append(known[key])
+        self._steps = found
+
 
 def apply_rule(
     rule: Rule, outputs: Sequence[Variable], levels: Levels, refusals: list[Refused] | None

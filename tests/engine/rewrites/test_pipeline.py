@@ -13,12 +13,13 @@ from scanviz import tensor as T
 from scanviz.engine.errors import InternalError, ScanvizError
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.families import all_rules, rules_of
 from scanviz.engine.rewrites.history import RewriteHistory
-from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, sweeps
+from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, rewritten, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal
 from scanviz.engine.rewrites.selection import Selection, as_selection
 from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
@@ -29,9 +30,9 @@ def extra(monkeypatch):
     """Return a decorator that registers rules for one test, tried last."""
     monkeypatch.setattr(rules, "RULES", dict(rules.RULES))
 
-    def register(name, on):
+    def register(name, on, phase="canonical"):
         monkeypatch.setattr(rules, "ORDER", (*rules.ORDER, name))
-        return rules.rule(name=name, phase="canonical", on=on, tags=("for a test",))
+        return rules.rule(name=name, phase=phase, on=on, tags=("for a test",))
 
     all_rules()
     return register
@@ -300,3 +301,38 @@ def test_many_loops_that_each_keep_their_last_row_are_no_cycle():
         total = total + h[-1]
     f = scanviz.function([x], total)  # a warning would be an error here
     assert sum(rewrite.rule == "ScanSaveMem" for rewrite in f.rewrites) == 30
+
+
+def test_a_rule_is_asked_again_about_the_graph_that_it_gave():
+    x = T.matrix("x")
+    rows = T.exp(T.tanh(T.exp(T.tanh(T.exp(T.sin(x))))))
+    (out,) = rewritten([rows[0]], Selection("none").including("subtensor_lift"))
+    assert [node.op.name for node in toposort([out])] == ["index", "sin", "exp", "tanh", "exp", "tanh", "exp"]
+
+
+def test_what_a_late_phase_opens_is_done_by_an_early_one():
+    x = T.vector("x")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(h * x_t) + x_t, x, 0.0, name="h")
+    first = RewriteHistory([h[:-1]], Selection("all"))
+    after = [record.rule for record in first if record.phase != "keep"][-1]
+    assert "fewer_steps" in [record.rule for record in first] and after == "subtensor_chains"
+    assert not list(RewriteHistory(first.final, Selection("all")))
+
+
+def test_rules_of_two_phases_that_undo_one_another_are_stopped_and_named(extra):
+    @extra("to_sum", (e.multiply,), phase="loops")
+    def to_sum(node, level):
+        if node.inputs[0] is not node.inputs[1]:
+            return None
+        return Match({node.outputs[0]: build_one(e_op(e.add), *node.inputs)}, "a product becomes a sum")
+
+    @extra("to_product", (e.add,), phase="clean")
+    def to_product(node, level):
+        return Match({node.outputs[0]: build_one(e_op(e.multiply), *node.inputs)}, "a sum becomes a product")
+
+    x = T.vector("x")
+    with pytest.warns(RewriteCycleWarning, match="several phases") as caught:
+        history = RewriteHistory([x + x], Selection("all"))
+    assert len(caught) == 1
+    assert "to_sum" in str(caught[0].message) and "to_product" in str(caught[0].message)
+    assert len(history) < 50

@@ -33,6 +33,7 @@ from scanviz.engine.ops.clone import clone, equal_computations
 from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.ops.subgraph import named_subgraph
+from scanviz.engine.rewrites.rule import RULES_ABOVE
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.checkpoints import scan_checkpoints
 from scanviz.engine.scan.returns import until
@@ -110,6 +111,7 @@ def _picture(what: Any) -> dict[str, str]:
 
 
 PICTURES.append(_picture)
+RULES_ABOVE.append(lambda: importlib.import_module("scanviz.engine.program.rules"))
 _shorten_tracebacks()
 
 __all__ = [

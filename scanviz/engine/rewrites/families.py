@@ -34,11 +34,13 @@ from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     unused,
 )
 from scanviz.engine.rewrites import rule as rules
-from scanviz.engine.rewrites.rule import Phase, Rule
+from scanviz.engine.rewrites.rule import RULES_ABOVE, Phase, Rule
 
 
 def all_rules() -> list[Rule]:
     """Return all rules, in the order they are tried."""
+    for register in RULES_ABOVE:
+        register()
     return [rules.RULES[name] for name in rules.ORDER if name in rules.RULES]
 
 

@@ -116,6 +116,8 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
+# What registers the rules of layers above this one: filled from there, called when all rules are asked for.
+RULES_ABOVE: list[Callable[[], object]] = []
 # The order in which rules of one phase are tried: files are imported in an order of their own, this one is meant.
 ORDER: Sequence[str] = (
     "inline_subgraphs",

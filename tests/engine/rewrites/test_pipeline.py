@@ -58,6 +58,12 @@ def test_every_rule_says_what_it_does_where_it_is_and_when_it_runs():
     assert documented <= {rule.name for rule in all_rules()}
 
 
+def test_rules_about_programs_can_be_left_out_before_anything_was_compiled():
+    code = "import scanviz; print(scanviz.Mode('numpy').excluding('ScanInplaceOptimizer'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "ScanInplaceOptimizer" in done.stdout, done.stderr
+
+
 def test_rules_that_undo_one_another_are_stopped_and_named(extra):
     @extra("to_sum", (e.multiply,))
     def to_sum(node, level):

@@ -7,6 +7,7 @@ about the same loop.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from scanviz.profiler.advice import outside
@@ -17,6 +18,7 @@ from scanviz.profiler.advice.item import Advice, SourcePlace, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
 from scanviz.profiler.advice.moving import non_sequences, sequence_products
 from scanviz.profiler.report.units import amount, counted, duration, share
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 
 _TINY_NS = 1000.0  # an operation this short is hardly more than the call of it
@@ -43,9 +45,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
     # Runs of one length and one set of shapes go together; the steps of the longest one are needed anyway.
     saved = _CALLS * sum(tiny) * (loop.steps - loop.longest_run)
     gain = min(saved, float(loop.total_ns))
-    alike = (
-        loop.steps >= _ALIKE * loop.runs * loop.longest_run and sum(tier.count for tier in loop.tiers) <= 1
-    )
+    alike = loop.steps >= _ALIKE * loop.runs * loop.longest_run and _sets_of_shapes(loop) <= 1
     if not alike or not place.is_worth(gain):
         return
     yield Advice(
@@ -101,10 +101,18 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
     )
 
 
+def _sets_of_shapes(loop: LoopRecord) -> int:
+    """Return for how many sets of shapes code was made; the default mode makes it in two tiers for one."""
+    counts = Counter[str]()
+    for tier in loop.tiers:
+        counts[tier.tier] += tier.count
+    return max(counts.values(), default=0)
+
+
 def many_shapes(place: SourcePlace) -> Iterator[Advice]:
     """Give advice on loops for which code was made again and again."""
     loop = place.loop
-    count, total = sum(tier.count for tier in loop.tiers), sum(tier.total_ns for tier in loop.tiers)
+    count, total = _sets_of_shapes(loop), sum(tier.total_ns for tier in loop.tiers)
     gain = total * (1 - 1 / count) if count else 0.0
     if count < _MANY_SHAPES or not place.is_worth(gain):
         return

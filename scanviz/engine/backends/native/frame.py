@@ -267,12 +267,18 @@ class ProgramFrame:
         for k, number in enumerate(told):
             code.store(number, code.at(report, 8 * k))
         self.shared.most_reported = max(self.shared.most_reported, len(told))
+        self.left(self.steps()[0])
         code.line(f"ret i64 {code.op(f'or i64 {self.coded(self.steps()[0]).text}, {FAILED}', 'int64').text}")
 
     def steps(self) -> list[Value]:
         """Return the steps that the loops are at, the outermost first."""
         above = [] if self.around is None else self.around.steps()
         return above if self.loop_around is None else [*above, self.step]
+
+    def left(self, done: Value) -> None:
+        """Hear that the code is left after so many steps of the outermost loop."""
+        if self.around is not None:
+            self.around.left(done)
 
     def coded(self, done: Value) -> Value:
         """Return the steps done as the code returns them."""

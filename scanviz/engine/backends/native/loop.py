@@ -17,14 +17,13 @@ from scanviz.engine.backends.native.callouts import refuse_many_callouts
 from scanviz.engine.backends.native.frame import Callout, Shared, Site
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.places import Base
+from scanviz.engine.backends.native.stamps import StampWriter
 from scanviz.engine.backends.native.steps import StepsWriter
 from scanviz.engine.backends.native.strips import strips_of, write_strips
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.runtime.schedule import Variant
-
-CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,7 @@ class LoopEmitter(StepsWriter):
         super().__init__(loop, plan, vector_bytes, Shared(Code(marked)))
         self.variant, self.inline = variant, inline
         self.stamped: list[tuple[int, ...]] = []
+        self.stamps: StampWriter | None = None
 
     def write(self) -> tuple[str, CallArguments]:
         """Return the module's text and what it is handed.
@@ -94,6 +94,9 @@ class LoopEmitter(StepsWriter):
         self.refuse()
         self.open()
         code = self.code
+        if self.variant != "plain":
+            width = self._stamps_a_step() if self.variant == "ops" else 0
+            self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)
         code.jump("prepare")  # which is written last, when it is known what the steps need
         code.begin("ready")
         strips = strips_of(self) if self.variant == "plain" else None
@@ -104,6 +107,7 @@ class LoopEmitter(StepsWriter):
             done, stopped = self.write_steps(last)
         if self.inline:
             refuse_many_callouts(self.shared)
+        self.left(done)
         coded = self.coded(done)
         if stopped is not None:
             ending = code.op(f"zext i1 {stopped.text} to i64", "int64")
@@ -169,16 +173,18 @@ class LoopEmitter(StepsWriter):
 
     def stamp(self, group: Sequence[int]) -> None:
         """Write the time down, where this variant does."""
-        if self.variant == "plain" or (self.variant == "steps" and group):
+        if self.stamps is None:
             return
-        code = self.code
-        width = 1 if self.variant == "steps" else self._stamps_a_step()
-        place = code.op(f"sub i64 {self.step.text}, {self.first.text}", "int64")
-        place = code.add(code.times(place, width), len(self.stamped))
+        if self.variant == "ops":
+            self.stamps.operation(self.step, len(self.stamped))
+        elif not group:
+            self.stamps.begin_step(self.step)
         self.stamped.append(tuple(group))
-        address = code.at(self.address(("stamps", 0, 0)), code.times(place, 16))
-        code.declared["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
-        code.line(f"call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr {address.text})")
+
+    def left(self, done: Value) -> None:
+        """Note the steps done, where this variant does."""
+        if self.stamps is not None:
+            self.stamps.leave(done)
 
     def _stamps_a_step(self) -> int:
         groups = sum(any(not self._is_idle(index) for index in group) for group in self.plan.groups)

@@ -1,24 +1,83 @@
-"""Times that native code writes down itself, and what they say of steps and operations.
+"""Times that native code notes itself, and how they become those of steps and of operations.
+
+The code is handed int64 numbers: first :data:`HEAD` about what it shall do and has done, then the stamps.  With one a step, it is
+taken where a step begins, if the number of the step, counted from the first, is a multiple of a power of two; and one where the
+code is left.  With one an operation, all are taken, the last where the rows are stored.
 
 Loops inside that are called out are watched meanwhile: what that takes is noted with its time, and taken off the times that follow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
+from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.instructions import formula_of
+from scanviz.engine.backends.native.cycles import counter, is_steady, reading, write_now
+from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import StepSeries
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.runtime.events import OwnTime
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.stamps import RESOLUTION, Clock, stamps_a_step
 
-STAMP_BYTES = 16  # of a time: seconds and nanoseconds
+HEAD = 4  # the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done
+OFTEN_NS = 200  # steps that take longer have a stamp each: a stamp costs some ten nanoseconds
+RAREST = 6  # the logarithm of the most steps that share a stamp
+Shares = Sequence[Sequence[tuple[int, float]]]  # of each stamp, the instructions and their shares of its time
+
+
+class StampWriter:
+    """Writes the stamps of one variant of a loop.
+
+    Parameters
+    ----------
+    code : Code
+        The loop's.
+    record : Value
+        The address of the numbers.
+    width : int
+        Stamps of a step whose operations are timed, 0 where steps are.
+    """
+
+    def __init__(self, code: Code, record: Value, width: int) -> None:
+        self.code, self.record, self.width = code, record, width
+        if not is_steady():
+            code.line("%clock = alloca [2 x i64], align 8")
+        self._origin, self._mask, self._shift = (code.load(code.at(record, 8 * k), "int64") for k in range(3))
+
+    def begin_step(self, step: Value) -> None:
+        """Take the stamp of a step that has one."""
+        code, taken, go_on = self.code, self.code.label(), self.code.label()
+        done = self._done(step)
+        rest = code.op(f"and i64 {done.text}, {self._mask.text}", "int64")
+        code.branch(code.op(f"icmp eq i64 {rest.text}, 0", "bool"), taken, go_on)
+        code.begin(taken)
+        self._store(code.op(f"lshr i64 {done.text}, {self._shift.text}", "int64"), False)
+        code.jump(go_on)
+        code.begin(go_on)
+
+    def operation(self, step: Value, number: int) -> None:
+        """Take one of the stamps of a step whose operations are timed."""
+        self._store(self.code.add(self.code.times(self._done(step), self.width), number), True)
+
+    def leave(self, done: Value) -> None:
+        """Note the steps done where the code is left, and with a stamp a step the time."""
+        code, steps = self.code, self._done(done)
+        code.store(steps, code.at(self.record, 24))
+        if not self.width:
+            above = code.op(f"add i64 {steps.text}, {self._mask.text}", "int64")
+            self._store(code.op(f"lshr i64 {above.text}, {self._shift.text}", "int64"), False)
+
+    def _done(self, step: Value) -> Value:
+        return self.code.op(f"sub i64 {step.text}, {self._origin.text}", "int64")
+
+    def _store(self, place: Value, fenced: bool) -> None:
+        address = self.code.at(self.code.at(self.record, 8 * HEAD), self.code.times(place, 8))
+        self.code.store(write_now(self.code, fenced), address)
 
 
 class NativeRecord:
@@ -26,17 +85,17 @@ class NativeRecord:
 
     Attributes
     ----------
-    times : array
-        Pairs of seconds and nanoseconds, by the code.
+    numbers : array
+        What the code is handed.
     watched : list of (int, int)
         Times, and what watching had taken in this thread until then.
     """
 
-    __slots__ = ("_own", "times", "watched")
+    __slots__ = ("_own", "_tick", "_tick_ns", "numbers", "watched")
 
-    def __init__(self, count: int, own: OwnTime | None) -> None:
-        self.times = np.zeros((count, 2), np.int64)
-        self._own = own
+    def __init__(self, numbers: Array, own: OwnTime | None) -> None:
+        self.numbers, self._own = numbers, own
+        self._tick, self._tick_ns = reading()
         self.watched: list[tuple[int, int]] = []
         self.note()
 
@@ -45,80 +104,104 @@ class NativeRecord:
         if self._own is not None:
             self.watched.append((perf_counter_ns(), self._own.ns))
 
-    def nanoseconds(self) -> Array:
-        """Return the times, less what watching took; 0 where the code did not come."""
-        times: Array = self.times[:, 0] * 1_000_000_000 + self.times[:, 1]
+    def nanoseconds(self, count: int) -> Array:
+        """Return so many times by the clock of the process, less what watching took."""
+        ticks = self.numbers[HEAD : HEAD + count] - self._tick
+        times: Array = np.rint(ticks * counter().tick_ns).astype(np.int64) + self._tick_ns
         if len(self.watched) < 2:
-            return times - np.where(times, self.watched[0][1], 0) if self.watched else times
+            return times - self.watched[0][1] if self.watched else times
         noted = np.array(self.watched)
         before = np.maximum(np.searchsorted(noted[:, 0], times, side="right") - 1, 0)
-        return np.where(times, times - noted[before, 1], 0)
+        return np.asarray(times - noted[before, 1])
 
 
 class NativeStamps:
-    """Takes the times of a chunk of steps.
+    """The times of one chunk of steps.
 
     Parameters
     ----------
-    stamped : sequence of tuple of int
-        The instructions that end at each stamp of a step.
     variant : str
-        Of the code.
-    steps : int
-        How many.
+        Of the code that notes them.
+    width : int
+        Stamps of a step whose operations are timed.
+    shares : sequence
+        Of the times between them.
+    first, last : int
+        The steps.
+    step_ns : float
+        What a step took lately, 0 where that is not known: every k-th of short ones has a stamp.
     clock : callable
         Gives nanoseconds.
     own : OwnTime or None
         What watching takes, where something is watched in the steps.
+    took : callable
+        ``took(steps, nanoseconds)`` hears what the steps took.
     """
 
     def __init__(
         self,
-        stamped: Sequence[Sequence[int]],
         variant: Variant,
-        steps: int,
+        width: int,
+        shares: Shares,
+        first: int,
+        last: int,
+        step_ns: float,
         clock: Clock,
         own: OwnTime | None,
+        took: Callable[[int, int], None],
     ) -> None:
-        self._stamped, self._variant = stamped, variant
+        self._variant, self._width, self._shares = variant, width, shares
         self._clock = clock if own is None else own.clock(clock)
-        self._end = 0
-        self.record = NativeRecord(steps * len(stamped), own)
+        self._ended, self._took, self._k = 0, took, 1
+        while variant == "steps" and 0 < step_ns * self._k < OFTEN_NS and self._k < 1 << RAREST:
+            self._k *= 2
+        stamps = width * (last - first) if variant == "ops" else (last - first) // self._k + 2
+        numbers = np.zeros(HEAD + stamps, np.int64)
+        numbers[:3] = first, self._k - 1, self._k.bit_length() - 1
+        self.record = NativeRecord(numbers, own)
         self._begun = self._clock()
 
     def end(self) -> None:
         """Note the time at which the last step was done."""
-        self._end = self._clock()
+        self._ended = self._clock()
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
-        """Return the times of the whole steps, in the variant for it of their operations too."""
-        width, times = len(self._stamped), self.record.nanoseconds()
-        done = int(np.count_nonzero(times)) // width
-        table = times[: done * width].reshape(done, width)
-        if self._variant == "steps":
-            ends = np.append(table[:, 0], self._end) if self._end else table[:, 0]
-            span = int(ends[-1]) - self._begun if len(ends) else 0
-            return StepSeries(loop.key, first, np.diff(ends), span_ns=span, resolution_ns=RESOLUTION)
-        spans = np.diff(np.append(table[:, 0], table[-1:, -1])) if done else np.empty(0, np.int64)
+        """Return the times of the steps done, in the variant for it of their operations too."""
+        done = int(self.record.numbers[3])
+        if self._variant == "ops":
+            return self._of_operations(loop, first, done)
+        return self._of_steps(loop, first, done)
+
+    def _of_steps(self, loop: LoopInstruction, first: int, done: int) -> StepSeries:
+        count = -(-done // self._k)
+        times = self.record.nanoseconds(count + 1 if done else 0)
+        intervals, covers = np.diff(times), None
+        if self._k > 1:
+            covers = np.full(count, self._k, np.int64)
+            covers[count - 1 :] -= count * self._k - done
+        within = int(intervals.sum())
+        span = max(within, self._ended - self._begun) if self._ended else within
+        if done:
+            self._took(done, within)
+        return StepSeries(loop.key, first, intervals, covers=covers, span_ns=span, **_source())
+
+    def _of_operations(self, loop: LoopInstruction, first: int, done: int) -> StepSeries:
+        table = self.record.nanoseconds(done * self._width).reshape(done, self._width)
+        spans = np.diff(np.append(table[:, 0], table[-1:, -1]))
         between = np.diff(table, axis=1)
         operations = np.zeros((stamps_a_step(loop) - 2, done), np.int64)
-        for k, group in enumerate(self._stamped[1:-1]):
-            for index, share in _shares(loop.body, group):
+        for k, shares in enumerate(self._shares):
+            for index, share in shares:
                 operations[index] = (between[:, k] * share).astype(np.int64)
-        return StepSeries(loop.key, first, spans, operations, between[:, -1].copy(), resolution_ns=RESOLUTION)
+        return StepSeries(loop.key, first, spans, operations, between[:, -1].copy(), **_source())
 
 
-def _shares(program: Program, group: Sequence[int]) -> list[tuple[int, float]]:
-    """Return how the time of instructions that are done as one is shared out: by the lines of their formulas."""
-    weights = []
-    for index in group:
-        instruction = program.instructions[index]
-        block = None
-        if len(group) > 1 and isinstance(instruction, Instruction):
-            block = formula_of(instruction, program)
-        weights.append(1 if block is None else sum(line.op != "constant" for line in block.lines) or 1)
-    total = sum(weights)
-    return [(index, weight / total) for index, weight in zip(group, weights, strict=True)]
+def _source() -> dict[str, Any]:
+    """Return where the times come from."""
+    found = counter()
+    if not is_steady():
+        return {"resolution_ns": RESOLUTION, "stamp_ns": found.stamp_ns}
+    return {"source": "cycle counter", "resolution_ns": found.tick_ns, "stamp_ns": found.stamp_ns}
 
 
-__all__ = ["STAMP_BYTES", "NativeRecord", "NativeStamps"]
+__all__ = ["NativeRecord", "NativeStamps", "StampWriter"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from time import perf_counter_ns
 from typing import Any
 
@@ -14,18 +15,19 @@ from scanviz.engine.backends.native.called import Calls, Runners, called_instruc
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.jit import Machine, compiled, target
 from scanviz.engine.backends.native.loop import LoopEmitter
-from scanviz.engine.backends.native.stamps import STAMP_BYTES, NativeStamps
+from scanviz.engine.backends.native.stamps import NativeStamps
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.program.work import work_of
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
-from scanviz.engine.runtime.stamps import Stamps
+from scanviz.engine.runtime.stamps import Clock, Stamps
 
 _NOTHING = np.empty(0)
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
@@ -64,6 +66,7 @@ class NativeCode:
         self.machine: Machine = compiled(self.text)
         self._constants = {base: np.ascontiguousarray(value) for base, value in self.handed.constants.items()}
         self._chunk = FIRST_CHUNK
+        self._step_ns = 0.0  # what a step took lately
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
         self._observed: NativeCode | None = None
@@ -88,7 +91,7 @@ class NativeCode:
         if last - first <= self._chunk:
             found = function(first, last, where, what)
         else:
-            found = self._in_chunks(addresses, where, what, first, last)
+            found = self._in_chunks(where, what, first, last)
         done, outcome = found >> 2, found & 3
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
@@ -108,14 +111,10 @@ class NativeCode:
     def _place_of(self, kind: str) -> int:
         return next(k for k, base in enumerate(self.handed.addresses) if base[0] == kind)
 
-    def _in_chunks(self, addresses: array[int], where: int, what: int, first: int, last: int) -> int:
+    def _in_chunks(self, where: int, what: int, first: int, last: int) -> int:
         """Take steps in calls of about a tenth of a second; return what the last call did."""
-        stamps, start = self._stamps_place(), first
-        begin = addresses[stamps] if stamps is not None else 0
         while True:
             end = min(last, first + self._chunk)
-            if stamps is not None:
-                addresses[stamps] = begin + (first - start) * len(self.handed.stamped) * STAMP_BYTES
             begun = perf_counter_ns()
             found = self.machine.function(first, end, where, what)
             if found & 3 or found >> 2 >= last:
@@ -135,8 +134,18 @@ class NativeCode:
             self._observed = NativeCode(self.loop, self.plan, self.variant, self.runners, inline=False)
         return self._observed
 
-    def _stamps_place(self) -> int | None:
-        return next((k for k, base in enumerate(self.handed.addresses) if base[0] == "stamps"), None)
+    def stamps(self, first: int, last: int, clock: Clock, own: OwnTime | None) -> Stamps:
+        """Return what takes the times of a chunk."""
+        return NativeStamps(
+            self.variant, len(self.handed.stamped), self._shares, first, last, self._step_ns, clock, own, self._took
+        )  # fmt: skip
+
+    def _took(self, steps: int, elapsed_ns: int) -> None:
+        self._step_ns = elapsed_ns / steps
+
+    @cached_property
+    def _shares(self) -> list[list[tuple[int, float]]]:
+        return [_shares(self.loop.body, self.plan, group) for group in self.handed.stamped[1:-1]]
 
     def _gathered(self, arena: LoopArena) -> tuple[list[Array], list[int]]:
         """Return the arrays whose addresses the code is handed, and the numbers."""
@@ -170,7 +179,7 @@ class NativeCode:
                 case "report":
                     arrays.append(np.zeros(self.handed.reported, np.int64))
                 case "stamps":
-                    arrays.append(arena.record.times)
+                    arrays.append(arena.record.numbers)
                 case _:
                     arrays.append(aligned_bytes(self.handed.scratch))
         return arrays, numbers
@@ -183,6 +192,13 @@ def _rows_in_order(sequence: Array) -> Array:
     return np.ascontiguousarray(sequence)
 
 
+def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
+    """Return how the time of instructions that are done as one is shared out: by what each does to an element."""
+    work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)
+    weights = {index: 1 if (each := work[index]) is None else max(1, each.flops) for index in group}
+    return [(index, weight / sum(weights.values())) for index, weight in weights.items()]
+
+
 class NativeSpecialised(Specialised):
     """Native code for one set of shapes; times are taken by the code itself."""
 
@@ -192,7 +208,7 @@ class NativeSpecialised(Specialised):
         """Return what takes the times of a chunk, less what watching takes in what is called out."""
         code = self.written(name)
         assert isinstance(code, NativeCode)
-        return NativeStamps(code.handed.stamped, name, last - first, self.clock, own)
+        return code.stamps(first, last, self.clock, own)
 
 
 class NativeLoop(SpecialisedLoop):

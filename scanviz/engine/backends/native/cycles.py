@@ -1,0 +1,119 @@
+"""The processor's cycle counter: the cheapest clock there is, and what one of its ticks is in nanoseconds.
+
+On x86 the counter runs at one rate whatever the processor does, where the flags ``constant_tsc`` and ``nonstop_tsc`` say so; its
+rate is measured once, beside the clock of the process.  Elsewhere native code asks the clock of the process itself.  Reading the
+counter takes some ten nanoseconds and waits for nothing: where parts of a step are told apart, a fence before it waits for what
+was begun.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable
+from ctypes import addressof, c_int64
+from functools import cache
+from pathlib import Path
+from time import perf_counter_ns
+from typing import NamedTuple
+
+from scanviz.engine.backends.native.ir import Code, Value
+from scanviz.engine.backends.native.jit import compiled, module_text
+
+MEASURED_NS = 3_000_000  # for so long the counter is compared with the clock
+PAIRS = 8  # readings of both, of which the closest counts
+STAMPS = 2_000  # that are taken to see what one costs
+CLOCK_MONOTONIC = 1  # Linux's, which time.perf_counter_ns reads
+ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
+
+
+class Counter(NamedTuple):
+    """What the cycle counter is worth.
+
+    Attributes
+    ----------
+    tick_ns : float
+        Nanoseconds of a tick.
+    stamp_ns : float
+        What reading and noting it costs.
+    """
+
+    tick_ns: float
+    stamp_ns: float
+
+
+@cache
+def is_steady() -> bool:
+    """Return whether there is a counter that runs at one rate, on all cores alike."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return False
+    try:
+        flags = set(Path("/proc/cpuinfo").read_text().split("\nflags", 1)[-1].split("\n", 1)[0].split())
+    except OSError:
+        return False
+    return {"constant_tsc", "nonstop_tsc"} <= flags
+
+
+def write_now(code: Code, fenced: bool) -> Value:
+    """Add lines that read the time: ticks of the counter, or nanoseconds into ``%clock``."""
+    if is_steady():
+        if fenced:
+            code.line('call void asm sideeffect "lfence", "~{memory}"()')
+        code.declared["llvm.readcyclecounter"] = "declare i64 @llvm.readcyclecounter()"
+        return code.op("call i64 @llvm.readcyclecounter()", "int64")
+    code.declared["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
+    code.line(f"call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr %clock)")
+    seconds = code.load(Value("%clock", "address"), "int64")
+    rest = code.load(code.at(Value("%clock", "address"), 8), "int64")
+    return code.add(code.times(seconds, 1_000_000_000), rest)
+
+
+@cache
+def counter() -> Counter:
+    """Return what a tick is, and what a stamp costs: measured once in a process."""
+    if not is_steady():
+        return Counter(1.0, _stamp_ticks())
+    begun = _pair()
+    while perf_counter_ns() - begun[1] < MEASURED_NS:
+        pass
+    ended = _pair()
+    tick_ns = (ended[1] - begun[1]) / (ended[0] - begun[0])
+    return Counter(tick_ns, _stamp_ticks() * tick_ns)
+
+
+def reading() -> tuple[int, int]:
+    """Return a reading of the counter, and the clock's time of it; zeros where the code asks the clock itself."""
+    return _pair(2) if is_steady() else (0, 0)
+
+
+def _pair(readings: int = PAIRS) -> tuple[int, int]:
+    ticks, found = _ticks(), []
+    for _ in range(readings):
+        before = perf_counter_ns()
+        tick = ticks()
+        after = perf_counter_ns()
+        found.append((after - before, tick, (before + after) // 2))
+    return min(found)[1:]
+
+
+@cache
+def _ticks() -> Callable[[], int]:
+    code = Code()
+    code.line(f"ret i64 {write_now(code, False).text}")
+    machine = compiled(module_text(code, ARGUMENTS))
+    return lambda: machine.function(0, 0, None, None)
+
+
+def _stamp_ticks() -> float:
+    """Return the ticks of one stamp, taken and stored: the least of some measurements."""
+    code = Code()
+    if not is_steady():
+        code.line("%clock = alloca [2 x i64], align 8")
+    first = write_now(code, False)
+    with code.counted(Value("%first", "int64"), Value("%last", "int64")):
+        code.store(write_now(code, False), Value("%addresses", "address"))
+    code.line(f"ret i64 {code.op(f'sub i64 {write_now(code, False).text}, {first.text}', 'int64').text}")
+    machine, place = compiled(module_text(code, ARGUMENTS)), c_int64()
+    return min(machine.function(0, STAMPS, addressof(place), None) for _ in range(5)) / STAMPS
+
+
+__all__ = ["Counter", "counter", "is_steady", "reading", "write_now"]

@@ -1,0 +1,127 @@
+"""Times that native code takes: of each step or of every k-th, of operations; none where nobody asks."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.observe import Observer, observed_by
+
+if not availability("native").works:
+    pytest.skip(availability("native").why, allow_module_level=True)
+
+from scanviz.engine.backends.native import cycles, stamps
+
+
+class Series(Observer):
+    """Keeps what is told of steps."""
+
+    detail = "steps"
+
+    def __init__(self, detail="steps"):
+        self.detail, self.told = detail, []
+
+    def loop_steps(self, series):
+        self.told.append(series)
+
+
+@pytest.fixture(params=["counter", "clock"])
+def source(request, monkeypatch):
+    """Take times by the cycle counter, or by the clock as processors without one do."""
+    if request.param == "clock":
+        for module in (cycles, stamps):
+            monkeypatch.setattr(module, "is_steady", lambda: False)
+        cycles.counter.cache_clear()
+    elif not cycles.is_steady():
+        pytest.skip("no steady cycle counter")
+    yield {"counter": "cycle counter", "clock": "perf_counter"}[request.param]
+    cycles.counter.cache_clear()
+
+
+def watched(f, *given, detail="steps"):
+    series = Series(detail)
+    with observed_by(series):
+        f(*given)
+    return series.told
+
+
+def wide(until=None):
+    x = T.matrix("x")
+
+    def step(x_t, h):
+        h = T.tanh(h * 0.5 + x_t)
+        return h if until is None else (h, scanviz.until(T.sum(x_t) > until))
+
+    h, _ = scanviz.scan(step, x, T.zeros((2000,)), name="wide")
+    return scanviz.function([x], h, mode="native")
+
+
+def scalars():
+    x = T.vector("x")
+    s, _ = scanviz.scan(lambda x_t, s: s + x_t, x, np.float64(0), name="sum")
+    return scanviz.function([x], s, mode="native")
+
+
+def test_each_long_step_has_a_time(source):
+    told = watched(wide(), np.zeros((700, 2000)))
+    assert sum(series.steps for series in told) == 700
+    timed = [series for series in told if not series.control]
+    assert all(series.source == source and series.stamp_ns > 0 for series in timed)
+    assert all(len(series.interval_ns) == series.steps and (series.interval_ns > 0).all() for series in timed)
+    assert all(
+        series.interval_ns.sum() <= series.span_ns * 1.01 + 1000 for series in timed if series.op_ns is None
+    )
+
+
+def test_of_very_short_steps_every_kth_has_a_time(source):
+    f = scalars()
+    f(np.ones(10))
+    told = [each for each in watched(f, np.ones(5_000)) if each.covers is not None]
+    assert told and all(each.timed_steps == each.steps == each.covers.sum() for each in told)
+    assert {int(k) for each in told for k in each.covers[:-1]} <= {2, 4, 8, 16, 32, 64}
+
+
+def test_operations_of_a_sample_have_times(source):
+    told = [series for series in watched(wide(), np.zeros((300, 2000))) if series.op_ns is not None]
+    assert told and all(series.op_ns.shape == (3, series.steps) for series in told)
+    multiply, add, tanh = np.sum([series.op_ns.sum(axis=1) for series in told], axis=0)
+    assert tanh > 3 * multiply and multiply == pytest.approx(add, rel=0.1)  # shared out by what they do
+    for series in told:
+        whole = series.op_ns.sum() + series.copy_ns.sum()
+        assert whole <= series.interval_ns.sum() + series.steps * 5
+
+
+@pytest.mark.parametrize("end", [0, 1, 5, 300, 699])
+def test_a_loop_that_ends_early_has_times_of_the_steps_that_it_took(source, end):
+    given = np.zeros((700, 2000))
+    given[end] = 1.0
+    assert sum(series.steps for series in watched(wide(until=10.0), given)) == end + 1
+
+
+def test_steps_before_an_error_are_counted(source):
+    table = T.lvector("table")
+    walk, _ = scanviz.scan(lambda k: table[k], outputs_info=np.int64(0), n_steps=400, name="walk")
+    f = scanviz.function([table], walk, mode="native")
+    series = Series()
+    with observed_by(series), pytest.raises(IndexError):
+        f(np.arange(1, 334))
+    assert sum(each.steps for each in series.told) == 333
+
+
+def test_a_tick_is_some_fraction_of_a_nanosecond_and_a_stamp_some_nanoseconds():
+    if not cycles.is_steady():
+        pytest.skip("no steady cycle counter")
+    found = cycles.counter()
+    assert 0.1 < found.tick_ns < 2 and 0.5 < found.stamp_ns < 500
+
+
+def test_code_that_nobody_watches_takes_no_times_and_is_the_same_before_and_after_a_profile():
+    f = wide()
+    f(np.zeros((5, 2000)))
+    (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+    before = made.written("plain").text
+    assert "cycle" not in before and "clock" not in before
+    watched(f, np.zeros((300, 2000)))
+    assert made.written("plain").text == before
+    assert "readcyclecounter" in made.written("steps").text or not cycles.is_steady()

@@ -7,7 +7,6 @@ import gc
 import os
 import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -20,11 +19,11 @@ for _library in ("OPENBLAS", "MKL", "OMP"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 os.environ["SCANVIZ_NATIVE_CACHE"] = "off"  # the user's cache is none of the tests' business
 
-# Where Python may write no byte code beside the sources, it goes to a folder of this run: hundreds of processes are started, here and by
-# tests, and each would compile all that it imports.  Processes that share the tests have the folder from the one that hands them out.
+# Where Python may write no byte code beside the sources, it goes where pytest keeps what it knows: hundreds of processes are started, here
+# and by tests, and each would compile all that it imports.  Python compiles again what has changed since.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and "PYTHONPYCACHEPREFIX" not in os.environ:
-    _BYTE_CODE = tempfile.TemporaryDirectory(prefix="scanviz-tests-", ignore_cleanup_errors=True)
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = _BYTE_CODE.name
+    sys.pycache_prefix = str(Path(__file__).resolve().parents[1] / ".pytest_cache" / "byte-code")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
     sys.dont_write_bytecode = False
 
 # The machine's speed is no property of the code: no deadlines, no complaint about slow generation.

@@ -48,7 +48,9 @@ def taps_pictures():
     graph = snapshot(outputs)
     rewrites = history(outputs)
     pushed = next(
-        k for k, application in enumerate(rewrites.applications) if application.rule == "PushOutSeqScan"
+        k
+        for k, each in enumerate(rewrites.applications)
+        if each.rule in ("PushOutSeqScan", "PushOutShortRows")
     )
     changed = difference(rewrites.snapshot(pushed), rewrites.snapshot(pushed + 1))
     return {

@@ -102,6 +102,7 @@ _PROCESSOR: tuple[tuple[Of, str], ...] = (
     ("function", f"in its calls, {_SOME}"),
     ("loop", f"in its runs, {_SOME}"),
 )
+_READ: tuple[Of, ...] = ("function", "loop")
 _LIMITS: tuple[tuple[str, Unit, str, str], ...] = (
     (
         "large_copy_bytes_per_s",
@@ -204,6 +205,19 @@ MEASURES = [
         )
         for of, _ in _PROCESSOR
     ),
+    *(
+        Measure(
+            of, "page_faults", "count", "page faults",
+            "How often a page of memory was not there when it was touched, in runs and calls that were read.", views=(),
+        )
+        for of in _READ
+    ),
+    Measure(
+        "loop", "slow_timed_steps", "count", "slow steps timed by operations",
+        "Of the steps whose operations were timed, those that took more than twice the usual one, the thread running.", views=(),
+    ),
+    Measure("loop", "slow_timed_ns", "ns", "their excess", "What these took beyond the usual.", views=()),
+    Measure("operation", "slow_more_ns", "ns", "in slow steps", "What it took more in these, together.", views=()),
 ]  # fmt: skip
 
 

@@ -365,7 +365,8 @@ class LoopAggregate:
             | self._processor.measures(totals.total_ns + running)
             | self._times.measures(division)
             | self._passed_over.measures()
-            | self._plain_measures(),
+            | self._plain_measures()
+            | self._slow_measures(),
             series_covers=self._times.sample.covers(),
         )
 
@@ -373,6 +374,13 @@ class LoopAggregate:
         if not self._plain_steps:
             return {}
         return {"plain_steps": float(self._plain_steps), "plain_ns": float(self._plain_ns)}
+
+    def _slow_measures(self) -> dict[str, float]:
+        parts = self._parts
+        if not parts.slow_steps:
+            return {}
+        longer = max(0.0, parts.slow_ns[-1])
+        return {"slow_timed_steps": float(parts.slow_steps), "slow_timed_ns": float(longer)}
 
     def _division(self) -> Division | None:
         if len(self.record.operations) != self.operations:  # they are not described yet
@@ -388,9 +396,16 @@ class LoopAggregate:
         if division is None:
             return told
         count = self._parts.steps
-        return tuple(
+        found = tuple(
             replace(operation, samples=count, mean_ns=time, spread_ns=spread)
             for operation, time, spread in zip(told, division.operations, division.spreads, strict=True)
+        )
+        if not self._parts.slow_steps:
+            return found
+        more = self._parts.slow_ns.tolist()
+        return tuple(
+            replace(each, measures=each.measures | {"slow_more_ns": float(max(0.0, ns))})
+            for each, ns in zip(found, more, strict=False)
         )
 
 

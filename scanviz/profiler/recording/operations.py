@@ -27,6 +27,8 @@ WHOLE_CHUNK = 8  # steps of a chunk whose first step, which enters its code, is 
 OFF_CPU_NS = 20_000  # nanoseconds off the CPU that are no error of the clocks
 DISTURBED_NS = 5_000  # and what a step must have taken beyond the others for that to have been there
 PAIRS = 256  # comparisons with plain steps that are kept, the last ones
+SLOW = 2.0  # times the usual step
+FEWEST_USUAL = 16  # steps, to know what is usual
 LENGTHS = 16  # lengths of plain blocks that wait for a block to be compared with
 
 
@@ -94,15 +96,21 @@ class StepTally:
         How much longer a step with one stamp took than a plain one, from neighbouring blocks of one length.
     plain : deque of float
         What a plain step took, block by block.
+    slow_steps : int
+        Steps in which the thread ran and that took much longer than the usual one.
+    slow_ns : numpy.ndarray
+        By how much they were longer together, by rows of ``parts``.
     """
 
     __slots__ = (
-        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "pairs", "parts", "plain",
+        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "pairs", "parts", "plain", "slow_ns",
+        "slow_steps",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
         self._count = count
         self.parts, self.disturbed = HistogramTable(count + 3), 0
+        self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
         self.pairs: deque[float] = deque(maxlen=PAIRS)
         self.plain: deque[float] = deque(maxlen=PAIRS)
         self._warm = False
@@ -175,6 +183,17 @@ class StepTally:
             usual = self._without_disturbed(times, series.off_cpu_ns)
             self.disturbed += times.shape[1] - usual.shape[1]
             self.parts.add(usual)
+            self._add_slow(usual)
+
+    def _add_slow(self, times: Samples) -> None:
+        """Add up what slow steps took beyond the usual, part by part: in which of them they were slow."""
+        if not times.shape[1] or self.parts.count < FEWEST_USUAL:
+            return
+        slow = times[:, times[-1] > SLOW * self.parts.median(len(times) - 1)]
+        if slow.shape[1]:
+            usual = np.array([self.parts.median(row) for row in range(len(times))])
+            self.slow_ns += slow.sum(axis=1) - slow.shape[1] * usual
+            self.slow_steps += slow.shape[1]
 
     def _times(self, series: StepSeries) -> Samples:
         """Return the rows of a chunk: operations, storing rows, the rest, the whole."""

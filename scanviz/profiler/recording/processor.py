@@ -29,11 +29,14 @@ class Usage(NamedTuple):
         Time on the clock, and time of the processor.
     switches : int or None
         How often the system took the processor away; None where that is not told.
+    faults : int or None
+        How often a page of memory was not there when it was touched; None where that is not told.
     """
 
     wall_ns: int
     cpu_ns: int
     switches: int | None
+    faults: int | None = None
 
 
 Read = Callable[[], Usage]
@@ -41,25 +44,28 @@ Read = Callable[[], Usage]
 
 def thread_usage() -> Usage:
     """Return what the calling thread has used so far."""
-    return Usage(time.perf_counter_ns(), time.thread_time_ns(), _switches("RUSAGE_THREAD"))
+    return Usage(time.perf_counter_ns(), time.thread_time_ns(), *_counted("RUSAGE_THREAD"))
 
 
 def process_usage() -> Usage:
     """Return what all threads of the process have used so far."""
-    return Usage(time.perf_counter_ns(), time.process_time_ns(), _switches("RUSAGE_SELF"))
+    return Usage(time.perf_counter_ns(), time.process_time_ns(), *_counted("RUSAGE_SELF"))
 
 
 if sys.platform == "win32":
 
-    def _switches(whose: str) -> int | None:
-        return None
+    def _counted(whose: str) -> tuple[int | None, int | None]:
+        return None, None
 
 else:
     import resource
 
-    def _switches(whose: str) -> int | None:
+    def _counted(whose: str) -> tuple[int | None, int | None]:
         number = getattr(resource, whose, None)
-        return None if number is None else resource.getrusage(number).ru_nivcsw
+        if number is None:
+            return None, None
+        found = resource.getrusage(number)
+        return found.ru_nivcsw, found.ru_minflt + found.ru_majflt
 
 
 class ProcessorTally:
@@ -80,7 +86,7 @@ class ProcessorTally:
     {'cpu_ns': 800000.0, 'involuntary_switches': 3.0}
     """
 
-    __slots__ = ("_cpu_ns", "_open", "_read", "_skip", "_switches", "_wall_ns")
+    __slots__ = ("_cpu_ns", "_faults", "_open", "_read", "_skip", "_switches", "_wall_ns")
 
     def __init__(self, read: Read = thread_usage) -> None:
         self._read = read
@@ -88,6 +94,7 @@ class ProcessorTally:
         self._skip = 0
         self._wall_ns = self._cpu_ns = 0
         self._switches: int | None = 0
+        self._faults: int | None = 0
 
     def begin(self, run: int) -> None:
         """Note the beginning of a run, by its number, if it is one to be read."""
@@ -105,10 +112,8 @@ class ProcessorTally:
         wall = now.wall_ns - begun.wall_ns
         self._wall_ns += wall
         self._cpu_ns += min(wall, now.cpu_ns - begun.cpu_ns)  # two clocks: the shorter time is read later
-        if now.switches is None or begun.switches is None or self._switches is None:
-            self._switches = None
-        else:
-            self._switches += now.switches - begun.switches
+        self._switches = _more(self._switches, begun.switches, now.switches)
+        self._faults = _more(self._faults, begun.faults, now.faults)
         self._skip = min(MOST_SKIPPED, READ_EVERY_NS // max(wall, 1))
 
     def drop(self, run: int) -> None:
@@ -119,13 +124,21 @@ class ProcessorTally:
         """Return the declared numbers for runs that took so long on the clock; none where none was read."""
         if not self._wall_ns:
             return {}
-        return used(total_ns * self._cpu_ns / self._wall_ns, self._switches)
+        return used(total_ns * self._cpu_ns / self._wall_ns, self._switches, self._faults)
 
 
-def used(cpu_ns: float, switches: int | None) -> dict[str, float]:
+def _more(known: int | None, before: int | None, now: int | None) -> int | None:
+    return None if known is None or before is None or now is None else known + now - before
+
+
+def used(cpu_ns: float, switches: int | None, faults: int | None = None) -> dict[str, float]:
     """Return the declared numbers of what used so much of the processor."""
     found = {"cpu_ns": float(round(max(0.0, cpu_ns)))}
-    return found if switches is None else found | {"involuntary_switches": float(switches)}
+    if switches is not None:
+        found |= {"involuntary_switches": float(switches)}
+    if faults is not None:
+        found |= {"page_faults": float(faults)}
+    return found
 
 
 __all__ = ["ProcessorTally", "Read", "Usage", "process_usage", "thread_usage", "used"]

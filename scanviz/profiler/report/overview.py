@@ -23,6 +23,7 @@ from scanviz.record.processor import off_cpu
 from scanviz.record.threads import beyond_the_clock
 
 NARROWEST = 40
+UNPLANNED = "reference"  # the tier whose functions have no plans
 USUAL_TOP = 8
 _WORTH = 0.05  # of the loops' time: a loop below gets no part of its own
 
@@ -178,6 +179,18 @@ def _footer(record: ProfileRecord) -> list[ReportLine]:
         )
     if record.detail == "values":
         lines.append(ReportLine(f"{TWICE} (scanviz report FILE --values shows them)", QUIET, wraps=True))
+    unplanned = [
+        function for function in record.functions if function.calls and function.backend == UNPLANNED
+    ]
+    if unplanned:
+        lines.append(
+            ReportLine(
+                f"{counted(len(unplanned), 'function')} ran on the {UNPLANNED} tier, which makes no plan of shapes and memory:"
+                " operations there have no bytes, rates or limits, and calls no peak memory",
+                QUIET,
+                wraps=True,
+            )
+        )
     if record.left_out:
         lines.append(
             ReportLine(

@@ -1,4 +1,4 @@
-"""The slow steps of a loop: how much of its time the slowest hundredth takes, and which sides of its branches they ran."""
+"""The slow steps of a loop: how much of its time the slowest hundredth takes, which sides of its branches they ran, or why else."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from scanviz.profiler.report.text import HOT, ReportLine
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.loops import LoopRecord, SideRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.slow_steps import HEAVY, slow_in_words
 
 RARE = 0.2  # a side taken in no more steps than that is told, where it takes much of the time
 MUCH = (
     0.05  # of the loop's work: times of takings are medians, so what the loop waited is no part of the whole
 )
-HEAVY = 3.0  # times their share of steps: what the slowest hundredth takes beyond is told
 
 
 def tail_lines(loop: LoopRecord) -> list[ReportLine]:
@@ -21,7 +21,8 @@ def tail_lines(loop: LoopRecord) -> list[ReportLine]:
     --------
     >>> numbers = {"slowest_hundredth_ns": 4e6, "cpu_ns": 9e6}
     >>> [line.text for line in tail_lines(LoopRecord(1, 1, None, "h", None, steps=9999, total_ns=10**7, measures=numbers))]
-    ['  the slowest 1 % of steps take 40 % of the time, at most 1.00 ms of it off the CPU']
+    ['  the slowest 1 % of steps take 40 % of the time, at most 1.00 ms of it off the CPU',
+     '  slow: why is not known: no branch, no period, and none of them had its operations timed']
     """
     found = []
     slow = loop.measures.get("slowest_hundredth_ns", 0.0)
@@ -33,7 +34,10 @@ def tail_lines(loop: LoopRecord) -> list[ReportLine]:
                 f"{text}, at most {duration(min(off, slow))} of it off the CPU" if off else text, wraps=True
             )
         )
-    return [*found, *(_side(loop, side) for side in rare_sides(loop))]
+    sides = [_side(loop, side) for side in rare_sides(loop)]
+    if found and not sides:
+        found.append(ReportLine(f"  slow: {sanitize(slow_in_words(loop, slow))}", wraps=True))
+    return [*found, *sides]
 
 
 def rare_sides(loop: LoopRecord) -> list[SideRecord]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scanviz.profiler.report.overview import own_ns, print_report, render_report
 from scanviz.profiler.report.text import columns
-from scanviz.record.model import DurationRecord, LoopRecord, OutcomeRecord, ProfileRecord
+from scanviz.record.model import DurationRecord, FunctionRecord, LoopRecord, OutcomeRecord, ProfileRecord
 from tests.profiler.records import FORWARD, INNER, RNN, SMALL
 from tests.record.records import profiles
 
@@ -249,3 +249,11 @@ def test_the_own_time_of_a_loop_is_without_the_loops_in_it() -> None:
 
 def test_a_record_without_calls_says_so() -> None:
     assert "no scanviz function was called" in render_report(ProfileRecord(script="x.py"))
+
+
+def test_functions_on_the_reference_tier_say_why_they_have_no_rates() -> None:
+    function = FunctionRecord(1, "f", None, "reference", calls=1, call_times=DurationRecord(1, 10))
+    said = "1 function ran on the reference tier, which makes no plan of shapes and memory"
+    assert said in render_report(ProfileRecord(wall_ns=20, functions=(function,)), width=200)
+    other = replace(function, backend="numpy")
+    assert "plan of shapes" not in render_report(ProfileRecord(wall_ns=20, functions=(other,)), width=200)

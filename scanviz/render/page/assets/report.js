@@ -134,7 +134,7 @@ function loopItem(loop, loops, total) {
       element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
       element("p", {}, loop.off_cpu ? element("strong", {}, `${loop.off_cpu}; `) : null, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
         loop.typical_step ? `; ${loop.typical_step}` : "",
-        (loop.sides || []).filter((side) => side.taken <= 0.2 * loop.steps && side.taken * side.typical_ns >= 0.05 * workedNs(loop)).map((side) => slowSide(loop, side)),
+        slowSteps(loop),
         loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)])),
       operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.mean_ns - a.mean_ns), step, (one) => one.mean_ns),
       inner.length ? element("ul", { class: "tree" }, inner.map((each) => loopItem(each, loops, total))) : null));
@@ -143,6 +143,13 @@ function loopItem(loop, loops, total) {
 /** How long a loop worked: its CPU time where that is known. */
 function workedNs(loop) {
   return Math.min(loop.total_ns, loop.measures.cpu_ns ?? loop.total_ns);
+}
+
+/** Why slow steps are slow: the sides of branches that they took, or what else is known. */
+function slowSteps(loop) {
+  const sides = (loop.sides || []).filter((side) => side.taken <= 0.2 * loop.steps && side.taken * side.typical_ns >= 0.05 * workedNs(loop));
+  if (sides.length || !loop.slow_steps) return sides.map((side) => slowSide(loop, side));
+  return ["; ", element("strong", {}, `slow steps: ${loop.slow_steps}`)];
 }
 
 /** A side of a branch that few steps took and much of the time went into. */

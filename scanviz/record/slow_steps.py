@@ -1,0 +1,118 @@
+"""Why the slow steps of a loop are slow, as far as what was measured says it: where no branch does.
+
+The slowest steps are kept with their numbers, so that a period among them can be told from chance; of the slow ones among the steps
+whose operations were timed it is known which of them took longer; and clocks and counters of the thread say how long it was off the
+processor, and how often pages were missing.  When garbage was collected is not recorded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+from scanviz.record.loops import LoopRecord
+
+HEAVY = 3.0  # times their share of steps: what the slowest hundredth takes beyond is told
+SLOW = 2.0  # times the typical step
+FEWEST = 5  # slow steps at a period
+CHANCE = 1e-4  # that steps at random places had so many at one period
+PERIODIC = 0.7  # the share of slow steps that come at the period
+MOST_OF_IT = 0.5
+FAULT_NS = 500  # what a missing page takes at least
+SLOWEST = 3  # why a step is in the sample
+
+
+def period_of(loop: LoopRecord) -> int:
+    """Return in every how many steps the slow ones come, most of them; 0 where they come at no period that chance does not explain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def loop(steps):
+    ...     rows = [[0, step, 9_000, SLOWEST] for step in steps]
+    ...     return LoopRecord(1, 1, None, "h", None, steps=20_000, body_ns=1_000.0, series=np.array(rows))
+    >>> period_of(loop([100, 300, 400, 500, 517, 900, 1100, 1200, 5300, 8000]))
+    100
+    >>> period_of(loop([3, 19, 20, 88, 151, 400, 577, 801]))
+    0
+    """
+    if loop.series_covers:
+        return 0
+    rows = [row for row in loop.timed() if row.reason == SLOWEST and row.time_ns > SLOW * loop.typical_ns]
+    apart = [b.step - a.step for a, b in pairwise(rows) if a.run == b.run]
+    candidates = {math.gcd(a, b) for a, b in pairwise(apart)} | set(apart)
+    steps = [row.step for row in rows]
+    for period in sorted((each for each in candidates if each > 1), reverse=True):
+        ((_, count),) = Counter(step % period for step in steps).most_common(1)
+        often = count >= max(FEWEST, PERIODIC * len(steps))
+        if often and _chance(count, len(steps), period) * period * len(candidates) < CHANCE:
+            return period
+    return 0
+
+
+def _chance(count: int, of: int, period: int) -> float:
+    """Return how likely at least so many of the steps are at one place of a period if they are anywhere."""
+    one = 1 / period
+    return math.fsum(math.comb(of, k) * one**k * (1 - one) ** (of - k) for k in range(count, of + 1))
+
+
+def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
+    """Return what is known of why slow steps were slow; nothing where it is not known.
+
+    ``slow_ns`` is what they took together.
+
+    Examples
+    --------
+    >>> numbers = {"cpu_ns": 2e6, "involuntary_switches": 40.0, "page_faults": 3.0}
+    >>> reasons(LoopRecord(1, 1, None, "h", None, total_ns=9_000_000, measures=numbers), 5e6)
+    ['the loop was off the CPU for 7.0 ms (40 involuntary context switches)']
+    """
+    numbers, found = loop.measures, list[str]()
+    if period := period_of(loop):
+        found.append(f"most of the slowest come in every {period:,}th step")
+    if longer := _longer(loop):
+        found.append(longer)
+    off = max(0.0, loop.total_ns - numbers.get("cpu_ns", loop.total_ns))
+    if off > MOST_OF_IT * slow_ns:
+        switches = numbers.get("involuntary_switches", 0.0)
+        lost = f" ({switches:,.0f} involuntary context switches)" if switches else ""
+        found.append(f"the loop was off the CPU for {off / 1e6:.1f} ms{lost}")
+    faults = numbers.get("page_faults", 0.0)
+    if faults * FAULT_NS > MOST_OF_IT * slow_ns:
+        found.append(f"{faults:,.0f} page faults: memory that was touched for the first time")
+    return found
+
+
+def _longer(loop: LoopRecord) -> str:
+    """Return which operation took most of what slow steps took more, of those whose operations were timed."""
+    count = loop.measures.get("slow_timed_steps", 0.0)
+    whole = loop.measures.get("slow_timed_ns", 0.0)
+    if not count or not loop.operations or whole <= 0:
+        return ""
+    operation = max(loop.operations, key=lambda one: one.measures.get("slow_more_ns", 0.0))
+    took = operation.measures.get("slow_more_ns", 0.0)
+    if took < MOST_OF_IT * whole:
+        return ""
+    line = "" if operation.source is None else f" ({operation.source})"
+    steps = "the one slow step" if count == 1 else f"the {count:,.0f} slow steps"
+    return f"{operation.label}{line} took {100 * min(1.0, took / whole):.0f} % of the excess in {steps} whose operations were timed"
+
+
+def slow_in_words(loop: LoopRecord, slow_ns: float) -> str:
+    """Return why slow steps were slow, or that it is not known.
+
+    Examples
+    --------
+    >>> slow_in_words(LoopRecord(1, 1, None, "h", None, total_ns=9_000_000), 5e6)
+    'why is not known: no branch, no period, and none of them had its operations timed'
+    """
+    found = reasons(loop, slow_ns)
+    if found:
+        return "; ".join(found)
+    timed = loop.measures.get("slow_timed_steps", 0.0)
+    last = "no operation stands out" if timed else "none of them had its operations timed"
+    return f"why is not known: no branch, no period, and {last}"
+
+
+__all__ = ["HEAVY", "period_of", "reasons", "slow_in_words"]

@@ -1,0 +1,72 @@
+"""Why slow steps are slow, of loops whose slow steps were planted: at a period, in an operation, in memory, off the processor."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.recording.aggregates import LoopAggregate
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.sample import StepSample
+from scanviz.record.slow_steps import SLOWEST, period_of, slow_in_words
+
+STEPS = 20_000
+
+
+def sampled(slow: list[int], runs: int = 1) -> LoopRecord:
+    """Return a loop of which these steps of each run took long."""
+    sample = StepSample()
+    times = np.random.default_rng(0).integers(900, 1100, STEPS)
+    times[slow] = 50_000
+    for run in range(runs):
+        sample.add(np.full(STEPS, run), np.arange(STEPS), times)
+    return LoopRecord(1, 1, None, "h", None, steps=STEPS * runs, body_ns=1000.0, series=sample.rows())
+
+
+@pytest.mark.parametrize("period", [2, 7, 100, 1000])
+def test_steps_that_are_slow_at_a_period_are_told_by_it(period: int) -> None:
+    assert period_of(sampled(list(range(3, STEPS, period)))) == period
+    disturbed = [*list(range(3, STEPS, period))[:20], 17, 4711]  # two that something else interrupted
+    assert period_of(sampled(disturbed)) == period
+
+
+def test_slow_steps_at_random_places_have_no_period() -> None:
+    random = np.random.default_rng(1)
+    for count in (2, 5, 12, 32, 300):
+        for _ in range(20):
+            assert not period_of(sampled(random.choice(STEPS, count, replace=False).tolist()))
+
+
+def test_the_operation_that_took_longer_in_slow_steps_is_named() -> None:
+    operations = tuple(
+        OperationRecord(k, label, "operation", "", None) for k, label in enumerate(("dot(h, U)", "sort(row)"))
+    )
+    told = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
+    told.begin(1, 0, 0)
+    loop: Any = SimpleNamespace(key=1)
+    for first in range(0, 640, 64):
+        times = np.full((2, 64), 500)
+        times[1, 40] = 9_000 if first else 500
+        whole = times.sum(axis=0) + 100
+        told.take(1, StepSeries(loop.key, first, whole, times))
+    record = told.snapshot(0)
+    assert record.measures["slow_timed_steps"] == 9
+    words = slow_in_words(record, 1e5)
+    assert words == "sort(row) took 100 % of the excess in the 9 slow steps whose operations were timed"
+
+
+def test_missing_pages_and_a_lost_processor_are_reasons_and_nothing_is_made_up() -> None:
+    def words(**numbers: float) -> str:
+        return slow_in_words(LoopRecord(1, 1, None, "h", None, total_ns=9_000_000, measures=numbers), 4e6)
+
+    assert "20,000 page faults" in words(page_faults=20_000.0)
+    assert "the loop was off the CPU for 5.0 ms" in words(cpu_ns=4e6)
+    assert words(page_faults=30.0, cpu_ns=8.9e6, slow_timed_steps=4.0) == (
+        "why is not known: no branch, no period, and no operation stands out"
+    )
+    assert SLOWEST == 3

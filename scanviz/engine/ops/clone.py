@@ -11,6 +11,7 @@ from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.replace import replace as replaced
 from scanviz.engine.graph.traversal import variables
 from scanviz.engine.graph.types import TensorType, fits
+from scanviz.engine.ops.options import pairs
 from scanviz.engine.ops.support import as_value
 
 
@@ -69,16 +70,15 @@ def clone(outputs: Any, replace: Any = None) -> Any:
 
 
 def _pairs(given: Any) -> list[tuple[Variable, Any]]:
-    """Return what is to be replaced by what."""
-    pairs = list(given.items()) if isinstance(given, Mapping) else [] if given is None else list(given)
-    for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[0], Variable):
+    found = pairs(given, "clone: replace")
+    for old, _ in found:
+        if not isinstance(old, Variable):
             raise ScanvizTypeError.here(
                 "clone: replace says which variable is replaced by what",
                 expected="a dict of variables, or a list of pairs",
-                found=repr(pair),
+                found=repr(old),
             )
-    return [(old, new) for old, new in pairs]
+    return found
 
 
 def _fitting(old: Variable, new: Any) -> Variable:

@@ -67,21 +67,26 @@ CONCATENATE = Declaration(
 
 def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variable:
     """Return arrays joined along an existing axis, in their common dtype or one that is wanted."""
-    parts = [as_variable(each) for each in listed(arrays, "concatenate: what to join")]
-    if not parts:
-        raise ScanvizValueError.here("there is nothing to concatenate")
-    ranks = {tensor_type(part).ndim for part in parts}
-    if len(ranks) > 1 or 0 in ranks:
-        shown = ", ".join(f"`{describe(part)}` {part.type}" for part in parts)
-        raise ScanvizTypeError.here(
-            "concatenate needs arrays of one number of dimensions, at least 1",
-            found=shown,
-            fix="T.stack([...]) to join along a new axis",
-        )
-    place = normal_axis(axis, ranks.pop(), "concatenate")
+    parts, ndim = _alike(arrays, "concatenate", 1)
+    place = normal_axis(axis, ndim, "concatenate")
     dtypes = [tensor_type(part).dtype for part in parts]
     made = np.result_type(*dtypes) if dtype is None else _wanted(dtypes, dtype)
     return build_one(Op(CONCATENATE, AxisParameters(place)), *(cast(part, made) for part in parts))
+
+
+def _alike(arrays: Sequence[Any], what: str, least: int) -> tuple[list[Variable], int]:
+    """Return what is joined, and its number of dimensions."""
+    parts = [as_variable(each) for each in listed(arrays, f"{what}: what to join")]
+    if not parts:
+        raise ScanvizValueError.here(f"there is nothing to {what}")
+    ranks = {tensor_type(part).ndim for part in parts}
+    if len(ranks) > 1 or min(ranks) < least:
+        raise ScanvizTypeError.here(
+            f"{what} needs arrays of one number of dimensions{', at least 1' * least}",
+            found=", ".join(f"`{describe(part)}` {part.type}" for part in parts),
+            fix="T.stack([...]) to join along a new axis" if least else None,
+        )
+    return parts, ranks.pop()
 
 
 def _wanted(dtypes: Sequence[str], dtype: object) -> str:
@@ -99,16 +104,7 @@ def _wanted(dtypes: Sequence[str], dtype: object) -> str:
 
 def stack(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> Variable:
     """Return arrays joined along a new axis."""
-    parts = [as_variable(each) for each in listed(arrays, "stack: what to join")]
-    if not parts:
-        raise ScanvizValueError.here("there is nothing to stack")
-    ranks = {tensor_type(part).ndim for part in parts}
-    if len(ranks) > 1:
-        raise ScanvizTypeError.here(
-            "stack needs arrays of one number of dimensions",
-            found=", ".join(str(part.type) for part in parts),
-        )
-    ndim = ranks.pop()
+    parts, ndim = _alike(arrays, "stack", 0)
     place = normal_axis(axis, ndim + 1, "stack")
     order = [*range(place), "x", *range(place, ndim)]
     return concatenate([dimshuffle(part, order) for part in parts], place, dtype)

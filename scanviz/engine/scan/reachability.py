@@ -68,38 +68,3 @@ def connection_matrix(scan: Scan) -> set[tuple[LoopVariable, LoopVariable]]:
             targets = [b for a, b in edges if a is middle]
             edges |= {(a, b) for a in sources for b in targets}
     return edges
-
-
-def connecting_path(scan: Scan, source: LoopVariable, target: LoopVariable) -> list[LoopVariable] | None:
-    """Return a shortest chain of loop variables by which ``source`` influences ``target``, or None.
-
-    Each pair of neighbours is connected within one step.
-    """
-    edges = direct_connections(scan)
-    ordered = [
-        variable for variable in scan.variables if isinstance(variable, State | Carry) or variable is target
-    ]
-    previous: dict[LoopVariable, LoopVariable | None] = {source: None}
-    frontier = [source]
-    while frontier:
-        following = []
-        for here in frontier:
-            for variable in ordered:
-                if (here, variable) in edges and (variable not in previous or variable is target):
-                    if variable is target:
-                        return _chain(previous, here, target)
-                    previous[variable] = here
-                    following.append(variable)
-        frontier = following
-    return None
-
-
-def _chain(
-    previous: dict[LoopVariable, LoopVariable | None], last: LoopVariable, target: LoopVariable
-) -> list[LoopVariable]:
-    chain: list[LoopVariable] = [target]
-    here: LoopVariable | None = last
-    while here is not None:
-        chain.append(here)
-        here = previous[here]
-    return chain[::-1]

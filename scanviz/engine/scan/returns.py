@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,9 @@ from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.options import pairs
 from scanviz.engine.ops.support import as_variable, python_bool
+from scanviz.engine.scan.updates import check_key
 
 ACCEPTED = """outputs                        one variable, or a list of variables
 updates                        {shared: new value} or [(shared, new value), …], or an empty one: {}, [], ()
@@ -125,14 +127,9 @@ def _is_empty(value: Any) -> bool:
 
 
 def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Variable]:
-    pairs: Iterable[Any] = value.items() if isinstance(value, Mapping) else value
     updates: dict[SharedVariable, Variable] = {}
-    for key, new in pairs:
-        if not isinstance(key, SharedVariable):
-            shown = describe(key) if isinstance(key, Variable) else repr(key)
-            raise ScanvizTypeError(
-                f"only shared variables can be updated, `{shown}` is none", where=where, fix="shared(value)"
-            )
+    for key, new in pairs(value, "updates"):
+        check_key(key, where)
         if key in updates:
             raise ScanvizValueError(f"`{describe(key)}` is updated twice in one step", where=where)
         updates[key] = as_variable(new)

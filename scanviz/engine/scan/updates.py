@@ -7,8 +7,9 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.ops.options import listed
+from scanviz.engine.ops.options import pairs
 from scanviz.engine.scan.result import no_variable, updates_error
 
 
@@ -38,14 +39,14 @@ class Updates(dict[SharedVariable, Variable]):
         self.update(pairs)
 
     def __setitem__(self, key: SharedVariable, value: Variable) -> None:
-        _check_key(key)
+        check_key(key)
         super().__setitem__(key, value)
 
     def update(self, *others: Any, **more: Any) -> None:
         """Take over all pairs of other mappings or lists of pairs; a key given twice must have the same value."""
         for other in (*others, more):
             for key, value in _pairs(other):
-                _check_key(key)
+                check_key(key)
                 if key in self and self[key] is not value:
                     raise ScanvizValueError.here(
                         f"two different updates for `{describe(key)}`",
@@ -71,28 +72,21 @@ class Updates(dict[SharedVariable, Variable]):
         return self.__add__(other)
 
 
-def _check_key(key: object) -> None:
+def check_key(key: object, where: SourceLine | None = None) -> None:
+    """Raise where what is to be updated is no shared variable; at the user's line, or that of a step."""
     if not isinstance(key, SharedVariable):
         shown = describe(key) if isinstance(key, Variable) else repr(key)
-        raise ScanvizTypeError.here(
-            f"only shared variables can be updated, `{shown}` is none", fix="shared(value)"
+        raise ScanvizTypeError(
+            f"only shared variables can be updated, `{shown}` is none",
+            where=where or user_line(),
+            fix="shared(value)",
         )
 
 
-def _pairs(given: Any) -> Iterable[tuple[Any, Any]]:
-    if isinstance(given, Mapping):
-        return given.items()
+def _pairs(given: Any) -> list[tuple[Any, Any]]:
     if isinstance(given, Variable | int | float):
         raise updates_error()
-    pairs = listed(given, "updates")
-    for pair in pairs:
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ScanvizTypeError.here(
-                "updates are a dict or a list of pairs",
-                expected="(shared variable, new value)",
-                found=repr(pair),
-            )
-    return pairs
+    return pairs([None] if given is None else given, "updates")  # None is no list of pairs, not an empty one
 
 
 def updates_of_loop(final: Mapping[SharedVariable, Variable]) -> Updates:

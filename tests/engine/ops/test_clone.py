@@ -59,7 +59,7 @@ def test_structures_come_as_they_went():
         (lambda x: {x: T.fvector("f")}, ScanvizTypeError, "T.cast(f, 'float64')"),
         (lambda x: {T.vector("other"): x}, ScanvizValueError, "`other` is to be replaced"),
         (lambda x: {"x": x}, ScanvizTypeError, "a dict of variables"),
-        (lambda x: [x], ScanvizTypeError, "a dict of variables"),
+        (lambda x: [x], ScanvizTypeError, "clone: replace must be a dict or a list of pairs"),
     ],
 )
 def test_a_replacement_that_cannot_be_made_is_refused(mapping, kind, text):

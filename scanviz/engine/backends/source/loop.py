@@ -18,6 +18,8 @@ from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKin
 from scanviz.engine.runtime.calling import STOPPED
 from scanviz.engine.runtime.schedule import Variant
 
+# of states of which only the last row is kept: two rows that change places, one that is written over, or a number in a variable
+LAST_ROW_ALONE = (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)
 LONGEST_HISTORY = 6  # deepest tap for which a state's rows are kept in variables
 
 
@@ -131,20 +133,11 @@ class LoopWriter:
         for back, name in enumerate(names, start=1):
             self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', -back)}]")
 
-    def _alternates(self, k: int) -> bool:
-        """Return whether a state lives in two rows that change places, or in less: only its last row is kept."""
-        return self._store(k).kind in (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)
-
-    def _held(self, k: int) -> bool:
-        """Return whether a state is one number whose last value alone is kept: a variable until the loop is left."""
-        return self._store(k).kind is StoreKind.HELD
-
-    def _single(self, k: int) -> bool:
-        """Return whether the new row of a state is written over the old one."""
-        return self._store(k).kind is StoreKind.SINGLE
-
     def _store(self, k: int) -> Store:
         return self.plan.stores["state", k]
+
+    def _kind(self, k: int) -> StoreKind:
+        return self._store(k).kind
 
     def place_of(self, k: int, step: str, tap: int) -> str:
         """Return the source of the number of a state's row."""
@@ -162,13 +155,13 @@ class LoopWriter:
                 continue
             self._iterate(self.emitter.name(number), self.states[k], slot.offset + tap)
         for (kind, k), number in self.row_names.items():
-            if kind == "state" and self._single(k):
+            if kind == "state" and self._kind(k) is StoreKind.SINGLE:
                 self.emitter.call_it(number, self.history[k][0])
                 continue
             name = self.emitter.name(number)
             if kind == "state":
                 slot = self.loop.states[k]
-                if self._alternates(k):
+                if self._kind(k) in LAST_ROW_ALONE:
                     self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
                 elif wraps(slot):
                     self.line(f"{name} = {self.states[k]}[{self.place_of(k, 't', 0)}]")
@@ -262,13 +255,13 @@ class LoopWriter:
     def _store_state(self, k: int, number: int, name: str) -> str:
         """Store a row that lies elsewhere; return the name of the stored row."""
         place = self.place_of(k, "t", 0)
-        if self._held(k):
+        if self._kind(k) is StoreKind.HELD:
             return name
         if is_scalar(self.loop.body, number):
             self._store_number(k, name)
             return name
         row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
-        if self._alternates(k):
+        if self._kind(k) in LAST_ROW_ALONE:
             self.before.append(f"{row} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
         else:
             self.line(f"{row} = {self.states[k]}[{place}]")
@@ -302,7 +295,7 @@ class LoopWriter:
                 names = self.history[k]
                 moves.extend(zip(names[:0:-1], names[-2::-1], strict=True))
                 moves.append((names[0], row))
-                if self._alternates(k) and not self._held(k):
+                if self._kind(k) in (StoreKind.PAIR, StoreKind.SINGLE):
                     moves.append((row, names[0]))
         for slot, value in zip(self.loop.carries, self.kept, strict=True):
             moves.append((self.emitter.name(slot.read), value))
@@ -322,7 +315,7 @@ class LoopWriter:
 
     def leave(self, done: str) -> list[str]:
         """Return the lines that store, when the loop is left after ``done`` steps, carries and the states that are not in place."""
-        held = [k for k in self.history if self._held(k) or self._single(k)]
+        held = [k for k in self.history if self._kind(k) in (StoreKind.HELD, StoreKind.SINGLE)]
         lines = [f"{self.states[k]}[{self.place_of(k, done, -1)}] = {self.history[k][0]}" for k in held]
         carried = "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
         return [*lines, f"arena.carried = ({carried})"] if carried else lines

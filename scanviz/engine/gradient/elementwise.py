@@ -179,26 +179,23 @@ def _chosen(t: Variable, better: Variable, equal: Variable) -> Variable:
     return e.where(better, t, e.where(equal, t * 0.5, 0))
 
 
-derivatives(
-    e.maximum,
-    lambda t, a, b, y: _chosen(t, e.greater(a, b), e.equal(a, b)),
-    lambda t, a, b, y: _chosen(t, e.greater(b, a), e.equal(a, b)),
-)
-derivatives(
-    e.minimum,
-    lambda t, a, b, y: _chosen(t, e.less(a, b), e.equal(a, b)),
-    lambda t, a, b, y: _chosen(t, e.less(b, a), e.equal(a, b)),
-)
-derivatives(
-    e.fmax,
-    lambda t, a, b, y: _chosen(t, e.logical_or(e.greater(a, b), e.isnan(b)), e.equal(a, b)),
-    lambda t, a, b, y: _chosen(t, e.logical_or(e.greater(b, a), e.isnan(a)), e.equal(a, b)),
-)
-derivatives(
-    e.fmin,
-    lambda t, a, b, y: _chosen(t, e.logical_or(e.less(a, b), e.isnan(b)), e.equal(a, b)),
-    lambda t, a, b, y: _chosen(t, e.logical_or(e.less(b, a), e.isnan(a)), e.equal(a, b)),
-)
+def _extreme(declaration: Declaration, better: Callable[..., Variable], *, skips_nan: bool = False) -> None:
+    """Give the derivatives of the larger or smaller of two; of one that skips NaN the other is better than that."""
+
+    def wins(a: Variable, b: Variable) -> Variable:
+        return e.logical_or(better(a, b), e.isnan(b)) if skips_nan else better(a, b)
+
+    derivatives(
+        declaration,
+        lambda t, a, b, y: _chosen(t, wins(a, b), e.equal(a, b)),
+        lambda t, a, b, y: _chosen(t, wins(b, a), e.equal(a, b)),
+    )
+
+
+_extreme(e.maximum, e.greater)
+_extreme(e.minimum, e.less)
+_extreme(e.fmax, e.greater, skips_nan=True)
+_extreme(e.fmin, e.less, skips_nan=True)
 
 
 def _not_zero(y: Variable) -> Variable:

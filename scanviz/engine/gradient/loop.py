@@ -38,10 +38,12 @@ from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.inference import row_type
 from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView
 from scanviz.engine.scan.variables import (
+    Carry,
     LoopVariable,
     NonSequence,
     State,
     StepOutput,
+    inner_inputs,
     inner_outputs,
     kind_of,
     step_name,
@@ -274,14 +276,9 @@ class BackwardLoop:
 
 def _value(variable: LoopVariable, tap: int) -> Variable:
     """Return the forward step's variable that a row or value is the value of."""
-    match variable:
-        case State():
-            return variable.reads[tap] if tap in variable.reads else variable.writes[tap]
-        case StepOutput():
-            return variable.value
-        case LoopSequence():
-            return variable.slice
-        case NonSequence():
-            return variable.variable
-        case _:
-            raise InternalError(f"a {kind_of(variable)} has no rows")
+    if isinstance(variable, State):
+        return variable.reads[tap] if tap in variable.reads else variable.writes[tap]
+    if isinstance(variable, Carry):
+        raise InternalError(f"a {kind_of(variable)} has no rows")
+    (inner,) = (*inner_inputs(variable), *inner_outputs(variable))
+    return inner

@@ -129,32 +129,6 @@ def advance(state: Words, blocks: int) -> Words:
     return new
 
 
-def philox_blocks(key: npt.ArrayLike, counter: npt.ArrayLike, n: int) -> Words:
-    """Return ``n`` blocks for the counters ``counter, counter + 1, …`` (modulo 2**128).
-
-    Parameters
-    ----------
-    key : array_like
-        Two 32-bit words.
-    counter : array_like
-        Four 32-bit words, least significant first.
-    n : int
-        Number of blocks.
-
-    Returns
-    -------
-    numpy.ndarray
-        uint32 of shape (n, 4).
-
-    Examples
-    --------
-    >>> [hex(word) for word in philox_blocks([0, 0], [0, 0, 0, 0], 1)[0].tolist()]
-    ['0x6627e8d5', '0xe169c58d', '0xbc57ac4c', '0x9b00dbd8']
-    """
-    state = np.concatenate([np.asarray(key, np.uint32), np.asarray(counter, np.uint32)])
-    return draw_blocks(state, n)
-
-
 def draw_blocks(state: Words, n: int, lane: int = 0) -> Words:
     """Return the ``n`` blocks that start at the state's counter, in lane ``lane``: uint32 of shape (n, 4)."""
     schedule, start = _key_schedule(*state[:2].tolist()), _counter(state) + (lane << 96)

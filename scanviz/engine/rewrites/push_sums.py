@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scanviz.engine.gradient.accumulate import is_zeros
+from scanviz.engine.gradient.loop_rows import reversed_rows
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import Provenance, moved_from
 from scanviz.engine.ops import elementwise as e
@@ -277,11 +278,6 @@ def _unturned(rows: Variable) -> Variable | None:
     if first.kind != "slice" or first.numbers() != (None, None, -1):
         return None
     return node.inputs[0] if all(each.numbers() == (None, None, None) for each in rest) else None
-
-
-def reversed_rows(rows: Variable) -> Variable:
-    """Return rows in reversed order."""
-    return getitem(rows, slice(None, None, -1))
 
 
 def _flat(rows: Variable, summed_first: bool) -> Variable:

@@ -24,6 +24,7 @@ from scanviz.engine.scan.variables import (
     Until,
     has_outer_input,
     has_outer_output,
+    inner_inputs,
     inner_outputs,
     kind_of,
 )
@@ -72,22 +73,19 @@ def _steps(
     for t in range(n_steps):
         givens: dict[Variable, Array] = {}
         for variable in variables:
+            given: SequenceOf[Array] = ()
             match variable:
                 case Sequence():
-                    givens[variable.slice] = outer[variable][t]
+                    given = (outer[variable][t],)
                 case NonSequence():
-                    givens[variable.variable] = outer[variable]
+                    given = (outer[variable],)
                 case State():
-                    givens.update(
-                        {
-                            read: rows[variable][variable.offset + t + tap]
-                            for tap, read in variable.reads.items()
-                        }
-                    )
+                    given = [rows[variable][variable.offset + t + tap] for tap in variable.reads]
                 case Carry():
-                    givens[variable.read] = rows[variable][-1]
+                    given = (rows[variable][-1],)
                 case StepOutput():
                     pass
+            givens.update(zip(inner_inputs(variable), given, strict=True))
         results = iter(evaluate(outputs, givens))
         for variable in variables:
             match variable:

@@ -7,7 +7,7 @@ from scanviz.engine.ops import distributions, distributions_counts, distribution
 from scanviz.engine.ops import distributions_continuous as continuous
 from scanviz.engine.ops.draw_formulas import draw_block
 from scanviz.engine.ops.draw_words import BLOCK_AT, PHILOX
-from scanviz.engine.ops.philox import advance, blocks_at, pairs, philox_blocks, seed_state
+from scanviz.engine.ops.philox import advance, blocks_at, draw_blocks, pairs, seed_state
 from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import typed
 from scanviz.engine.scalar.expression import argument
@@ -71,7 +71,9 @@ def test_a_formula_draws_the_same_bits(case, state):
 def test_the_generator_is_philox():
     block = typed(PHILOX(*(argument(k) for k in range(6))), ["uint32"] * 6)
     words = on_arrays(block)(*np.arange(6, dtype="uint32"))
-    assert [int(word) for word in words] == philox_blocks([0, 1], [2, 3, 4, 5], 1)[0].tolist()
+    assert [int(word) for word in words] == draw_blocks(np.array([0, 1, 2, 3, 4, 5], np.uint32), 1)[
+        0
+    ].tolist()
 
 
 def test_offsets_and_lanes_are_added_to_the_counter():

@@ -17,7 +17,6 @@ from scanviz.engine.ops.philox import (
     draw_words,
     draw_words64,
     pairs,
-    philox_blocks,
     seed_state,
     spawn,
     split,
@@ -33,6 +32,11 @@ KNOWN = [
         (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
     ),
 ]
+
+
+def philox_blocks(key, counter, n):
+    """The blocks of a key for the counters ``counter``, ``counter + 1``, …"""
+    return draw_blocks(np.concatenate([np.asarray(key, np.uint32), np.asarray(counter, np.uint32)]), n)
 
 
 @pytest.mark.parametrize(("counter", "key", "expected"), KNOWN)

@@ -4,6 +4,9 @@
 
 Each checkout runs in a process of its own; batches of calls take turns, and the clock is the thread's own, so that other work on
 the machine counts little.  ``git worktree add FOLDER COMMIT`` makes the folder.
+
+What a call costs beside its steps is its shortest time with 50 steps, less 50 times what it takes longer a step with 550.  That of
+a function of value and gradient holds what it computes outside of its two loops.
 """
 
 from __future__ import annotations
@@ -15,10 +18,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 HERE, CALLS = Path(__file__).resolve().parent.parent, 100
+FEW, MANY = 50, 550  # steps
+BESIDE_US = 15  # the goal
 
 
 def loop_of(start: Any, steps: Any, name: str, step: Callable[[Any], Any]) -> Any:
@@ -122,6 +128,43 @@ def measured(workers: list[Worker], name: str, how: str, rounds: int) -> dict[st
     return row
 
 
+def beside(rounds: int) -> list[dict[str, Any]]:
+    """Return what a call costs beside its steps, on each tier that is there."""
+    import numpy as np
+
+    import scanviz
+    from scanviz import tensor as T
+
+    h, n, w, x = T.scalar("h"), T.lscalar("n"), T.vector("w"), T.vector("x")
+    last = loop_of(h, n, "loop", lambda h: h * 0.9 + 0.1)
+    model, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w[0] * h + w[1] * x_t), x, 0.0, w, name="model")
+    loss = ((model - 0.5) ** 2).sum()
+    both, place, rows = [loss, scanviz.grad(loss, w)], np.array([0.5, 0.5]), []
+    for tier in ("numpy", "native") if find_spec("llvmlite") else ("numpy",):
+        scalar = scanviz.function([h, n], last, mode=tier)
+        slope = scanviz.function([w, x], both, mode=tier)
+        for name, call, goal in (
+            ("one number", lambda steps, f=scalar: f(1.0, steps), BESIDE_US),
+            ("value and gradient", lambda steps, f=slope: f(place, np.ones(steps)), None),
+        ):
+            few, many = (min(times) for times in in_turns(call, (FEW, MANY), rounds))
+            cost = few - FEW * max(0.0, many - few) / (MANY - FEW)
+            rows.append({"call": f"{name}, {tier}", "how": "beside its steps", "us": cost, "goal": goal})
+    return rows
+
+
+def in_turns(call: Callable[[int], object], steps: tuple[int, ...], rounds: int) -> list[list[float]]:
+    """Return the microseconds of a call with each number of steps, batch by batch."""
+    found: list[list[float]] = [[] for _ in steps]
+    for _ in range(rounds + 1):  # the first batch warms up
+        for times, count in zip(found, steps, strict=True):
+            begun = time.thread_time_ns()
+            for _ in range(CALLS):
+                call(count)
+            times.append((time.thread_time_ns() - begun) / CALLS / 1000)
+    return [times[1:] for times in found]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--before", type=Path, help="another checkout to compare with")
@@ -132,7 +175,7 @@ def main() -> None:
     if options.work:
         work()
         return
-    from common import write_json
+    from common import write_json  # puts this checkout in front
 
     workers = [Worker(each) for each in (HERE, options.before) if each is not None]
     rows = []
@@ -143,6 +186,11 @@ def main() -> None:
             rows.append(row)
             before = f"{row['before_us']:>9.1f} µs{row['ratio']:>8.3f}" if "ratio" in row else ""
             print(f"{name:<22}{how:>10}{row['us']:>9.1f} µs{before}", flush=True)
+    for row in beside(options.rounds):
+        rows.append(row)
+        missed = " missed" if row["goal"] is not None and row["us"] > row["goal"] else ""
+        goal = "" if row["goal"] is None else f"   goal {row['goal']} µs{missed}"
+        print(f"{row['call']:<28} beside its steps{row['us']:>9.1f} µs{goal}", flush=True)
     for worker in workers:
         worker.process.stdin.close()
         worker.process.wait()

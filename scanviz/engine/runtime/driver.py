@@ -17,7 +17,7 @@ from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
-from scanviz.engine.runtime.events import OwnTime, Watch
+from scanviz.engine.runtime.events import OwnTime, Watch, tell_what_began
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.schedule import LONGEST_BLOCK, SamplingSchedule, Variant, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps, Stamps
@@ -99,13 +99,8 @@ class LoopRunner:
     def _watched(self, arena: LoopArena, code: LoopCode, watch: Watch, begun: int) -> int:
         """Run the steps as observers want them, and return the steps done."""
         schedule = self._schedule(watch)
-        if (
-            schedule.passed_over
-            and arena.steps <= schedule.most_steps
-            and not self.holds_others
-            and watch.samples_runs
-        ):
-            done = run_passed_over(arena, code, watch, schedule, begun)
+        if schedule.passed_over and arena.steps <= schedule.most_steps and watch.samples_runs:
+            done = run_passed_over(arena, code, watch, schedule, begun, self.holds_others)
         else:
             done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
         self.schedules.give_back(schedule)
@@ -173,16 +168,22 @@ def take_steps(arena: LoopArena, code: CompiledLoop, first: int, last: int) -> i
 
 
 def run_passed_over(
-    arena: LoopArena, code: LoopCode, watch: Watch, schedule: SamplingSchedule, begun: int
+    arena: LoopArena, code: LoopCode, watch: Watch, schedule: SamplingSchedule, begun: int, holds_others: bool
 ) -> int:
     """Run all steps of one of many short runs by the variant without stamps; return the steps done.
 
-    Such runs are counted with their steps and their whole time.  A run that an error ends is notified like others.
+    Such runs are counted with their steps and their whole time, and so are those of loops in its step.  A run that an error ends is
+    notified like others.
     """
+    counting = watch.counting() if holds_others else None
+    arena.watch = counting or watch
     try:
         done = run_plain(arena, code)
     except BaseException as error:
+        tell_what_began()
         watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
+        if counting is not None:
+            counting.tell_counted()
         done = max(0, arena.failed_step)
         if done:
             watch.loop_steps(StepSeries(arena.loop.key, 0, _NO_TIMES, steps=done, span_ns=0))
@@ -190,8 +191,10 @@ def run_passed_over(
         watch.loop_end(arena.loop.key, done, elapsed, elapsed, error)
         raise
     ended, own = perf_counter_ns(), watch.own
-    schedule.passed_over -= 1
-    elapsed = schedule.run_ns = ended - own.ns - begun
+    elapsed = ended - own.ns - begun
+    if counting is not None:
+        counting.tell_counted()
+    schedule.ran_unseen(elapsed)
     watch.loop_run(arena.loop.key, done, elapsed, schedule.own_ns)
     schedule.own_ns = perf_counter_ns() - ended
     own.ns += schedule.own_ns

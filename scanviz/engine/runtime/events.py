@@ -121,10 +121,14 @@ _threads = _Threads()
 
 
 def tell_what_began() -> None:
-    """Tell that the call began in which the thread is, where that was not told yet: something else begins inside it."""
-    waiting = _threads.own.waiting
-    if waiting is not None:
-        waiting.tell_begin()
+    """Tell that the call began in which the thread is, where that was not told yet; it is no time of what goes on there."""
+    own = _threads.own
+    if own.waiting is not None:
+        begun = perf_counter_ns()
+        try:
+            own.waiting.tell_begin()
+        finally:
+            own.ns += perf_counter_ns() - begun
 
 
 BEFORE_BUILDING.append(tell_what_began)
@@ -219,7 +223,7 @@ class Watch:
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
-        self.tell_begin()
+        tell_what_began()
         return Watch(self.function, self.observers, outer=False, counted=self.counted)
 
     def counting(self) -> Watch:
@@ -252,7 +256,7 @@ class Watch:
 
     def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Tell that code for a loop was made."""
-        self.tell_begin()
+        tell_what_began()
         for observer in self.observers:
             observer.specialised(self.function, loop, elapsed_ns, tier, why)
 
@@ -268,19 +272,16 @@ class Watch:
             raise
 
     def tell_begin(self) -> None:
-        """Tell that the call began, if nobody has been told yet."""
+        """Tell that the call began, if nobody has been told yet; whoever asks for it counts what it takes as watching."""
         call = self.waiting
         if call is None:
             return
         self.waiting = self.own.waiting = None
-        begun = perf_counter_ns()
         try:
             self.function_begin(call)
         except BaseException:
             self.observers = ()  # those who were told have been told its end
             raise
-        finally:
-            self.own.ns += perf_counter_ns() - begun
 
     def call_run(self, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
         """Notify a whole call of which nothing else was told but runs of its loops."""
@@ -302,7 +303,7 @@ class Watch:
 
     def sides_taken(self) -> None:
         """Notify which sides of branches the call took."""
-        self.tell_begin()
+        tell_what_began()
         for taken in self.branches.values():
             for side in taken.sides:
                 if side.taken:
@@ -365,7 +366,7 @@ class Watch:
 
     def measured(self, loop: int | None, name: str, value: float, index: int | None = None) -> None:
         """Notify a number of a loop, or of an instruction of its step or of the function."""
-        self.tell_begin()
+        tell_what_began()
         for observer in self.observers:
             observer.measured(self.function, loop, index, name, value)
 

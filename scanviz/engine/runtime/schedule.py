@@ -29,7 +29,9 @@ VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
 UNTIMED = 4  # as many of these follow one that has a time
-MUCH_LONGER = 4  # times as many steps as any run that was looked at closely: then it is looked at too
+MUCH_LONGER = (
+    4  # times as many steps as any run that was looked at closely, or as long: then one is looked at
+)
 MOST_PASSED_OVER = 127  # runs between two that are looked at closely
 # A block that is compared takes at least and at most about so long: entering its code must not count, nor drift.
 BLOCK_NS = 50_000, 2_000_000
@@ -112,12 +114,13 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_pace", "_parts", "_pause", "_timed", "control", "most_steps", "nested", "observer", "own_ns",
+        "_close_runs", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "control", "most_steps", "nested", "observer", "own_ns",
         "passed_over", "run_ns", "step_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
+        self._usual_ns = 0
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
@@ -128,8 +131,13 @@ class SamplingSchedule:
         self._close_runs += 1
         self.most_steps = max(self.most_steps, MUCH_LONGER * steps)
         if self._close_runs >= CLOSE_RUNS:
-            usual = min(elapsed_ns, self.run_ns or elapsed_ns)
+            usual = self._usual_ns = min(elapsed_ns, self.run_ns or elapsed_ns)
             self.passed_over = min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
+
+    def ran_unseen(self, elapsed_ns: int) -> None:
+        """Note that a run was passed over, and how long it took: where that is much longer than usual the next one is not."""
+        self.passed_over = 0 if elapsed_ns > MUCH_LONGER * self._usual_ns else self.passed_over - 1
+        self.run_ns = elapsed_ns
 
     def part(self, steps: int) -> Part:
         """Return what to do next in a run that has so many steps left, and count it as done."""

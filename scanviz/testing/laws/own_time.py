@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, StepSeries, observed_by
+from scanviz.engine.runtime import call_schedule
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.testing.laws.law import law
 
 NOTIFIED = 1_000_000  # nanoseconds that each notification takes
-_EVENTS = ("loop_begin", "loop_steps", "loop_rows", "loop_run", "loop_end", "loop_observed")
+_EVENTS = (
+    "function_begin", "call_run", "loop_begin", "loop_steps", "loop_rows", "loop_run", "loop_end", "loop_observed",
+)  # fmt: skip
 
 
 class Clock:
@@ -57,10 +60,10 @@ CLOCK = Clock()
 
 
 class Slow(Observer):
-    """Moves the clock whenever it is notified of a loop, and keeps all times that it is told."""
+    """Moves the clock whenever it is notified of a loop or a call, and keeps all times that it is told."""
 
     def __init__(self, detail: Any, control: bool) -> None:
-        self.detail, self.samples_runs, self.control = detail, True, control
+        self.detail, self.samples_runs, self.samples_calls, self.control = detail, True, True, control
         self.times: dict[str, list[int]] = {}
 
     def told(self, name: str, given: tuple[Any, ...]) -> None:
@@ -72,6 +75,8 @@ class Slow(Observer):
                 found += [*series.interval_ns.tolist(), series.span_ns]
             case "loop_run":
                 found.append(given[3])
+            case "call_run":
+                found += given[1:4]
             case "loop_end":
                 found += given[3:5]
         CLOCK.ns += NOTIFIED
@@ -94,18 +99,22 @@ for _name in _EVENTS:
     depth=st.sampled_from([2, 3]),
     rows=st.integers(1, 120) | st.integers(200, 500),
     steps=st.integers(1, 4),
-    detail=st.sampled_from(["steps", "ops"]),
+    detail=st.sampled_from(["steps", "steps", "ops"]),
     control=st.booleans(),
+    calls=st.integers(1, 6),
+    close=st.integers(1, 3),
 )
 def what_watching_takes_is_no_time_of_what_is_around(
-    depth: int, rows: int, steps: int, detail: str, control: bool
+    depth: int, rows: int, steps: int, detail: str, control: bool, calls: int, close: int
 ) -> None:
     """Where only notifying takes time, every loop, step and call takes none, however deep in loops it was notified."""
     observer = Slow(detail, control)
     with CLOCK.instead():
         f = _built(depth)
-        with observed_by(observer):
-            f(np.ones((rows, steps) if depth == 2 else (rows, 2, steps)))
+        given = np.ones((rows, steps) if depth == 2 else (rows, 2, steps))
+        with observed_by(observer), mock.patch.object(call_schedule, "CLOSE_CALLS", close):
+            for _ in range(calls):
+                f(given)
     for name, times in observer.times.items():
         assert not any(times), (name, [each for each in times if each][:5])
     assert CLOCK.ns and observer.times["function_end"]

@@ -147,3 +147,13 @@ def _one() -> scanviz.Function:
     row = T.vector("row")
     rows, _ = scanviz.scan(lambda value, total: T.tanh(total + value), row, 0.0, name="one")
     return scanviz.function([row], rows, mode="numpy")
+
+
+def test_very_many_short_runs_with_loops_inside_are_passed_over_with_those_and_counted() -> None:
+    f, recorder = _nested(), Recorder()
+    with observed_by(recorder):
+        for _ in range(1000):
+            f(np.ones((3, 2)))
+    inner, outer = sorted(recorder.record().loops, key=lambda loop: -loop.runs)
+    assert (inner.runs, inner.steps, outer.runs, outer.steps) == (3000, 6000, 1000, 3000)
+    assert outer.step_times.count + outer.control_steps < 2000 and inner.step_times.count < 3000

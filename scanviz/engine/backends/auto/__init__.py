@@ -12,8 +12,9 @@ from scanviz.engine.backends.numpy import NumpyBackend
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.aligned import AlignedArrays
 
-LIBRARY = NUMPY._replace(loops=AutoLoop)
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(module=AlignedArrays()), loops=AutoLoop)
 
 
 class AutoBackend:

@@ -19,13 +19,13 @@ from scanviz.engine.backends.native import (  # noqa: F401  # rows of native cod
     rows,
     shape,
 )
-from scanviz.engine.backends.native.arrays import AlignedArrays
 from scanviz.engine.backends.native.instructions import why_not
 from scanviz.engine.backends.native.tier import NativeLoop
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.aligned import AlignedArrays
 
 __all__ = ["LIBRARY", "NativeBackend"]
 

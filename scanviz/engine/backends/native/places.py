@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from scanviz.engine.backends.native.arrays import address
 from scanviz.engine.backends.native.errors import RunError
 from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.errors import ScanvizError
@@ -24,6 +23,7 @@ from scanviz.engine.program.instructions import Instruction, Program, dtype_of, 
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size
 from scanviz.engine.program.plan.arena import aligned
 from scanviz.engine.program.plan.location import packed
+from scanviz.engine.runtime.aligned import address
 
 
 def must_fit(fits: bool) -> None:

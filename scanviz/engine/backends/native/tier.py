@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.arrays import address, aligned_bytes
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.jit import Machine, compiled, target
@@ -22,6 +21,7 @@ from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.program.work import work_of
+from scanviz.engine.runtime.aligned import address, aligned_bytes
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime

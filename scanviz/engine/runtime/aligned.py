@@ -1,4 +1,4 @@
-"""Arrays that native code works on: long ones begin where a line of the cache does, as the registers of lanes want it."""
+"""Arrays that machine code works on: long ones begin where a line of the cache does, as the registers of lanes want it."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Arrays of the native tier: long ones begin where a line of the cache does."""
+"""Arrays that machine code works on: long ones begin where a line of the cache does."""
 
 import numpy as np
 import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.native.arrays import LONG, AlignedArrays, address
 from scanviz.engine.backends.registry import availability
+from scanviz.engine.runtime.aligned import LONG, AlignedArrays, address
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])
@@ -21,9 +21,11 @@ def test_an_array_has_its_shape_and_begins_at_a_line_where_it_is_long(shape, dty
     assert copied.dtype == given.dtype and not np.may_share_memory(copied, given)
 
 
-@pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
-def test_rows_of_a_native_loop_begin_at_a_line():
+@pytest.mark.parametrize("mode", ["native", "auto"])
+def test_rows_of_a_loop_that_may_be_machine_code_begin_at_a_line(mode):
+    if not availability(mode).works:
+        pytest.skip(availability(mode).why)
     x = T.matrix("x")
     h, _ = scanviz.scan(lambda v, h: h + v, x, T.zeros((64,)))
-    rows = scanviz.function([x], h, mode="native")(np.ones((100, 64)))
+    rows = scanviz.function([x], h, mode=mode)(np.ones((100, 64)))
     assert address(rows) % 64 == 0 and rows[-1, 0] == 100

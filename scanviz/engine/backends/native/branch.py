@@ -72,7 +72,9 @@ def write_branch(around: ProgramWriter, index: int, branch: BranchInstruction) -
         code.branch(condition, *labels)
         for side, label in zip(sides, labels, strict=True):
             code.begin(label)
+            known = dict(around.values), dict(around.rows)
             results.append(side.write(branch.outputs))
+            around.values, around.rows = known  # what is found in one side is not there in the other
             ends.append(code.block)
             code.jump(after)
         code.begin(after)

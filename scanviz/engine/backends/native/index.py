@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native import index_arrays
 from scanviz.engine.backends.native.elements import for_each, lanes_of
 from scanviz.engine.backends.native.errors import NotWrittenError, RunError
 from scanviz.engine.backends.native.formulas import cast, primitive
@@ -32,15 +33,19 @@ from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 
 def _why_no_index(instruction: Instruction, program: Program) -> str | None:
-    return None if is_basic(instruction.op.parameters) else "an index by an array has no native code"
+    pattern = instruction.op.parameters
+    return None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[1:], program)
 
 
 def _why_no_part(instruction: Instruction, program: Program) -> str | None:
-    basic = is_basic(instruction.op.parameters.pattern)
-    return None if basic else "assignment at an index by an array has no native code"
+    pattern = instruction.op.parameters.pattern
+    return None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[2:], program)
 
 
 def _write_index(step: Step, instruction: Instruction) -> None:
+    if not is_basic(instruction.op.parameters):
+        index_arrays.write_take(step, instruction)
+        return
     source, *numbers = instruction.inputs
     if all(step.places.number(number) is not None for number in numbers):
         if step.places.view(instruction) is None and not is_scalar(step.body, source):
@@ -101,6 +106,9 @@ def _picked(
 
 def _write_assign(step: Step, instruction: Instruction) -> None:
     """Write a copy of an array, unless it takes over its memory, and its part."""
+    if not is_basic(instruction.op.parameters.pattern):
+        index_arrays.write_put(step, instruction)
+        return
     source, value, *numbers = instruction.inputs
     old, target = source_of(step, source), target_of(step, instruction)
     pattern, increment = instruction.op.parameters

@@ -136,11 +136,13 @@ class ProgramWriter(ProgramFrame):
         self._refuse_callout(instruction)
         code, good, bad, after = self.code, self.code.label(), self.code.label(), self.code.label()
         numbers = [number for number in instruction.outputs if is_scalar(self.body, number)]
-        with self.inside(instruction.inputs):
+        with self.inside((*instruction.inputs, *(set(instruction.outputs) - set(numbers)))):
             code.branch(holds, good, bad)
             code.begin(bad)
+            known = dict(self.values), dict(self.rows)
             call_out(self, instruction, why, seldom=True)
             called, before = [self.value(number) for number in numbers], code.block
+            self.values, self.rows = known  # what is found on one way is not there on the other
             code.jump(after)
             code.begin(good)
             written, end = write(), code.block

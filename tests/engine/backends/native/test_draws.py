@@ -50,7 +50,8 @@ def test_a_draw_in_each_step_is_that_of_the_other_tiers(name, size, dtype):
         f = scanviz.function([x], [h, drawn], updates=updates, mode=Mode(tier, "none"))
         found.append([*f(rows), *f(rows), state.get_value()])
         if tier == "native":
-            assert tiers_of(f) == [("native", "machine code for the shapes met")]
+            ((name_of_tier, why),) = tiers_of(f)
+            assert name_of_tier == "native" and "called out" not in why
     for mine, theirs in zip(*found, strict=True):
         assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
         if name in EXACT and mine.dtype != np.float64:

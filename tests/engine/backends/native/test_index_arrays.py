@@ -1,0 +1,63 @@
+"""Indices by arrays of integers in native loops."""
+
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability
+
+if not availability("native").works:
+    pytest.skip(availability("native").why, allow_module_level=True)
+
+from tests.engine.backends.native.test_native_loops import RNG, agree, tiers_of
+
+TABLE = RNG.normal(size=(5, 4))
+PICKS = RNG.integers(-5, 5, (6, 7))
+
+
+def loop(step, dtype="int64"):
+    """Return a loop over rows of indices with a table, and its inputs."""
+    k, w = T.tensor(dtype, (None, None), "k"), T.matrix("w")
+    out, _ = scanviz.scan(step, k, None, [w], name="picking")
+    return [k, w], out
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda k, w: w[k],
+        lambda k, w: w[:, 1][k],
+        lambda k, w: w[k, k[0:1] * 0 + 2],
+        lambda k, w: w[T.reshape(k[:6], (2, 3))],
+        lambda k, w: w[::-1][k[:0]],
+        lambda k, w: T.set_subtensor(w[k], 2.0),
+        lambda k, w: T.set_subtensor(w[k[:2]], w[:2] * 3.0),
+        lambda k, w: T.inc_subtensor(w[k], 0.5),
+        lambda k, w: T.inc_subtensor(w[k, k * 0], T.cast(k, "float64")),
+    ],
+)
+def test_rows_and_elements_are_picked_and_put(step, dtype):
+    inputs, out = loop(step, dtype)
+    f = agree(inputs, out, PICKS.astype(dtype), TABLE, rewrites="none")
+    assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
+
+
+def test_the_gradient_of_picks_adds_up_what_is_picked_twice():
+    inputs, out = loop(lambda k, w: T.sin(w[k]))
+    for rewrites in ("all", "none"):
+        agree(inputs, scanviz.grad(T.sum(out * out), inputs[1]), PICKS, TABLE, rewrites=rewrites)
+
+
+@pytest.mark.parametrize("step", [lambda k, w: w[k], lambda k, w: T.inc_subtensor(w[k], 1.0)])
+@pytest.mark.parametrize("bad", [5, -6])
+def test_an_index_beyond_its_axis_is_the_error_of_the_other_tiers(step, bad):
+    inputs, out = loop(step)
+    given, told = PICKS.copy(), []
+    given[3, 2] = bad
+    for tier in ("native", "reference"):
+        with pytest.raises(IndexError) as error:
+            scanviz.function(inputs, out, mode=Mode(tier, "none"))(given, TABLE)
+        told.append(str(error.value))
+    assert told[0] == told[1]

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from scanviz.record.loops import Samples
     from scanviz.record.values import DurationRecord
 
@@ -22,6 +24,21 @@ _DIGITS = 6
 _SHIFT = 52 - _DIGITS  # bits of a float64's fraction that buckets do not tell apart
 _ROOM = 32  # buckets added beyond what is needed, so that growing is rare
 LONGEST = 2**62
+
+
+def median_of(values: ArrayLike) -> Any:
+    """Return the median of numbers, or of each column, as float64.
+
+    ``np.median`` imports ``numpy.ma`` when it is first called, which takes 15 ms: in the middle of a script that is profiled.
+
+    Examples
+    --------
+    >>> float(median_of([5, 1, 2])), median_of([[1, 5], [2, 7]]).tolist()
+    (2.0, [1.5, 6.0])
+    """
+    ordered = np.sort(np.asarray(values, np.float64), axis=0)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 class Histogram:

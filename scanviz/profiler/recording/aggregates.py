@@ -20,7 +20,7 @@ from scanviz.profiler.recording.passed_over import PassedOver
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.statistics import Histogram
+from scanviz.record.statistics import Histogram, median_of
 
 if TYPE_CHECKING:
     from scanviz.profiler.recording.division import Division
@@ -437,7 +437,7 @@ class _Totals:
 
     def around_ns(self) -> int:
         """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others."""
-        typical = float(np.median(self.setups)) if self.setups else 0.0
+        typical = float(median_of(self.setups)) if self.setups else 0.0
         return self.setup_ns + round(typical * self.unseen_runs)
 
     def take_clock(self, series: StepSeries) -> None:
@@ -612,7 +612,7 @@ class _CallParts:
             self.copies_ns,
             self.recording_ns,
             self.timed,
-            float(np.median(self._around)) if 0 < self.timed < calls else around,
+            float(median_of(self._around)) if 0 < self.timed < calls else around,
             self.inside_ns,
             running_ns,
         )

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scanviz.profiler.recording.operations import StepTally
-from scanviz.record.statistics import Histogram
+from scanviz.record.statistics import Histogram, median_of
 
 GRAIN = 2.0**-10  # nanoseconds: parts are multiples of it
 FEWEST = 3  # steps whose operations were timed: of fewer nothing is said
@@ -89,8 +89,8 @@ def tick_cost(pairs: Sequence[float], stamp_ns: float) -> tuple[float, bool]:
     expected = TICK * stamp_ns
     if len(pairs) < FEWEST_PAIRS:
         return expected, False
-    found = float(np.median(pairs))
-    error = 1.86 * float(np.median(np.abs(np.array(pairs) - found))) / math.sqrt(len(pairs))
+    found = float(median_of(pairs))
+    error = 1.86 * float(median_of(np.abs(np.array(pairs) - found))) / math.sqrt(len(pairs))
     if error > expected / 2:
         return expected, False
     return min(max(found, 0.0), DEAREST * expected), True
@@ -102,7 +102,7 @@ def _typical(
     """Return the typical step, the tick, and whether these are of the loop itself."""
     tick, in_place = tick_cost(tally.pairs, stamp_ns)
     if any(nested) and len(tally.plain) >= FEWEST_PLAIN:
-        whole, in_place = float(np.median(tally.plain)), True
+        whole, in_place = float(median_of(tally.plain)), True
         tick = max(0.0, stepped.median - whole)
     elif stepped.count >= max(FEWEST_STEPS, blocks.count):
         whole = stepped.median - tick

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.observe import StepSeries
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.statistics import Histogram, HistogramTable
+from scanviz.record.statistics import Histogram, HistogramTable, median_of
 
 if TYPE_CHECKING:
     from scanviz.record.loops import Samples
@@ -64,7 +64,7 @@ class OperationTally:
         """Return the operations with their average times, and medians where they were timed call by call."""
         medians = [0.0] * len(operations)
         if operations and self._recent:
-            medians = np.median(np.array(self._recent), axis=0).tolist()
+            medians = median_of(np.array(self._recent)).tolist()
         if len(operations) != len(
             self._totals
         ):  # they are not described yet: another thread compiled the function just now
@@ -208,7 +208,7 @@ class StepTally:
         if off_cpu_ns < OFF_CPU_NS or not times.shape[1]:
             return times
         whole = times[-1]
-        usual = np.median(whole) if len(whole) >= 3 else self.parts.median(len(times) - 1) or whole.min()
+        usual = median_of(whole) if len(whole) >= 3 else self.parts.median(len(times) - 1) or whole.min()
         over = whole - usual
         longest = np.argsort(-over, kind="stable")
         before = np.cumsum(over[longest]) - over[longest]

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.record.statistics import median_of
+
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.engine.runtime.sides import SideTaken
@@ -57,7 +59,7 @@ class SideTally:
         if not self.rows or not operations:
             return 0.0, [0.0] * operations
         rows = np.array(self.rows, np.float64)
-        whole, parts = float(np.median(rows.sum(axis=1))), np.median(rows, axis=0)
+        whole, parts = float(median_of(rows.sum(axis=1))), median_of(rows)
         scale = whole / parts.sum() if parts.sum() else 0.0
         return whole, (parts * scale).tolist()
 

@@ -19,10 +19,11 @@ def _einsum(rng: Random) -> NumpyCall:
     letters = "ijklAz"[: rng.randint(1, 6)]
     sizes = {letter: rng.choice((0, 1, 2, 2, 3)) for letter in letters}
     dots = a_shape(rng, 0, 2)
-    terms, shapes = [], []
+    terms, shapes, ones = [], [], set()
     for _ in range(rng.choice((1, 2, 2, 3, 4))):
         chosen = [rng.choice(letters) for _ in range(rng.randint(0, 3))]
         shape = [sizes[text] if rng.random() < 0.9 or chosen.count(text) > 1 else 1 for text in chosen]
+        ones |= {text for text, size in zip(chosen, shape, strict=True) if size == 1}
         if rng.random() < 0.25:
             place, own = rng.randint(0, len(chosen)), dots[rng.randint(0, len(dots)) :]
             chosen[place:place], shape[place:place] = ["..."], own
@@ -35,6 +36,8 @@ def _einsum(rng: Random) -> NumpyCall:
         if "..." in subscripts or rng.random() < 0.1:
             kept.insert(rng.randint(0, len(kept)), "...")
         subscripts += "->" + "".join(kept)
+    else:
+        kept = [text for text in letters if subscripts.count(text) == 1]
     options: dict[str, Any] = {}
     optimize = rng.choice(
         (False, True, "optimal")
@@ -47,7 +50,7 @@ def _einsum(rng: Random) -> NumpyCall:
         lambda *arrays: T.einsum(subscripts, *arrays, optimize=optimize, **options),
         lambda *arrays: _in_dtype(np.einsum(subscripts, *arrays, **options), options),
         f"einsum {subscripts}, {options}",
-        hidden=all(1 not in shape for shape in shapes),  # a size of 1 is stretched where it is known
+        hidden=ones.issubset(kept),  # a size of 1 that is summed over is stretched where it is known
         tolerance=_PRODUCTS if "float32" in dtypes else 1e-9,
         points=uniform(shapes),
     )

@@ -24,6 +24,7 @@ from time import thread_time_ns
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # a thread of BLAS is on another clock
+os.environ.setdefault("SCANVIZ_MODE", "numpy")  # a loop that is compiled meanwhile is another one
 
 import numpy as np  # reads the environment
 from common import print_goals, write_json

@@ -88,7 +88,7 @@ def vector_steps(count: int, width: int) -> tuple[Any, Any]:
 def _function(step: Callable[[Any], Any], start: Any) -> Any:
     n = T.lscalar("n")
     rows, _ = scanviz.scan(step, outputs_info=start, n_steps=n, name="loop")
-    return scanviz.function([start, n], rows[-1], name="f", mode="numpy")
+    return scanviz.function([start, n], rows[-1], name="f")
 
 
 def step_us(f: Any, start: Any, steps: int = 2000) -> float:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # threads of BLAS have CPU time of their own
+os.environ.setdefault("SCANVIZ_MODE", "numpy")  # whose plain code the instruments change
 
 import argparse
 import statistics

@@ -162,12 +162,17 @@ class CountedRuns:
         Steps of all of them, and the most of one.
     elapsed_ns : int
         Nanoseconds of all of them.
+    lengths, times : list of int
+        Steps and nanoseconds of those that no error ended, one by one, of so many at most: the first.
     """
 
-    __slots__ = ("elapsed_ns", "failed", "longest", "runs", "steps")
+    __slots__ = ("elapsed_ns", "failed", "lengths", "longest", "runs", "steps", "times")
+    MOST_KEPT = 4096
 
     def __init__(self) -> None:
         self.runs = self.failed = self.steps = self.longest = self.elapsed_ns = 0
+        self.lengths: list[int] = []
+        self.times: list[int] = []
 
     def add(self, steps: int, elapsed_ns: int, failed: bool) -> None:
         """Count a run."""
@@ -177,6 +182,9 @@ class CountedRuns:
         self.elapsed_ns += elapsed_ns
         if steps > self.longest:
             self.longest = steps
+        if not failed and self.runs <= self.MOST_KEPT:
+            self.lengths.append(steps)
+            self.times.append(elapsed_ns)
 
 
 class Observer:

@@ -257,6 +257,7 @@ class LoopAggregate:
         totals.longest_run = max(totals.longest_run, runs.longest)
         self._steps += runs.steps
         self._control_steps += runs.steps
+        self._passed_over.add(runs.lengths, runs.times)
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytensor
 import pytensor.tensor as pt
-from pytensor.tensor.random.utils import RandomStream
 
 MODE = "NUMBA"
 RHO = 0.8
@@ -143,16 +142,14 @@ def kalman(steps):
 
 
 def gibbs(steps):
-    n, streams = pt.lscalar("n"), RandomStream(1)
+    n, rng = pt.lscalar("n"), pytensor.shared(np.random.default_rng(1))
     spread, zero = (1 - RHO * RHO) ** 0.5, pt.constant(0.0, dtype="float64")
 
-    def step(x, y):
-        x = RHO * y + spread * streams.normal()
-        y = RHO * x + spread * streams.normal()
-        return [x, y], streams.updates()
+    def step(x, y, rng):
+        rng, first = pt.random.normal(0.0, 1.0, rng=rng).owner.outputs
+        rng, second = pt.random.normal(0.0, 1.0, rng=rng).owner.outputs
+        x = RHO * y + spread * first
+        return x, RHO * x + spread * second, rng
 
-    def by_streams(x, y):
-        return step(x, y)
-
-    (x, y), updates = pytensor.scan(by_streams, None, [zero, zero], n_steps=n)
-    return _compiled([n], [pt.stack([x, y], axis=1)], updates)
+    x, y, last = _scan(step, None, [zero, zero, rng], n_steps=n)
+    return _compiled([n], [pt.stack([x, y], axis=1)], {rng: last})

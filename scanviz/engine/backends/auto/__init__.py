@@ -8,13 +8,12 @@ from __future__ import annotations
 from scanviz.engine.backends.auto.loop import AutoLoop
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
-from scanviz.engine.backends.numpy import NumpyBackend
+from scanviz.engine.backends.numpy import AlignedNumpy, NumpyBackend
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
-from scanviz.engine.runtime.aligned import AlignedArrays
 
-LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(module=AlignedArrays()), loops=AutoLoop)
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(module=AlignedNumpy()), loops=AutoLoop)
 
 
 class AutoBackend:

@@ -22,14 +22,14 @@ from scanviz.engine.backends.native import (  # noqa: F401  # rows of native cod
 from scanviz.engine.backends.native.instructions import why_not
 from scanviz.engine.backends.native.tier import NativeLoop
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
+from scanviz.engine.backends.numpy import AlignedNumpy
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
-from scanviz.engine.runtime.aligned import AlignedArrays
 
 __all__ = ["LIBRARY", "NativeBackend"]
 
-LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native", module=AlignedArrays()), loops=NativeLoop)
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native", module=AlignedNumpy()), loops=NativeLoop)
 
 
 class NativeBackend:

@@ -19,6 +19,7 @@ from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.program.instructions import Program, is_scalar
 from scanviz.engine.program.verify import verify_program
+from scanviz.engine.runtime.aligned import LONG, AlignedArrays
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.specialised import Tier
@@ -41,6 +42,16 @@ class NumpyModule(ArrayModule):
         """Return a constant, a single number as a scalar."""
         value = program.constants[number]
         return value[()] if is_scalar(program, number) else value
+
+
+class AlignedNumpy(AlignedArrays, NumpyModule):
+    """The same with long arrays aligned, for loops that machine code may take over."""
+
+    __slots__ = ()
+
+    def copy(self, value: Any) -> Any:
+        """Return a copy of an array, or a scalar."""
+        return super().copy(value) if value.nbytes >= LONG else value.copy()
 
 
 def _interpreted(program: Program) -> Interpreter:

@@ -13,9 +13,10 @@ from scanviz.record.parts import CONTAINERS, SLOW_CALLS, PartKind, RunPart
 from scanviz.record.values import SourceRecord
 
 UNATTRIBUTED = "unattributed"
+LOOPS, OUTSIDE = "loops", "operations outside of loops"
 _ROWS: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
-    ("loops", ("steps", "rows", "round", "slow", "around")),
-    ("operations outside of loops", ("operation",)),
+    (LOOPS, ("steps", "rows", "round", "slow", "around")),
+    (OUTSIDE, ("operation",)),
     (SLOW_CALLS, ()),
     ("checks and copies of calls", ("checks", "copies", "entry")),
     ("building loops and functions", ("building",)),
@@ -119,13 +120,14 @@ def totals(parts: Sequence[RunPart]) -> list[PartTotal]:
     """
     found = dict.fromkeys((title for title, _ in _ROWS), 0)
     for part in parts:
-        found[_title(part)] += part.own_ns
+        found[title(part)] += part.own_ns
     return [PartTotal(title, total) for title, total in found.items() if total or title == UNATTRIBUTED]
 
 
-def _title(part: RunPart) -> str:
+def title(part: RunPart) -> str:
+    """Return the row that a part belongs to."""
     if part.kind == "operation" and part.loop is not None:
-        return "loops"
+        return LOOPS
     return SLOW_CALLS if part.kind == "slow" and part.loop is None else _TITLE_OF[part.kind]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scanviz.profiler.report.values import FirstBad, first_bad
+from scanviz.record.first_bad import FirstBad, first_bad_of
 from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles
@@ -160,13 +160,7 @@ class ViewState:
 
     def first_bad(self) -> tuple[TraceRecord, FirstBad] | None:
         """Return where a value that was kept is first NaN or infinite: in the earliest run, the earliest step, computed first."""
-        for trace in sorted(self.traces, key=lambda trace: trace.run):
-            both = [first_bad(trace, what) for what in ("nan", "inf")]
-            found = [each for each in both if each is not None]
-            if found:
-                order = {id(variable): place for place, variable in enumerate(trace.variables)}
-                return trace, min(found, key=lambda each: (each.step, order[id(each.variable)]))
-        return None
+        return first_bad_of(self.traces)
 
     def at_first_bad(self) -> ViewState | None:
         """Look at the first NaN or infinity: of this loop, else of the first loop that has one; None where there is none."""

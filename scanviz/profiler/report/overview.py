@@ -21,6 +21,7 @@ from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
 from scanviz.record.threads import beyond_the_clock
+from scanviz.record.verdict import verdict
 
 NARROWEST = 40
 UNPLANNED = "reference"  # the tier whose functions have no plans
@@ -115,7 +116,8 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
     if not called:
         return [ReportLine("no scanviz function was called", WARNING)]
     parts = parts_of(record)
-    lines = [*whole_lines(record, parts), *origin_lines(record, width, top)]
+    lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record)]
+    lines += [*whole_lines(record, parts), *origin_lines(record, width, top)]
     for function in called[:top]:
         lines.extend(function_lines(record, function, parts, width, top))
     if len(called) > top:

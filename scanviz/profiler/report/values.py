@@ -6,17 +6,18 @@ It reads the record and nothing else.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, styled, table
 from scanviz.profiler.report.units import amount, counted
+from scanviz.record.first_bad import FirstBad, first_bad
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
 
 NARROWEST = 40
+LONGEST = 24  # columns of a variable's name
 TWICE = "values are of a second computation of every call, on the reference tier; times are of the first"
 _STATES = ("mitmot", "mitsot", "sitsot")
 _REASONS = {
@@ -26,37 +27,6 @@ _REASONS = {
     "event": "around a NaN or infinity",
 }
 _WORDS = {"nan": "NaN", "inf": "infinity"}
-
-
-class FirstBad(NamedTuple):
-    """Where a NaN or an infinity first came up in a run.
-
-    Attributes
-    ----------
-    step : int
-        The first step kept that has one.
-    variable : TracedVariableRecord
-        What the step computed first that has one; what it was given, if that already had.
-    given : bool
-        Whether the step was given it.
-    """
-
-    step: int
-    variable: TracedVariableRecord
-    given: bool
-
-
-def first_bad(trace: TraceRecord, what: str) -> FirstBad | None:
-    """Return where the first NaN (``"nan"``) or infinity (``"inf"``) of a run is; constants of the loop do not count."""
-    column = STATISTICS.index(what)
-    changing = [
-        variable for variable in trace.variables if variable.role != "input" or variable.tap is not None
-    ]
-    for place, step in enumerate(trace.steps):
-        for variable in changing:
-            if variable.statistics[place, column] > 0:
-                return FirstBad(step, variable, variable.role == "input")
-    return None
 
 
 def render_values(
@@ -198,7 +168,7 @@ def _variables(trace: TraceRecord, place: int, width: int) -> list[ReportLine]:
 
 def _called(variable: TracedVariableRecord) -> str:
     sign = {"input": "in ", "operation": "   ", "output": "out"}[variable.role]
-    return f"{sign} {sanitize(variable.name)}"
+    return f"{sign} {clipped(sanitize(variable.name), LONGEST)}"
 
 
 def _count(value: float) -> str:
@@ -262,4 +232,4 @@ def _tap(tap: int) -> str:
     return "t" if tap == 0 else f"t{tap:+d}"
 
 
-__all__ = ["TWICE", "FirstBad", "first_bad", "number", "render_values", "ruler"]
+__all__ = ["TWICE", "number", "render_values", "ruler"]

@@ -24,6 +24,7 @@ from scanviz.record.roofline import known_limits, worth_showing
 from scanviz.record.slow_steps import HEAVY, slow_in_words
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.typical import typical_step
+from scanviz.record.verdict import verdict
 from scanviz.render.buffers import called, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
 
@@ -53,6 +54,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "traces": [_trace(trace, numbers) for trace in record.traces],
         "parts": _parts(record),
         "roofline": _roofline(record),
+        "verdict": [encode(sentence) for sentence in verdict(record)],
     }
 
 

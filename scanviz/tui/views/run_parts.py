@@ -14,6 +14,7 @@ from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.roofline import bound_of
+from scanviz.record.verdict import verdict
 from scanviz.tui.colours import CYAN
 from scanviz.tui.views.tables import Cell, Row, text_cell
 
@@ -89,11 +90,14 @@ def _row(
 
 
 def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> Text:
-    """Return what the whole run was spent on, a line each with a bar, and the loops that rewrites removed."""
+    """Return the verdict, and what the whole run was spent on, a line each with a bar, and the loops that rewrites removed."""
     whole = parts[0].total_ns
     *known, rest = totals(parts)
     room = max(6, min(20, width - 52))
-    text = Text(f"the whole run: {duration(whole)}", style="bold")
+    text = Text("\n".join(sentence.text for sentence in verdict(record)))
+    text.append(
+        f"\n\nthe whole run: {duration(whole)}" if text else f"the whole run: {duration(whole)}", style="bold"
+    )
     for row in [*sorted(known, key=lambda row: -row.total_ns), rest]:
         filled = round(room * row.total_ns / max(1, whole))
         text.append(f"\n{row.title:>28} ", style="not bold")

@@ -5,6 +5,7 @@ function reportView() {
   if (data.run.off_cpu) parts.push(element("p", { class: "warning" }, `${data.run.off_cpu}: times on the clock are longer than the work.`));
   if (data.run.outcome.status !== "ok") parts.push(element("p", { class: "warning" }, outcomeText(data.run.outcome)));
   for (const each of data.notes) parts.push(element("p", { class: "note" }, each));
+  parts.push(verdictPart());
   parts.push(wholeRun());
   parts.push(rooflinePart());
   parts.push(originsPart());
@@ -17,6 +18,16 @@ function reportView() {
 function outcomeText(outcome) {
   const code = outcome.code === null ? "" : ` (exit code ${outcome.code})`;
   return `The run ended by ${outcome.status}${code}${outcome.message ? `: ${outcome.message}` : ""}. What is shown is what was recorded until then.`;
+}
+
+/** The run in a few sentences, each with the place where more is told. */
+function verdictPart() {
+  if (!data.verdict.length) return null;
+  const show = (each) => (each.loop !== null ? choose({ loop: each.loop, view: "steps" }) : showLine(each.source));
+  const leads = (each) => each.loop !== null || each.source !== null;
+  return element("section", { class: "verdict", "aria-label": "verdict" },
+    data.verdict.map((each) => element("p", {}, each.text.replaceAll("`", ""), " ",
+      leads(each) ? button(each.loop !== null ? "steps" : "line", () => show(each), { class: "link" }) : null)));
 }
 
 /** What the run was spent on: rows that add up to the whole, by what they are and by line. */

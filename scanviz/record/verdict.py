@@ -1,0 +1,227 @@
+"""A run in a few sentences: where its time went, what rewriting did for that, and what was unusual.
+
+Every sentence comes from numbers of the record, and names the place to look at next.  A sentence that has nothing to tell is left
+out, so that what stands there is worth reading.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from scanviz.record.first_bad import first_bad_of
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.record.names import loop_titles
+from scanviz.record.part_totals import LOOPS, OUTSIDE, PartTotal, title, totals
+from scanviz.record.parts import RunPart, parts_of
+from scanviz.record.plain_text import sanitize
+from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.traces import STATISTICS
+from scanviz.record.values import SourceRecord
+
+MUCH = 0.2  # of what an operation is part of: less is no sentence
+WORTH = 0.05  # of the time: what the program computes is told even where something else takes more
+MOST_OF_IT = 0.5
+SURE = 0.95  # how much a rule must change to be told, as a ratio of times
+RARE_STEPS = 0.25  # of a loop's time that its slowest hundredth takes
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictSentence:
+    """One sentence, and where it leads.
+
+    Attributes
+    ----------
+    topic : str
+        ``"time"``: where it goes; ``"rewriting"``: what rules did; ``"unusual"``: what is not as it should be.
+    text : str
+        The sentence.
+    function, loop : int or None
+        Keys of what it is about.
+    source : SourceRecord or None
+        The line it is about.
+    """
+
+    topic: str
+    text: str
+    function: int | None = None
+    loop: int | None = None
+    source: SourceRecord | None = None
+
+
+def verdict(record: ProfileRecord) -> tuple[VerdictSentence, ...]:
+    """Return what there is to say of a run, the most important first.
+
+    Examples
+    --------
+    >>> from scanviz.record.model import DurationRecord, FunctionRecord, ThreadTimesRecord
+    >>> loop = LoopRecord(1, 1, None, "rnn", SourceRecord("rnn.py", 3), runs=1, steps=9, total_ns=80)
+    >>> called = FunctionRecord(1, "f", None, "numpy", calls=1, call_times=DurationRecord(1, 90))
+    >>> times = ThreadTimesRecord(inside_ns=90)
+    >>> record = ProfileRecord(script="rnn.py", wall_ns=100, functions=(called,), loops=(loop,), threads=times)
+    >>> [sentence.text for sentence in verdict(record)]
+    ['80 % of the time is in the loop `rnn` (rnn.py:3).']
+    """
+    if not any(function.calls for function in record.functions):
+        return ()
+    parts = parts_of(record)
+    return tuple(_sentences(record, parts))
+
+
+def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
+    rows = sorted(totals(parts), key=lambda total: -total.total_ns)
+    if parts[0].total_ns:
+        yield _where(record, parts, rows[0])
+        computed = next((row for row in rows if row.title in (LOOPS, OUTSIDE)), None)
+        if (
+            computed is not None
+            and computed is not rows[0]
+            and computed.total_ns >= WORTH * parts[0].total_ns
+        ):
+            yield _where(record, parts, computed)
+    yield from _rewriting(record, parts)
+    yield from _unusual(record)
+
+
+def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal) -> VerdictSentence:
+    """Return what takes most of the time, and what of that is most of it."""
+    part = _percent(most.total_ns, parts[0].total_ns)
+    if most.title == LOOPS:
+        return _in_loops(record, parts, part)
+    if most.title == OUTSIDE:
+        return _outside(parts, part)
+    return VerdictSentence("time", f"{part} of the time is {most.title}.")
+
+
+def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> VerdictSentence:
+    """Return which loop takes most of the loops' time, and which operation most of that."""
+    own: Counter[int] = Counter()
+    for each in parts:
+        if each.loop is not None and title(each) == LOOPS:
+            own[each.loop] += each.own_ns
+    ((key, took),) = own.most_common(1)
+    loop = next(loop for loop in record.loops if loop.key == key)
+    name = f"the loop `{sanitize(loop_titles(record)[key])}`"
+    share = _percent(took, parts[0].total_ns)
+    place = f"{name}{_at(loop.source)}"
+    text = (
+        f"{part} of the time is in {place}"
+        if share == part
+        else f"{part} of the time is in loops, {share} in {place}"
+    )
+    inside = [each for each in parts if each.loop == key and each.kind in ("operation", "slow")]
+    hottest = max(inside, key=lambda each: each.own_ns, default=None)
+    if hottest is None or hottest.own_ns < MUCH * took:
+        return VerdictSentence("time", f"{text}.", loop.function, key, loop.source)
+    what = f"`{sanitize(hottest.label)}`" if hottest.kind == "operation" else hottest.label
+    text += f", {_percent(hottest.own_ns, took)} of that {what}{_at(hottest.source, loop.source)}."
+    return VerdictSentence("time", text, loop.function, key, hottest.source or loop.source)
+
+
+def _outside(parts: Sequence[RunPart], part: str) -> VerdictSentence:
+    """Return which operations outside of loops take most, and from which loops they came."""
+    found = [each for each in parts if each.kind == "operation" and each.loop is None and each.own_ns]
+    whole = sum(each.own_ns for each in found)
+    came: Counter[str] = Counter()
+    for each in found:
+        came[each.moved_from] += each.own_ns
+    ((loop, took),) = came.most_common(1)
+    chosen = sorted((each for each in found if each.moved_from == loop), key=lambda each: -each.own_ns)
+    few = [each for each in chosen if each.own_ns >= MUCH * whole][:2] or chosen[:1]
+    listed = " and ".join(f"`{sanitize(each.label)}`" for each in few)
+    text = f"{part} of the time is outside of loops"
+    if loop and took >= MOST_OF_IT * whole:
+        text += f", most of it in work that left the loop `{sanitize(loop)}`: {listed}{_at(few[0].source)}."
+    else:
+        text += (
+            f", {_percent(sum(each.own_ns for each in few), whole)} of that in {listed}{_at(few[0].source)}."
+        )
+    return VerdictSentence("time", text, few[0].function, None, few[0].source)
+
+
+def _rewriting(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
+    """Iterate over what rewriting did to the function that takes most: measured where it was, else counted."""
+    took = {part.function: part.total_ns for part in parts if part.kind == "function"}
+    functions = [
+        function for function in record.functions if function.rewrites is not None and took.get(function.key)
+    ]
+    if not functions:
+        return
+    function = max(functions, key=lambda function: took[function.key])
+    rewrites = function.rewrites
+    assert rewrites is not None
+    sure = [effect for effect in rewrites.effects if effect.low > 1 / SURE]
+    if sure:
+        best = max(sure, key=lambda effect: effect.ratio)
+        took_longer = f"a call of `{sanitize(function.name)}` takes {best.ratio:.2f} times as long"
+        text = f"Rewriting pays: without {sanitize(best.rule)} {took_longer}."
+        yield VerdictSentence("rewriting", text, function.key)
+        return
+    text = _fewer(rewrites)
+    if text:
+        yield VerdictSentence("rewriting", f"Rewriting {text}.", function.key)
+
+
+def _fewer(rewrites: RewritesRecord) -> str:
+    """Return how many operations a step had and has, of the loop where most went away."""
+    before, after = rewrites.steps(0), rewrites.steps(len(rewrites.applications))
+    fewer = {loop: before[loop] - after.get(loop, 0) for loop in before if loop in after}
+    gone = [loop for loop in before if loop not in after]
+    loop = max(fewer, key=lambda loop: fewer[loop], default=None)
+    found = []
+    if loop is not None and fewer[loop] > 0:
+        found.append(f"left {after[loop]} of {before[loop]} operations in a step of `{sanitize(loop)}`")
+    if gone:
+        found.append(
+            f"made {len(gone)} loop{'s' if len(gone) > 1 else ''} unnecessary ({sanitize(', '.join(gone[:3]))})"
+        )
+    return " and ".join(found)
+
+
+def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
+    """Iterate over what is not as it should be: values that are no numbers, time without the processor, slow steps."""
+    titles = loop_titles(record)
+    for loop in record.loops:
+        traces = [trace for trace in record.traces if trace.loop == loop.key]
+        found = first_bad_of(traces)
+        if found is not None:
+            trace, bad = found
+            place = trace.steps.index(bad.step)
+            what = "NaN" if bad.variable.statistics[place, STATISTICS.index("nan")] else "infinity"
+            run = f" of run {trace.run}" if loop.runs > 1 else ""
+            where = (
+                f"`{sanitize(titles[loop.key])}` is `{sanitize(bad.variable.name)}` at step {bad.step}{run}"
+            )
+            text = f"The first {what} in {where}"
+            yield VerdictSentence(
+                "unusual", f"{text}{_at(bad.variable.source)}.", loop.function, loop.key, bad.variable.source
+            )
+            break
+    slowest = max(record.loops, key=lambda loop: loop.measures.get("slowest_hundredth_ns", 0.0), default=None)
+    if slowest is not None and _tail(slowest) >= RARE_STEPS and slowest.total_ns >= MUCH * record.wall_ns:
+        yield VerdictSentence(
+            "unusual",
+            f"The slowest 1 % of the steps of `{sanitize(titles[slowest.key])}` take {100 * _tail(slowest):.0f} % of its time.",
+            slowest.function,
+            slowest.key,
+        )
+
+
+def _tail(loop: LoopRecord) -> float:
+    return loop.measures.get("slowest_hundredth_ns", 0.0) / max(1, loop.total_ns)
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / max(1, whole):.0f} %"
+
+
+def _at(source: SourceRecord | None, known: SourceRecord | None = None) -> str:
+    """Return a line behind what stands there, if it was not named before."""
+    if source is None or source == known:
+        return ""
+    return f" ({sanitize(str(source))})"
+
+
+__all__ = ["VerdictSentence", "verdict"]

@@ -1,0 +1,100 @@
+"""The verdict: a run in a few sentences that come from its numbers."""
+
+import numpy as np
+
+from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
+from scanviz.record.rewrites import EffectRecord, GraphCostRecord, RewriteRecord, RewritesRecord
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.values import SourceRecord
+from scanviz.record.verdict import verdict
+
+LINE = SourceRecord("rnn.py", 7, "h = T.tanh(x)")
+
+
+def run(*, operations=(), loop_ns=0, outside=(), rewrites=None, traces=(), measures=(), wall_ns=100_000):
+    """Return a run of one function with one loop."""
+    loop = LoopRecord(
+        2, 1, None, "rnn", SourceRecord("rnn.py", 3), operations=tuple(operations), runs=1, steps=10, total_ns=loop_ns,
+        sampled_steps=10, body_ns=loop_ns / 10, step_times=DurationRecord(10, loop_ns, p50_ns=loop_ns // 10), measures=dict(measures),
+    )  # fmt: skip
+    function = FunctionRecord(
+        1, "train", None, "numpy", operations=tuple(outside), calls=1, call_times=DurationRecord(1, wall_ns - 10_000),
+        rewrites=rewrites,
+    )  # fmt: skip
+    return ProfileRecord(
+        script="rnn.py",
+        wall_ns=wall_ns,
+        functions=(function,),
+        loops=(loop,) if loop_ns else (),
+        traces=tuple(traces),
+        threads=ThreadTimesRecord(inside_ns=wall_ns - 10_000),
+    )
+
+
+def texts(record, topic):
+    return [sentence.text for sentence in verdict(record) if sentence.topic == topic]
+
+
+def operation(label, took_ns, **more):
+    return OperationRecord(
+        0, label, "operation", "float64[]", source=LINE, samples=10, mean_ns=took_ns, **more
+    )
+
+
+def test_nothing_is_said_of_a_run_without_calls():
+    assert verdict(ProfileRecord(script="rnn.py", wall_ns=10)) == ()
+
+
+def test_the_loop_that_takes_most_is_named_with_its_hottest_operation():
+    found = verdict(run(loop_ns=80_000, operations=[operation("tanh(h[t-1] + x[t])", 6_000)]))[0]
+    assert found.text.startswith("60 % of the time is in the loop `rnn` (rnn.py:3), ")
+    assert "of that `tanh(h[t-1] + x[t])` (rnn.py:7)" in found.text
+    assert (found.loop, found.source) == (2, LINE)
+
+
+def test_work_that_left_a_loop_is_told_with_the_loop():
+    outside = [operation("dot(E[x], W)", 6_000, moved_from="encoder", rule="PushOutSeqScan")]
+    (text,) = texts(run(outside=outside), "time")
+    assert text.startswith(
+        "60 % of the time is outside of loops, most of it in work that left the loop `encoder`"
+    )
+    assert "`dot(E[x], W)` (rnn.py:7)" in text
+
+
+def test_what_rewriting_did_is_counted_and_what_was_measured_comes_before():
+    fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=GraphCostRecord("2·n", per_step={"rnn": 12}))
+    cost = GraphCostRecord("3·n", per_step={"rnn": 28, "copy": 2})
+    rewrites = RewritesRecord(cost=cost, applications=(fewer,))
+    assert texts(run(rewrites=rewrites), "rewriting") == [
+        "Rewriting left 12 of 28 operations in a step of `rnn`."
+    ]
+    measured = RewritesRecord(
+        cost=cost, applications=(fewer,), effects=(EffectRecord("PushOutDot1", 1.5, 1.4, 1.6),)
+    )
+    (text,) = texts(run(rewrites=measured), "rewriting")
+    assert text == "Rewriting pays: without PushOutDot1 a call of `train` takes 1.50 times as long."
+
+
+def test_an_effect_that_may_be_noise_is_not_told():
+    rewrites = RewritesRecord(effects=(EffectRecord("merge_equal", 1.02, 0.97, 1.06),))
+    assert texts(run(rewrites=rewrites), "rewriting") == []
+
+
+def test_the_first_nan_is_told_with_its_line():
+    rows = np.array([[0.0, 1, 0.5, 0, 0], [0.0, 1, 0.5, 2, 0]])
+    bad = TracedVariableRecord("gate", "operation", source=LINE, statistics=rows)
+    found = texts(run(loop_ns=50_000, traces=[TraceRecord(2, 0, 9, (0, 7), variables=(bad,))]), "unusual")
+    assert found == ["The first NaN in `rnn` is `gate` at step 7 (rnn.py:7)."]
+
+
+def test_slow_steps_are_told_where_they_take_much():
+    assert texts(run(loop_ns=50_000, measures={"slowest_hundredth_ns": 30_000.0}), "unusual") == [
+        "The slowest 1 % of the steps of `rnn` take 60 % of its time."
+    ]
+    assert texts(run(loop_ns=50_000, measures={"slowest_hundredth_ns": 900.0}), "unusual") == []
+
+
+def test_names_from_a_record_cannot_steer_a_terminal():
+    outside = [operation("dot(\x1b[31m)", 60_000)]
+    assert all("\x1b" not in sentence.text for sentence in verdict(run(outside=outside)))

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.expressions import operation
 from scanviz.engine.graph.nodes import describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import CompiledFunction
@@ -48,7 +50,6 @@ from scanviz.record.model import (
 from scanviz.record.paths import recorded_path
 
 NAMELESS = "·"
-LONGEST_OP = 28  # an operation written longer than this is called by its name alone
 
 
 def source_record(line: object) -> SourceRecord | None:
@@ -140,11 +141,7 @@ class _Names:
             case BranchInstruction():
                 return f"ifelse({self.of(instruction.condition)}, …)"
             case Instruction():
-                names = [self.of(number) for number in instruction.inputs]
-                symbol = _symbol(instruction)
-                if symbol is None:
-                    return f"{_short(str(instruction.op), instruction)}({', '.join(names)})"
-                return f" {symbol} ".join(f"({name})" if " " in name else name for name in names)
+                return operation(instruction.op, instruction.inputs, self._parts, self.of)
 
     def of(self, number: int) -> str:
         """Return the user's name of a value, a constant number itself, or in short what made the value."""
@@ -152,21 +149,16 @@ class _Names:
         maker = self._makers.get(number)
         if name != NAMELESS or maker is None:
             return name or NAMELESS
-        match maker:
-            case Instruction():
-                symbol = _symbol(maker)
-                return f"{maker.op.declaration.name}(…)" if symbol is None else f"… {symbol} …"
-            case _:
-                return self.label(maker)
+        if isinstance(maker, Instruction):
+            return operation(maker.op, maker.inputs, self._parts, self.of)
+        return self.label(maker)
 
-
-def _symbol(instruction: Instruction) -> str | None:
-    """Return the sign between two operands, None for what is written as a call."""
-    return (instruction.op.declaration.symbol or None) if len(instruction.inputs) == 2 else None
-
-
-def _short(written: str, instruction: Instruction) -> str:
-    return written if len(written) <= LONGEST_OP else instruction.op.declaration.name
+    def _parts(self, number: int) -> tuple[Op, Sequence[int]] | None:
+        """Return what makes a value that has no name: its expression is written in its place."""
+        maker = self._makers.get(number)
+        if not isinstance(maker, Instruction) or len(maker.outputs) > 1:
+            return None
+        return (maker.op, maker.inputs) if _outer_name(self.program, number) == NAMELESS else None
 
 
 def _outer_name(program: Program, number: int | None) -> str | None:

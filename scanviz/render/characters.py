@@ -201,7 +201,7 @@ class _Drawing:
         if node.loop_kind and node.kind == "port":
             side = {"in": "into", "out": "out of"}.get(node.side, "of")
             parts.append(f"({kind_name(node.loop_kind)} {side} the loop)")
-        sources = [short(self.nodes[read].label, 24) for read in self.reads[node.id]]
+        sources = [short(self.nodes[read].label.partition(" = ")[0], 24) for read in self.reads[node.id]]
         if sources and node.kind in (
             "operation",
             "output",

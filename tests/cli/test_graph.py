@@ -90,7 +90,7 @@ def test_before_the_rewrites_and_what_one_changed(folder):
 
 def test_steps_side_by_side_connections_and_mappings(folder):
     unrolled = scanviz(folder, "graph", "--unrolled", "3", "kept.scanviz").stdout
-    assert all(f"h[{k}]" in unrolled for k in range(3)) and "grad_h[0]" in unrolled
+    assert all(f"h[{k}]" in unrolled for k in range(3)) and "∂h[0]" in unrolled
     assert scanviz(folder, "graph", "--unrolled", "30", "kept.scanviz").returncode == 2
     matrix = scanviz(folder, "graph", "--connections", "--scan", "rnn", "kept.scanviz").stdout
     assert "●" in matrix and "n_steps" in matrix

@@ -32,14 +32,17 @@ def labels(f: scanviz.Function) -> list[str]:
 
 def test_operations_are_written_with_names_numbers_and_what_made_a_value() -> None:
     x, y = T.vector("x"), T.vector("y")
-    assert labels(scanviz.function([x, y], T.tanh(x + y) * 0.5)) == ["x + y", "tanh(… + …)", "tanh(…) * 0.5"]
+    assert labels(scanviz.function([x, y], T.tanh(x + y) * 0.5)) == [
+        "x + y",
+        "tanh(x + y)",
+        "tanh(x + y) * 0.5",
+    ]
 
 
 def test_an_operation_with_long_parameters_is_called_by_its_name() -> None:
     x = T.tensor4("x")
-    [label] = labels(scanviz.function([x], x.dimshuffle(3, "x", 2, "x", 1, "x", 0)))
-    assert label.endswith("(x)")
-    assert len(label) <= 32
+    [label] = labels(scanviz.function([x], x.sum(axis=(0, 1, 2, 3), keepdims=True)))
+    assert label == "sum(x)"
 
 
 def test_loops_come_outer_before_inner_with_their_kinds() -> None:

@@ -161,9 +161,9 @@ def test_results_of_a_loop_keep_their_names_when_others_come_and_go():
     for k in (summed.index, summed.index + 1):
         lines = record.lines(k)
         heads.append(next(line for line in lines if "loop grad_of_rnn" in line).split(" = ")[0].split(", "))
-        gives += [line.strip() for line in lines if line.strip().startswith("sitsot grad_b")]
-    assert heads[0][:3] == ["grad_h", "grad_w", "grad_b"] and "grad_w" not in heads[1]
-    assert len(gives) == 2 and gives[0] == gives[1] and gives[0].endswith("gives grad_b")
+        gives += [line.strip() for line in lines if line.strip().startswith("sitsot ∂b")]
+    assert heads[0][:3] == ["∂h", "∂w", "∂b"] and "∂w" not in heads[1]
+    assert len(gives) == 2 and gives[0] == gives[1] and gives[0].endswith("gives ∂b")
 
 
 @given(case=random_loops())

@@ -65,10 +65,10 @@ def test_at_which_step_did_it_become_nan_and_from_what():
             await press(pilot, "7 f")
             assert app.state.step == 23
             told = text_of(app, "#values-about")
-            assert "first NaN or infinity: step 23 (f), made by sqrt(level[t-1])" in told
+            assert "first NaN or infinity: step 23 (f), made by outflow" in told
             assert "test_linked_selection.py:" in told and "of level[t-1] = -0.3495" in told
             rows = app.view.rows()
-            assert "! sqrt(level[t-1])" in rows[app.view.table().cursor_row]
+            assert "! outflow" in rows[app.view.table().cursor_row]
             assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
             # how it came: the step before, and what the state was
             await press(pilot, "e")

@@ -12,8 +12,9 @@ from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.callable import Function, FunctionSpec
 from scanviz.engine.function.computed import cut_at_inputs, sizes_of_inputs
 from scanviz.engine.function.forgotten import warn_of_forgotten_updates
+from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe
-from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.graph.provenance import SourceLine, frames_around, user_line
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import leaves, toposort
@@ -90,6 +91,7 @@ def function(
     """
     started = time.perf_counter_ns()
     with building("function"):
+        name_by_locals(frames_around())
         plan = plan_function(
             inputs,
             outputs,

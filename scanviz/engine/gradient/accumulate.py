@@ -51,6 +51,17 @@ def _assigned_to_zeros(variable: Variable) -> Apply | None:
     return node if is_zeros(node.inputs[0]) else None
 
 
+def gradient_name(name: str) -> str:
+    """Return what the gradient of something is called.
+
+    Examples
+    --------
+    >>> gradient_name("W"), gradient_name("h[t-1]"), gradient_name("f * c")
+    ('∂W', '∂h[t-1]', '∂(f * c)')
+    """
+    return f"∂({name})" if " " in name else f"∂{name}"
+
+
 def is_zeros(variable: Variable) -> bool:
     """Return whether a variable is known to hold nothing but zeros."""
     node = variable.owner

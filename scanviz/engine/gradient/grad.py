@@ -13,13 +13,14 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     UndefinedGradientError,
 )
-from scanviz.engine.gradient.accumulate import add_cotangents
+from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.explain import describes_way, is_connected, why_disconnected
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import full_like, zeros_like
 from scanviz.engine.gradient.table import Derivative, Derivatives, Undefined
+from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating, tensor_type
-from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.graph.provenance import frames_around, user_line
 from scanviz.engine.graph.traversal import depending_on
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.options import listed, pairs
@@ -111,6 +112,7 @@ def grad(
     _check_choice("null_gradients", null_gradients, ("raise", "return"))
     seeds = _seeds(cost, known_grads)
     costs = list(seeds)
+    name_by_locals(frames_around())
     found = _pulled(seeds, listed, constants)
     results: list[Any] = []
     for variable, derivative in zip(listed, found, strict=True):
@@ -322,4 +324,4 @@ def _name(
     for found, variables in named.items():
         label = next(iter(variables)).name
         if len(variables) == 1 and label and found.name is None:
-            found.name = f"d({cost.name or 'cost'})/d({label})"
+            found.name = gradient_name(label)

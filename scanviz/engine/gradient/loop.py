@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
+from scanviz.engine.gradient.accumulate import gradient_name
 from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.loop_connection import downstream, upstream
@@ -94,10 +95,10 @@ class BackwardLoop:
         # the backward step's variables: cotangents of rows, and sums so far
         self.rows = {state: self._rows_of(state) for state in self.states}
         self.arriving = {
-            output: Variable(output.value.type, f"grad_{output.name}[t]") for output in self.outputs
+            output: Variable(output.value.type, gradient_name(f"{output.name}[t]")) for output in self.outputs
         }
         self.sums = {
-            variable: Variable(variable.variable.type, f"grad_{variable.name}")
+            variable: Variable(variable.variable.type, gradient_name(variable.name))
             for variable in self.wanted
             if isinstance(variable, NonSequence)
         }
@@ -105,7 +106,9 @@ class BackwardLoop:
 
     def _rows_of(self, state: State) -> dict[int, Variable]:
         kind = row_type(state)
-        return {tap: Variable(kind, step_name(f"grad_{state.name}", tap)) for tap in self.taps[state].reads}
+        return {
+            tap: Variable(kind, step_name(gradient_name(state.name), tap)) for tap in self.taps[state].reads
+        }
 
     def derivatives(self) -> dict[LoopVariable, Derivative]:
         """Return the cotangent of each wanted loop variable's outer input."""
@@ -168,7 +171,9 @@ class BackwardLoop:
             term = pulled.get(non_sequence.variable)
             made.append(
                 State(
-                    f"grad_{non_sequence.name}", {-1: total}, {0: total if term is None else add(total, term)}
+                    gradient_name(non_sequence.name),
+                    {-1: total},
+                    {0: total if term is None else add(total, term)},
                 )
             )
         self.sequences = [
@@ -176,7 +181,9 @@ class BackwardLoop:
             for variable in self.wanted
             if isinstance(variable, LoopSequence) and variable.slice in pulled
         ]
-        made += [StepOutput(f"grad_{sequence.name}", pulled[sequence.slice]) for sequence in self.sequences]
+        made += [
+            StepOutput(gradient_name(sequence.name), pulled[sequence.slice]) for sequence in self.sequences
+        ]
         return self._closed(made)
 
     def _adjoint(self, state: State, pulled: Mapping[Variable, Variable]) -> State:
@@ -195,7 +202,7 @@ class BackwardLoop:
         if not writes:  # nothing of the state is read with a derivative: its rows only pass
             first = taps.reads[0]
             writes[-first] = rows[first]
-        return State(f"grad_{state.name}", {-tap: row for tap, row in rows.items()}, writes)
+        return State(gradient_name(state.name), {-tap: row for tap, row in rows.items()}, writes)
 
     def _closed(self, made: Sequence[LoopVariable]) -> list[LoopVariable]:
         """Return loop variables with values of the forward step replaced by what provides them."""
@@ -247,7 +254,7 @@ class BackwardLoop:
             else:
                 readers[LoopSequence(variable.name, inner, tap)] = rows.reversed(variable, tap)
         for output, arriving in self.arriving.items():
-            readers[LoopSequence(f"grad_{output.name}", arriving)] = reversed_rows(self.given[output])
+            readers[LoopSequence(gradient_name(output.name), arriving)] = reversed_rows(self.given[output])
         outer = [*readers.values(), *(rows.buffer(state, self.given.get(state)) for state in self.states)]
         outer += [zeros_like(rows.value(non_sequence)) for non_sequence in self.sums]
         op = Scan([*readers, *variables], None, self._settings())

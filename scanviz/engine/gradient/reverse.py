@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.gradient.accumulate import add_cotangents
+from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.choices import undefined_parameters
 from scanviz.engine.gradient.guards import guards_of
 from scanviz.engine.gradient.positive import surely_not_zero
@@ -42,6 +42,7 @@ class Cotangents:
 
     terms: dict[Variable, list[Variable]] = field(default_factory=dict)
     undefined: dict[Variable, Undefined] = field(default_factory=dict)
+    given: Collection[Variable] = ()  # cotangents that the sweep starts from: they are the caller's
 
     def arrive(self, variable: Variable, value: Derivative) -> None:
         """Add one cotangent of a variable."""
@@ -126,7 +127,7 @@ def pull_back(
     with building("gradient"):
         outputs = list(seeds)
         reached = reached_from(wrt, outputs, consider_constant)
-        found = Cotangents()
+        found = Cotangents(given=set(seeds.values()))
         for output, value in seeds.items():
             if output in reached:
                 found.arrive(output, value)
@@ -140,6 +141,15 @@ def pull_back(
                     _through(node, found, reached)
                     guards.passed(node)
             return [found.total(variable) for variable in wrt]
+
+
+def _name_totals(node: Apply, totals: Sequence[Variable | None], seeds: Collection[Variable]) -> None:
+    """Call the cotangents of variables that have a name by it."""
+    for output, total in zip(node.outputs, totals, strict=True):
+        if total is None or total.owner is None or total in seeds:
+            continue
+        if total.name is None and output.name:
+            total.name = gradient_name(output.name)
 
 
 def _through(node: Apply, found: Cotangents, reached: Collection[Variable]) -> None:
@@ -156,6 +166,7 @@ def _through(node: Apply, found: Cotangents, reached: Collection[Variable]) -> N
     if all(variable is None for variable in given) or not any(wanted):
         return
     wanted = [mine and any(row) for mine, row in zip(wanted, pattern, strict=True)]
+    _name_totals(node, given, found.given)
     with made_by(RULE, node.provenance, (node.node_id,)):
         derivatives = PULLBACKS[node.op.declaration](node, given, wanted)
     for variable, mine, derivative in zip(node.inputs, wanted, derivatives, strict=True):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError, ScanvizTypeError
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
+from scanviz.engine.graph.notation import Notation
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.dims import Dims
@@ -48,7 +49,9 @@ class Declaration:
         ``shapes(op, dims)`` gives the output shapes from the inputs' shapes, with the arithmetic of ``dims``; None
         where a shape depends on values.
     symbol : str or None
-        How it is printed between its inputs, such as ``+``; None for a function call.
+        How it is written between its inputs, such as ``+``; None for a function call.
+    notation : callable or None
+        ``notation(op, operands)`` writes it over operands in another way (:mod:`scanviz.engine.graph.notation`).
     views : int or None
         The input whose memory the first output may share; None if every output is fresh.
     outputs : int
@@ -65,6 +68,7 @@ class Declaration:
         "family",
         "infer",
         "name",
+        "notation",
         "outputs",
         "perform",
         "shapes",
@@ -83,6 +87,7 @@ class Declaration:
         perform: Perform,
         shapes: ShapeRule | None = None,
         symbol: str | None = None,
+        notation: Notation | None = None,
         views: int | None = None,
         outputs: int = 1,
         facts: Facts | Callable[[Op], Facts] = NOTHING_KNOWN,
@@ -92,7 +97,8 @@ class Declaration:
         self.name, self.family, self.doc = name, family, doc
         self.arity: Arity = arity
         self.infer, self.perform, self.shapes = infer, perform, shapes
-        self.symbol, self.views, self.outputs, self.facts = symbol, views, outputs, facts
+        self.symbol, self.notation = symbol, notation
+        self.views, self.outputs, self.facts = views, outputs, facts
         _REGISTRY[name] = self
 
     @property

@@ -18,6 +18,8 @@ import numpy as np
 from scanviz.engine.display import Shown
 from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.expressions import operation
+from scanviz.engine.graph.notation import CUT
 from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.refusals import not_settable
 from scanviz.engine.graph.syntax import Syntax
@@ -259,7 +261,32 @@ def is_integer_scalar(variable: Variable) -> bool:
 
 
 def describe(variable: Variable) -> str:
-    """Return what to call a variable in a message: its name, its value if it is a small constant, or its operation."""
+    """Return what to call a variable in a message: its name, its value if it is a small constant, or its expression.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> h = T.dvector("h")
+    >>> describe(h), describe(1 - h**2), describe(T.tanh(h + 1) * h[0])
+    ('h', '1 - h²', 'tanh(h + 1) * h[0]')
+    """
+    made = _expression_parts(variable)
+    return _leaf_name(variable) if made is None else operation(*made, _expression_parts, _operand_name)
+
+
+def _expression_parts(variable: Variable) -> tuple[Op, Sequence[Variable]] | None:
+    owner = variable.owner
+    return None if variable.name or owner is None or len(owner.outputs) > 1 else (owner.op, owner.inputs)
+
+
+def _operand_name(variable: Variable) -> str:
+    """Return what a variable is called in an expression: a number as a user would write it."""
+    if isinstance(variable, Constant) and not variable.name and variable.value.shape == ():
+        return f"{variable.value.item():.6g}" if variable.value.dtype.kind == "f" else str(variable.value)
+    return _leaf_name(variable)
+
+
+def _leaf_name(variable: Variable) -> str:
     if variable.name:
         return variable.name
     if isinstance(variable, Constant):
@@ -267,9 +294,4 @@ def describe(variable: Variable) -> str:
     owner = variable.owner
     if owner is None:
         return f"unnamed {variable.type}"
-    if owner.op.name == "index" and (owner.inputs[0].name or owner.inputs[0].owner is None):
-        return f"{describe(owner.inputs[0])}{owner.op.parameters}"
-    if owner.op.name == "dimension" and owner.inputs[0].name:
-        return f"{owner.inputs[0].name}.shape[{owner.op.parameters.axis}]"
-    written = str(owner.op) if len(owner.outputs) == 1 else f"{owner.op}.{variable.index}"
-    return f"{written}({', '.join(each.name or '…' for each in owner.inputs)})"
+    return f"{owner.op}.{variable.index}({', '.join(each.name or CUT for each in owner.inputs)})"

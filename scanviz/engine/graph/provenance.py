@@ -114,6 +114,7 @@ class Provenance:
         return f"Provenance({self.source}, scans={self.scans}{made})"
 
 
+_frames: ContextVar[dict[FrameType, int] | None] = ContextVar("frames_that_build", default=None)
 _inherited: ContextVar[Provenance | None] = ContextVar("inherited_provenance", default=None)
 
 
@@ -127,16 +128,23 @@ def is_own_file(file: str) -> bool:
 
 def user_line(frame: FrameType | None = None) -> SourceLine | None:
     """Return the innermost line of the user's code on the call stack."""
-    frame = frame or sys._getframe(1)
-    while frame is not None and is_own_file(frame.f_code.co_filename):
-        frame = frame.f_back
-    if frame is None:
-        return None
-    code = frame.f_code
-    return intern_line(code.co_filename, frame.f_lineno, code.co_name)
+    frame = user_frame(frame or sys._getframe(1))
+    return None if frame is None else _line_of(frame)
 
 
 USER_LINE.append(user_line)
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """Return the innermost frame of the user's code on the call stack, from a frame on outwards."""
+    while frame is not None and is_own_file(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _line_of(frame: FrameType) -> SourceLine:
+    code = frame.f_code
+    return intern_line(code.co_filename, frame.f_lineno, code.co_name)
 
 
 def current() -> Provenance:
@@ -144,7 +152,35 @@ def current() -> Provenance:
     inherited = _inherited.get()
     if inherited is not None:
         return inherited
-    return Provenance(user_line(sys._getframe(1)), _scan_path.get())
+    frame, building = user_frame(sys._getframe(1)), _frames.get()
+    if frame is not None and building is not None and frame not in building:
+        building[frame] = _depth(frame)
+    return Provenance(None if frame is None else _line_of(frame), _scan_path.get())
+
+
+def _depth(frame: FrameType | None) -> int:
+    depth = 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def frames_around() -> dict[FrameType, int]:
+    """Return the frame of the user's code that calls scanviz, and those of its file that call it, with their depths."""
+    frame = user_frame(sys._getframe(1))
+    file, found = frame.f_code.co_filename if frame is not None else "", dict[FrameType, int]()
+    while frame is not None and frame.f_code.co_filename == file:
+        found[frame] = -len(found)
+        frame = frame.f_back
+    return found
+
+
+def frames_that_build() -> AbstractContextManager[dict[FrameType, int]]:
+    """Collect the frames of the user's functions that build nodes in the block, each with how deep in the stack it stands.
+
+    A frame keeps its local variables as long as somebody holds it, also when its function has returned: clear the dict.
+    """
+    return holding(_frames, dict[FrameType, int]())
 
 
 def current_scans() -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeErro
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.notation import ASSIGNMENT, WrittenTerm, subscripted
 from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
@@ -73,6 +74,12 @@ def _facts(op: Op) -> Facts:
     return _BASIC if is_basic(op.parameters.pattern) else _ADVANCED
 
 
+def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    index = op.parameters.pattern.written([operand.text for operand in operands[2:]])
+    sign = "+=" if op.parameters.increment else "="
+    return WrittenTerm(f"{subscripted(operands[0], index).text} {sign} {operands[1].text}", ASSIGNMENT)
+
+
 _ADVANCED = Facts(foldable=True, selects=True, axes=assigned)
 _BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned)
 ASSIGN = Declaration(
@@ -83,6 +90,7 @@ ASSIGN = Declaration(
     infer=_infer,
     perform=_perform,
     shapes=kept_shape,
+    notation=_notation,
     facts=_facts,
 )
 

@@ -21,6 +21,7 @@ from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import current_scans
 from scanviz.engine.graph.types import Type
 from scanviz.engine.ops import axes
@@ -161,6 +162,7 @@ PRINT = Declaration(
     infer=_infer,
     perform=_print,
     shapes=kept_shape,
+    notation=fitted,
     facts=_PRINTED,
 )
 ASSERT = Declaration(
@@ -171,6 +173,7 @@ ASSERT = Declaration(
     infer=_infer,
     perform=_assert,
     shapes=kept_shape,
+    notation=fitted,
     facts=_CHECKED,
 )
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
+from scanviz.engine.graph.notation import WrittenTerm, inverted, minus, squared
 from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.ops import formulas as f
 from scanviz.engine.ops import scalar_functions as functions
@@ -143,7 +144,7 @@ right_shift = elementwise(
     "right_shift", np.right_shift, f.RIGHT_SHIFT, "Bits moved down.", symbol=">>", facts=CHEAP
 )
 
-negative = elementwise("negative", np.negative, f.NEGATIVE, "Sign changed.", facts=LINEAR)
+negative = elementwise("negative", np.negative, f.NEGATIVE, "Sign changed.", notation=minus, facts=LINEAR)
 positive = elementwise(
     "positive",
     np.positive,
@@ -155,9 +156,14 @@ absolute = elementwise(
     "absolute", np.absolute, f.ABSOLUTE, "Absolute value.", facts=replace(CHEAP, sign="no minus zero")
 )
 sign = elementwise("sign", np.sign, f.SIGN, "-1, 0 or 1.", facts=CHEAP)
-reciprocal = elementwise("reciprocal", np.reciprocal, f.RECIPROCAL, "1 / x.", facts=CHEAP)
+reciprocal = elementwise("reciprocal", np.reciprocal, f.RECIPROCAL, "1 / x.", notation=inverted, facts=CHEAP)
 square = elementwise(
-    "square", np.square, numbers(x * x), "x * x.", facts=replace(CHEAP, sign="no minus zero")
+    "square",
+    np.square,
+    numbers(x * x),
+    "x * x.",
+    notation=squared,
+    facts=replace(CHEAP, sign="no minus zero"),
 )
 sqrt = elementwise(
     "sqrt",
@@ -323,6 +329,7 @@ CAST = Declaration(
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=lambda op, values: (np.asarray(values[0]).astype(op.parameters.dtype),),
     shapes=kept_shape,
+    notation=lambda op, operands: WrittenTerm(f"{op.parameters.dtype}({operands[0].text})"),
     facts=replace(LINEAR, overwrites=0, sign="kept"),
 )
 

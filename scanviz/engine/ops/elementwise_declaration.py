@@ -19,6 +19,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import ALL_INPUTS, Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
+from scanviz.engine.graph.notation import Notation
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
@@ -77,6 +78,7 @@ class ElementwiseDeclaration(Declaration):
         result: ResultRule,
         doc: str,
         symbol: str | None,
+        notation: Notation | None,
         facts: Facts,
         truths: int | None,
         formula: Formula,
@@ -90,6 +92,7 @@ class ElementwiseDeclaration(Declaration):
             perform=_perform,
             shapes=_shapes,
             symbol=symbol,
+            notation=notation,
             facts=facts,
         )
         self.result = lru_cache(maxsize=1024)(result)
@@ -235,6 +238,7 @@ def elementwise(
     like: np.ufunc | None = None,
     result: ResultRule | None = None,
     symbol: str | None = None,
+    notation: Notation | None = None,
     arity: int | None = None,
     facts: Facts = FUNCTION,
     truths: int | None = None,
@@ -265,4 +269,4 @@ def elementwise(
         assert isinstance(reference, np.ufunc)
         result = by_ufunc(reference)
     count = arity if arity is not None else getattr(reference, "nin", 1)
-    return ElementwiseDeclaration(name, count, numpy, result, doc, symbol, facts, truths, formula)
+    return ElementwiseDeclaration(name, count, numpy, result, doc, symbol, notation, facts, truths, formula)

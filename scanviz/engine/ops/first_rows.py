@@ -14,6 +14,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
+from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by, kept_dtype
@@ -82,6 +83,7 @@ FIRST_ROWS = Declaration(
     infer=infer_by(kept_dtype),
     perform=_perform,
     shapes=_shapes,
+    notation=fitted,
     views=0,
     facts=Facts(
         weight="free",

@@ -13,6 +13,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.notation import WrittenTerm, subscripted
 from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
 from scanviz.engine.ops import axes, index_axes
 from scanviz.engine.ops.index_pattern import (
@@ -137,6 +138,10 @@ def _facts(op: Op) -> Facts:
     return _BASIC if is_basic(op.parameters) else _ADVANCED
 
 
+def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    return subscripted(operands[0], op.parameters.written([operand.text for operand in operands[1:]]))
+
+
 _BASIC = Facts(
     weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=index_axes.picked
 )
@@ -151,6 +156,7 @@ INDEX = Declaration(
     infer=_infer,
     perform=_perform,
     shapes=_shapes,
+    notation=_notation,
     views=0,
     facts=_facts,
 )

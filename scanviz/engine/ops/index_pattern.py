@@ -45,18 +45,32 @@ class IndexParameters(NamedTuple):
     entries: tuple[IndexEntry, ...]
 
     def __str__(self) -> str:
-        parts = [_shown(entry) for entry in self.entries]
+        return self.written(())
+
+    def written(self, inputs: Sequence[str]) -> str:
+        """Return the index as written, with the texts of its inputs where they are given.
+
+        Examples
+        --------
+        >>> IndexParameters((IndexEntry("integer", INPUT), IndexEntry("slice", 1, None))).written(["t"])
+        '[t, 1:]'
+        """
+        given = iter(inputs)
+        parts = [_shown(entry, given) for entry in self.entries]
         while len(parts) > 1 and parts[-1] == ":":
             parts.pop()
         return f"[{', '.join(parts)}]"
 
 
-def _shown(entry: IndexEntry) -> str:
+def _shown(entry: IndexEntry, inputs: Iterator[str]) -> str:
     if entry.kind == "newaxis":
         return "None"
     if entry.kind == "array":
-        return "array"
-    parts = ["?" if number == INPUT else "" if number is None else str(number) for number in entry.numbers()]
+        return next(inputs, "array")
+    parts = [
+        next(inputs, "?") if number == INPUT else "" if number is None else str(number)
+        for number in entry.numbers()
+    ]
     if entry.kind == "integer":
         return parts[0]
     return ":".join(parts) if entry.step is not None else ":".join(parts[:2])

@@ -19,6 +19,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.options import truth
@@ -339,6 +340,7 @@ SUM_TO_SHAPE = Declaration(
     infer=_to_shape_infer,
     perform=_to_shape_perform,
     shapes=wanted_shape,
+    notation=fitted,
     views=0,
     facts=replace(_FOLDED, counted=False, sign="kept", axes=axes.elementwise),
 )

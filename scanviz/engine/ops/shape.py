@@ -16,6 +16,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.notation import SIGN, WrittenTerm, fitted
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import listed
@@ -70,6 +71,7 @@ DIMENSION = Declaration(
     infer=infer_by(_dimension_dtypes),
     perform=lambda op, values: (np.array(np.shape(values[0])[op.parameters.axis], np.int64),),
     shapes=_no_shape,
+    notation=lambda op, operands: WrittenTerm(f"{operands[0].inside(SIGN)}.shape[{op.parameters.axis}]"),
     facts=Facts(weight="free", cheap=True, foldable=True, size="is", raises=False, sign="no minus zero"),
 )
 
@@ -193,6 +195,7 @@ RESHAPE = Declaration(
     infer=infer_by(kept_dtype),
     perform=lambda op, values: (reshape_values(np.asarray(values[0]), values[1:]),),
     shapes=_reshape_shapes,
+    notation=lambda op, operands: WrittenTerm(f"reshape({operands[0].text})"),
     views=0,
     facts=Facts(
         weight="free", cheap=True, foldable=True, same_elements=True, sign="kept", axes=axes.reshaped
@@ -245,6 +248,15 @@ def order_values(order: Sequence[int | None], given: Any) -> Any:
     return turned[tuple(None if axis is None else slice(None) for axis in order)]
 
 
+def _order_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return an array with its axes in another order; that axes of size 1 are added or dropped is not written."""
+    (array,), order = operands, [axis for axis in op.parameters.order if axis is not None]
+    if order == sorted(order):
+        return array
+    turned = ".T" if order == list(range(len(order)))[::-1] else f".transpose({', '.join(map(str, order))})"
+    return WrittenTerm(array.inside(SIGN) + turned)
+
+
 DIMSHUFFLE = Declaration(
     "dimshuffle",
     "shape",
@@ -253,6 +265,7 @@ DIMSHUFFLE = Declaration(
     infer=_order_infer,
     perform=lambda op, values: (order_values(op.parameters.order, np.asarray(values[0])),),
     shapes=_order_shapes,
+    notation=_order_notation,
     views=0,
     facts=Facts(
         weight="free",
@@ -341,6 +354,7 @@ ALLOC = Declaration(
     infer=infer_by(kept_dtype),
     perform=lambda op, values: (alloc_values(np, np.asarray(values[0]), values[1:]),),
     shapes=_alloc_shapes,
+    notation=fitted,
     facts=Facts(cheap=True, foldable=True, same_elements=True, sign="kept", axes=axes.elementwise),
 )
 

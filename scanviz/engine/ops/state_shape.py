@@ -15,6 +15,7 @@ from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one
+from scanviz.engine.graph.notation import fitted
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by, kept_dtype, wanted_shape
 
@@ -65,6 +66,7 @@ STATE_SHAPE = Declaration(
     infer=infer_by(kept_dtype),
     perform=_perform,
     shapes=wanted_shape,
+    notation=fitted,
     views=0,
     facts=Facts(weight="free", cheap=True, foldable=True, for_loop=True, axes=axes.elementwise),
 )

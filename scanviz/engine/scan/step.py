@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Variable, next_node_id, tensor_type
-from scanviz.engine.graph.provenance import SourceLine, building_scan, intern_line, user_line
+from scanviz.engine.graph.provenance import (
+    SourceLine,
+    building_scan,
+    frames_that_build,
+    intern_line,
+    user_line,
+)
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.scan.arguments import OutputArgument, SequenceArgument
 from scanviz.engine.scan.returns import StepReturn, parse_return
@@ -161,8 +168,10 @@ def call_step(fn: Callable[..., Any], inputs: StepInputs, scan_name: str) -> Bui
     born_after = next_node_id()
     inputs.step.loop, inputs.step.where = scan_name, where
     try:
-        with building_scan(scan_name):
+        with building_scan(scan_name), frames_that_build() as frames:
             returned = parse_return(fn(*arguments), where)
+            name_by_locals(frames)
+            frames.clear()
     finally:
         inputs.step.open = False
     return BuiltStep(inputs, returned, born_after, where)

@@ -16,6 +16,7 @@ from scanviz.record.rewrites import OriginRecord, RewritesRecord
 from scanviz.record.versions import VersionsRecord
 
 DEEPEST = 40  # links of a chain that are followed
+TYPED = "grad_"  # what may be written for ∂
 _AGAIN = re.compile(r"~\d+$")  # what is added to a name that is taken
 
 
@@ -28,6 +29,8 @@ def why_lines(rewrites: RewritesRecord, asked: str) -> Iterator[ReportLine]:
         return
     origins = rewrites.origins
     found = _meant(rewrites.graphs, origins, asked)
+    if not found and asked.startswith(TYPED):  # a name that no keyboard has
+        found = _meant(rewrites.graphs, origins, f"∂{asked.removeprefix(TYPED)}")
     if not found:
         yield ReportLine(f"  {_nothing(rewrites.graphs, origins, asked)}", WARNING, wraps=True)
     known, told = {origin.name: origin for origin in origins}, set[str]()

@@ -154,8 +154,8 @@ def _buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapshot
             label = f"{variable.name} before" if time < 0 else f"{variable.name} after step {time}"
         elif variable.kind == "nitsot" and side.of:
             label = f"{at_step(variable.name, 0)} of step {side.time(time)}"
-        elif variable.kind == "mitmot" and variable.name.removeprefix("grad_") in side.states:
-            label += f" for {variable.name.removeprefix('grad_')}[{side.time(time)}]"
+        elif variable.kind == "mitmot" and variable.name.removeprefix("∂") in side.states:
+            label += f" for {variable.name.removeprefix('∂')}[{side.time(time)}]"
         _cell(side, drawn, index, variable, time, label)
     drawn.next_row += 1
 

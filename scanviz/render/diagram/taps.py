@@ -52,8 +52,8 @@ def at_step(name: str, tap: int) -> str:
 
     Examples
     --------
-    >>> at_step("h", 0), at_step("h", -3), at_step("grad_h[t]", 0)
-    ('h[t]', 'h[t-3]', 'grad_h[t]')
+    >>> at_step("h", 0), at_step("h", -3), at_step("∂h[t]", 0)
+    ('h[t]', 'h[t-3]', '∂h[t]')
     """
     if tap == 0:
         return name if "[t" in name else f"{name}[t]"

@@ -37,10 +37,10 @@ def test_the_result_is_like_wrt(kind):
 
 def test_gradients_are_named_as_in_mathematics():
     cost = T.sum(x**2)
-    assert scanviz.grad(cost, x).name == "d(cost)/d(x)"
+    assert scanviz.grad(cost, x).name == "∂x"
     cost.name = "error"
-    assert scanviz.grad(cost, x).name == "d(error)/d(x)"
-    assert scanviz.grad(cost, [x, x])[1].name == "d(error)/d(x)"
+    assert scanviz.grad(cost, x).name == "∂x"
+    assert scanviz.grad(cost, [x, x])[1].name == "∂x"
     assert scanviz.grad(cost, T.vector(), disconnected_inputs="ignore").name is None
 
 
@@ -53,7 +53,7 @@ def test_a_gradient_of_two_variables_has_the_name_of_neither():
 def test_a_variable_that_the_user_gave_is_not_renamed():
     mine = x * y
     assert scanviz.grad(T.sum(y), x, known_grads={x: mine}) is mine
-    assert mine.name is None
+    assert mine.name == "mine"  # what the user calls it, no gradient's name
 
 
 def test_the_dtype_is_that_of_the_variable():
@@ -83,9 +83,7 @@ def test_a_constant_cuts_the_way_whatever_else_is_asked_for():
     h.name = "h"
     cost = T.sum(h) + T.sum(y)
     for wrt in (x, [x, y]):  # another variable that is connected changes nothing for this one
-        with pytest.raises(
-            DisconnectedInputError, match=r"`x` → `h` → `add\(…\)`, consider_constant names `h`"
-        ):
+        with pytest.raises(DisconnectedInputError, match=r"`x` → `h` → `cost`, consider_constant names `h`"):
             scanviz.grad(cost, wrt, consider_constant=[h])
     with pytest.raises(DisconnectedInputError, match="consider_constant names it"):
         scanviz.grad(T.sum(x), x, consider_constant=x)
@@ -131,9 +129,9 @@ def test_known_gradients_are_where_the_sweep_starts():
         ),
         (
             lambda: y[T.cast(T.sum(x), "int64")],
-            r"`cast.*` \(.*\d+\) casts to int64, which has no derivative",
+            r"`int64\(sum\(x\)\)` \(.*\d+\) casts to int64, which has no derivative",
         ),
-        (lambda: T.sum(T.where(x > 0, 1.0, 2.0)), r"`greater\(x, …\)` \(.*\) compares: it jumps between"),
+        (lambda: T.sum(T.where(x > 0, 1.0, 2.0)), r"`x > 0` \(.*\) compares: it jumps between"),
         (lambda: T.sum(T.where(T.isnan(x), 1.0, 2.0)), r"`isnan\(x\)` \(.*\) is true or false, with nothing"),
         (
             lambda: T.sum(named(scanviz.disconnected_grad(named(x * 2, "h")), "stopped")),
@@ -196,7 +194,7 @@ def test_a_draw_without_a_derivative_is_named():
     h.name = "h"
     with pytest.raises(UndefinedGradientError, match="no derivative with respect to `p`") as caught:
         scanviz.grad(T.sum(h), p)
-    assert "rejection" in str(caught.value) and "`p` → `h`" in str(caught.value)
+    assert "rejection" in str(caught.value) and "`p` → `values` → `h`" in str(caught.value)
     assert isinstance(scanviz.grad(T.sum(h), p, null_gradients="return"), Undefined)
 
 

@@ -192,7 +192,7 @@ def test_what_is_not_connected_is_told():
 
 def test_of_a_linear_cost_there_is_no_second_derivative_but_zeros_for_who_asks():
     cost = T.sum(2 * x)
-    with pytest.raises(DisconnectedInputError, match=r"`x` is not connected to `d\(cost\)/d\(x\)`"):
+    with pytest.raises(DisconnectedInputError, match=r"`x` is not connected to `∂x`"):
         scanviz.hessian(cost, x)
     assert (
         scanviz.hessian(cost, x, disconnected_inputs="ignore").eval({x: [1.0, 2.0]}).tolist()
@@ -211,7 +211,7 @@ def test_constants_are_given_alone_or_in_a_list(alone):
     np.testing.assert_allclose(found.eval({x: [0.5]}), [[np.tanh(0.5)]])
     second = scanviz.hessian(T.sum(h * x**2), x, consider_constant=h if alone else [h])
     np.testing.assert_allclose(second.eval({x: [0.5]}), [[2 * np.tanh(0.5)]])
-    with pytest.raises(DisconnectedInputError, match="consider_constant names `tanh"):
+    with pytest.raises(DisconnectedInputError, match="consider_constant names `h`"):
         scanviz.jacobian(h * 2, x, consider_constant=h if alone else [h])
 
 

@@ -75,7 +75,7 @@ NAMES = [
     (lambda: T.constant([1, 2]), "[1 2]"),
     (lambda: T.constant(np.zeros(9)), "constant float64[9]"),
     (lambda: T.tanh(T.vector("x")), "tanh(x)"),
-    (lambda: T.tanh(T.vector("x") + 1), "tanh(…)"),
+    (lambda: T.tanh(T.vector("x") + 1), "tanh(x + 1)"),
     (lambda: T.vector("x")[1:], "x[1:]"),
 ]
 

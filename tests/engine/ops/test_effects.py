@@ -62,7 +62,7 @@ def test_a_failed_check_names_message_line_loop_step_and_conditions(mode):
     error = caught.value
     assert isinstance(error, AssertionError) and isinstance(error, ScanvizError) and error.step == 3
     assert "h grew too large in loop `sums`" in error.what and "test_effects.py" in str(error.where)
-    assert error.found == "`less(h[t-1], …)` is False; `greater(x[t], …)` is True"
+    assert error.found == "`h[t-1] < 3` is False; `x[t] > 0` is True"
     assert "Assert(" in error.text
 
 

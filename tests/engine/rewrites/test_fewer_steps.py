@@ -228,7 +228,7 @@ def test_what_the_rule_does_is_told():
     assert says([powers(n)[2]], [n]) == ["`powers` takes at most 3 steps: nobody reads a row after them"]
     assert says([powers(n)[:-10]], [n]) == ["`powers` takes 10 steps fewer: nobody reads its last rows"]
     assert says([powers(20)[-10]], []) == ["`powers` takes 9 steps fewer: nobody reads its last rows"]
-    assert says([powers(n)[-10]], [n]) == ["`powers` takes no step after the last row that `p[-10]` needs"]
+    assert says([powers(n)[-10]], [n]) == ["`powers` takes no step after the last row that `wanted[0]` needs"]
     assert reasons("fewer_steps", powers(20)[19]) == ["`powers` takes 20 steps, and the last is read"]
     assert "may read the last row of `p`" in refusals([powers(n)[-1]], [n])
 

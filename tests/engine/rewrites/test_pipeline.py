@@ -246,10 +246,10 @@ def test_a_record_tells_what_changed():
     f = scanviz.function(inputs, wanted)
     (record,) = [rewrite for rewrite in f.rewrites if rewrite.rule == "PushOutDot1"]
     assert record.phase == "loops" and record.where.startswith("scanviz/engine/rewrites/push_sums.py:")
-    assert "d(…)/d(w)" in record.added or len(record.added) > 2
-    assert any("multiply" in each and "grad_of_rnn" in each for each in record.removed)
+    assert len(record.added) > 2
+    assert any(" * " in each and "grad_of_rnn" in each for each in record.removed), record.removed
     moves = [str(variable) for variable in record.loop_variables]
-    assert "`grad_w` (sitsot) leaves `grad_of_rnn`" in moves
+    assert "`∂w` (sitsot) leaves `grad_of_rnn`" in moves
     assert record.time_ns > 0 and record.count == 1
 
 
@@ -260,7 +260,7 @@ def test_rules_about_the_program_are_recorded_and_can_be_left_out():
     expected = f(*values)
     memory = {rewrite.rule: rewrite.message for rewrite in f.rewrites if rewrite.phase == "memory"}
     assert set(memory) == {"share_state_history", "ScanInplaceOptimizer", "reuse_buffers"}
-    assert memory["ScanInplaceOptimizer"] == "`grad_of_rnn` works in the array that it starts from: `grad_h`"
+    assert memory["ScanInplaceOptimizer"] == "`grad_of_rnn` works in the array that it starts from: `∂h`"
     for rule in memory:
         g = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding(rule))
         for a, b in zip(g(*values), expected, strict=True):

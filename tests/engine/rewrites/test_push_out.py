@@ -246,7 +246,7 @@ def test_weight_gradients_become_one_product(batch):
     assert "sitsot" not in [kind for kind, _ in kinds(backward)]
     spread = f.outputs[1].owner
     assert (spread.op.name, spread.inputs[0].owner.op.name) == ("state_shape", "dot")
-    assert any(rewrite.rule == "PushOutDot1" and "`grad_w`" in rewrite.message for rewrite in f.rewrites)
+    assert any(rewrite.rule == "PushOutDot1" and "`∂w`" in rewrite.message for rewrite in f.rewrites)
     shape = (6, 2, 4) if batch else (6, 4)
     agree(inputs, wanted, RNG.normal(size=shape), RNG.normal(size=(4, 3)), tolerance=1e-10)
 

@@ -93,7 +93,7 @@ def test_a_mitmot_reads_the_cells_that_earlier_steps_of_the_gradient_wrote() -> 
     np.testing.assert_array_equal(reads[0].values[1:], writes[1].values[:-1])
     np.testing.assert_array_equal(reads[1].values[2:], writes[3].values[:-2])
     names = {each.name for each in (*reads.values(), *writes.values())}
-    assert {"grad_h3[t]", "grad_h3[t-1]", "grad_h3[t-3]"} <= names
+    assert {"∂h3[t]", "∂h3[t-1]", "∂h3[t-3]"} <= names
 
 
 def test_the_steps_around_the_first_nan_are_kept() -> None:

@@ -55,13 +55,13 @@ def test_the_first_steps_read_initial_rows(picture):
 
 def test_step_three_of_the_gradient_writes_the_cells_of_two_earlier_rows(picture):
     reads, writes = reads_and_writes(picture, "back/step 3")
-    assert {"grad_x[6] for x[1]", "grad_x[4] for x[3]", "grad_y[4] for y[3]"} <= writes
-    assert "grad_x[3] for x[4]" in reads
+    assert {"∂x[6] for x[1]", "∂x[4] for x[3]", "∂y[4] for y[3]"} <= writes
+    assert "∂x[3] for x[4]" in reads
 
 
 def test_a_cell_of_a_mitmot_has_several_writers_in_order(picture):
     nodes = {node.id: node for node in picture.nodes}
-    [cell] = [node for node in picture.nodes if node.label == "grad_x[4] for x[3]"]
+    [cell] = [node for node in picture.nodes if node.label == "∂x[4] for x[3]"]
     writers = [
         (edge.label, nodes[edge.source].cluster)
         for edge in picture.edges
@@ -76,9 +76,9 @@ def test_backward_steps_and_cells_stand_under_the_forward_ones(picture):
     below = {node.label: node.row for node in picture.nodes if node.kind == "cell"}
     for t in range(8):
         assert column[f"step {t}"] == column[f"back/step {7 - t}"] == cells[f"x[{t}]"]
-        assert cells[f"grad_x[{7 - t}] for x[{t}]"] == cells[f"x[{t}]"]
-        assert below[f"grad_x[{7 - t}] for x[{t}]"] > below[f"x[{t}]"]
-    assert cells["grad_x[10] for x[-3]"] == cells["x[-3]"] == 1
+        assert cells[f"∂x[{7 - t}] for x[{t}]"] == cells[f"x[{t}]"]
+        assert below[f"∂x[{7 - t}] for x[{t}]"] > below[f"x[{t}]"]
+    assert cells["∂x[10] for x[-3]"] == cells["x[-3]"] == 1
 
 
 def test_the_gradient_reads_the_rows_of_the_forward_loop_itself(picture):

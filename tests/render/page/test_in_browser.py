@@ -117,13 +117,11 @@ def test_which_outputs_w_feedback_reaches_and_by_what_path(browser, file, record
 def test_why_the_state_of_the_backward_loop_is_a_mitmot_and_which_cells_step_3_writes(browser, file, record):
     browser.open(file, f"#view=slots&loop={key(record, 'grad_of_rnn')}")
     [why] = [
-        text
-        for text in browser.texts("tr td:last-child")
-        if "grad_x" in text and "multiple output taps" in text
+        text for text in browser.texts("tr td:last-child") if "∂x" in text and "multiple output taps" in text
     ]
-    assert "writes several rows, grad_x[t-3], grad_x[t-1]" in why and "written by step t" in why
+    assert "writes several rows, ∂x[t-3], ∂x[t-1]" in why and "written by step t" in why
     browser.open(file, f"#view=player&step=3&loop={key(record, 'grad_of_rnn')}")
-    cells = "section.buffer[aria-label='mitmot grad_x'] li"
+    cells = "section.buffer[aria-label='mitmot ∂x'] li"
     assert browser.texts(f"{cells}:is(.written, .both) .index") == ["4", "6"]
     assert "belongs to step 16 of rnn" in shown(browser)
 

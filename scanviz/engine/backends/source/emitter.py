@@ -67,7 +67,8 @@ class Emitter:
 
     def fresh(self, hint: str) -> str:
         """Return a name that nothing has."""
-        base = re.sub(r"\W+", "_", hint).strip("_") or "v"
+        bare = "".join(sign if f"v{sign}".isidentifier() else " " for sign in hint)  # \w has signs such as ²
+        base = re.sub(r"[\s_]+", "_", bare).strip("_") or "v"
         if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
             base = f"v_{base}"
         count = self._counts.get(base, 0) + 1  # names are never given back: those before are all taken

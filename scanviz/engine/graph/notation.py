@@ -1,0 +1,125 @@
+"""How an expression is written as mathematics: ``1 - h²``, ``f * c + i * tanh(gates[:, 192:])``.
+
+An operation's declaration says how it is written over operands that are written already: as a call unless it has a symbol, or a
+notation of its own from this file.  Parentheses stand where the order of precedence (that of Python) asks for them.  Operations
+that only make shapes fit are not written inside of others: ``b`` spread over rows is ``b``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+CALL, POWER, SIGN, PRODUCT, SUM, ASSIGNMENT = 10, 9, 8, 7, 6, 0  # how strongly parts hold together
+_PRECEDENCE = {
+    "**": POWER,
+    **dict.fromkeys(("*", "/", "//", "%", "@"), PRODUCT),
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("<<", ">>"), 5),
+    **{"&": 4, "^": 3, "|": 2},
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 1),
+}
+_CHAINS = frozenset("+*&^|")  # a + (b + c) is written without parentheses
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+CUT = "…"
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^][]*\]|\{[^{}]*\}")
+
+
+class WrittenTerm(NamedTuple):
+    """An expression as written.
+
+    Attributes
+    ----------
+    text : str
+        The expression.
+    precedence : int
+        Of its outermost operation.
+    """
+
+    text: str
+    precedence: int = CALL
+
+    def inside(self, precedence: int, also_equal: bool = False) -> str:
+        """Return the text as an operand of an operation, in parentheses where it needs them."""
+        bare = self.precedence > precedence or (also_equal and self.precedence == precedence)
+        return self.text if bare else f"({self.text})"
+
+
+def named(name: str) -> WrittenTerm:
+    """Return a name as an operand: one that is an expression itself, or a negative number, may need parentheses.
+
+    Examples
+    --------
+    >>> infix("*", named("f * c"), named("tanh(a + b)")).text, superscript(named("-1"), "2").text
+    ('(f * c) * tanh(a + b)', '(-1)²')
+    """
+    bare, longer = name, ""
+    while bare != longer:
+        longer, bare = bare, _BRACKETS.sub("", bare)
+    return WrittenTerm(name, ASSIGNMENT if " " in bare else SIGN if name.startswith("-") else CALL)
+
+
+Notation = Callable[[Any, Sequence[WrittenTerm]], WrittenTerm]  # of an Op with its operands
+
+
+def infix(symbol: str, left: WrittenTerm, right: WrittenTerm) -> WrittenTerm:
+    """Return two operands with a symbol between them.
+
+    Examples
+    --------
+    >>> sum_ = infix("+", WrittenTerm("a"), WrittenTerm("b"))
+    >>> infix("*", sum_, infix("*", WrittenTerm("c"), WrittenTerm("d"))).text, infix("-", WrittenTerm("c"), sum_).text
+    ('(a + b) * c * d', 'c - (a + b)')
+    """
+    mine = _PRECEDENCE[symbol]
+    if symbol == "**":
+        if right.text.lstrip("-").isdigit():
+            return superscript(left, right.text)
+        return WrittenTerm(f"{left.inside(POWER)} ** {right.inside(POWER, True)}", mine)
+    chained = symbol in _CHAINS and f" {symbol} " in right.text
+    return WrittenTerm(f"{left.inside(mine, True)} {symbol} {right.inside(mine, chained)}", mine)
+
+
+def superscript(base: WrittenTerm, exponent: str) -> WrittenTerm:
+    """Return a power with a whole exponent.
+
+    Examples
+    --------
+    >>> superscript(infix("-", WrittenTerm("1"), WrittenTerm("h")), "2").text
+    '(1 - h)²'
+    """
+    return WrittenTerm(base.inside(POWER) + exponent.translate(_SUPERSCRIPTS), POWER)
+
+
+def minus(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return an operand with a minus sign."""
+    return WrittenTerm(f"-{operands[0].inside(SIGN)}", SIGN)
+
+
+def squared(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return an operand with a superscript 2."""
+    return superscript(operands[0], "2")
+
+
+def inverted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return 1 over an operand."""
+    return infix("/", WrittenTerm("1"), operands[0])
+
+
+def subscripted(array: WrittenTerm, index: str) -> WrittenTerm:
+    """Return an array with its index behind it: ``zeros`` for one that is 0 everywhere, ``…`` for one that was written into.
+
+    Examples
+    --------
+    >>> subscripted(infix("+", WrittenTerm("a"), WrittenTerm("b")), "[1:]").text, subscripted(WrittenTerm("0.0"), "[0]").text
+    ('(a + b)[1:]', 'zeros[0]')
+    """
+    if array.precedence == ASSIGNMENT:
+        return WrittenTerm(CUT + index)
+    return WrittenTerm(("zeros" if array.text in ("0", "0.0") else array.inside(SIGN)) + index)
+
+
+def fitted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return the operand: its shape is made to fit, or it is printed or checked, which is not written inside of others."""
+    return operands[0]

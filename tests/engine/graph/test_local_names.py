@@ -1,0 +1,169 @@
+"""Values are called by the local names that they have in the user's functions."""
+
+import gc
+import sys
+import weakref
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.scan.variables import inner_outputs
+
+x = T.dvector("x")
+Gates = namedtuple("Gates", ["keep", "new"])
+
+
+def names_in(step, count=1):
+    """Return the names of all computed values of a loop's step."""
+    h, _ = scanviz.scan(step, x, outputs_info=[T.zeros(())] * count)
+    node = (h[0] if count > 1 else h).owner
+    values = [value for variable in node.op.variables for value in inner_outputs(variable)]
+    return {output.name for made in toposort(values) for output in made.outputs} - {None}
+
+
+def test_local_variables_of_the_step_give_their_names():
+    def step(x_t, h):
+        gate = T.sigmoid(x_t + h)
+        candidate = T.tanh(x_t)
+        return gate * h + (1 - gate) * candidate
+
+    assert names_in(step) == {"gate", "candidate"}
+
+
+def test_a_helper_names_what_it_makes_and_its_caller_names_what_it_returns():
+    def cell(a, b):
+        mixed = a * b
+        squashed = T.tanh(mixed)
+        return squashed
+
+    def step(x_t, h):
+        new = cell(x_t, h)
+        return new + 1
+
+    assert names_in(step) == {"mixed", "new"}
+
+
+def test_members_are_called_by_what_holds_them():
+    def step(x_t, h):
+        gates = [T.sigmoid(x_t * k + h) for k in range(2)]
+        parts = {"in": gates[0] * h, "out": (gates[1] * h, x_t * x_t)}
+        both = Gates(parts["in"] + 1, parts["out"][0] + 2)
+        return both.keep + both.new + parts["out"][1]
+
+    assert {
+        "gates[0]",
+        "gates[1]",
+        "parts['in']",
+        "parts['out'][0]",
+        "parts['out'][1]",
+        "both.keep",
+        "both.new",
+    } == names_in(step)
+
+
+def test_values_taken_apart_have_the_names_they_are_given():
+    def step(x_t, h):
+        i, f = (T.sigmoid(x_t * k + h) for k in range(2))
+        return i * h + f
+
+    assert names_in(step) == {"i", "f"}
+
+
+def test_a_name_that_is_bound_twice_is_the_last_values():
+    def step(x_t, h):
+        total = x_t + h
+        total = T.tanh(total)
+        return total * 2
+
+    assert names_in(step) == {"total"}
+
+
+def test_a_name_that_the_user_gave_stays():
+    def step(x_t, h):
+        gate = T.sigmoid(x_t + h)
+        gate.name = "the gate"
+        return gate * h
+
+    assert names_in(step) == {"the gate"}
+
+
+def test_a_lambda_and_an_underscore_give_no_names():
+    assert names_in(lambda x_t, h: T.tanh(x_t + h)) == set()
+
+    def step(x_t, h):
+        _ = x_t + h
+        return T.tanh(_)
+
+    assert names_in(step) == set()
+
+
+def test_what_a_function_computes_is_called_as_where_it_is_built():
+    scores = T.tanh(x) * 2
+    loss = T.sum(scores)
+    f = scanviz.function([x], loss)
+    assert (scores.name, loss.name) == ("scores", "loss")
+    assert f([0.0]) == 0.0
+
+
+def test_names_take_nothing_from_who_measures_or_debugs():
+    events = []
+
+    def step(x_t, h):
+        gate = T.sigmoid(x_t + h)
+        return gate * h
+
+    before = sys.gettrace(), sys.getprofile()
+    sys.setprofile(lambda frame, event, argument: events.append(event))
+    try:
+        watching = sys.getprofile()
+        assert names_in(step) == {"gate"}
+        assert sys.getprofile() is watching
+    finally:
+        sys.setprofile(before[1])
+    assert events and (sys.gettrace(), sys.getprofile()) == before
+
+
+def test_a_step_leaves_nothing_of_its_local_variables_behind():
+    class Large:
+        pass
+
+    def step(x_t, h):
+        large = Large()
+        alive.append(weakref.ref(large))
+        gate = T.sigmoid(x_t + h)
+        return gate * h
+
+    alive = []
+    names_in(step)
+    gc.collect()
+    assert alive and alive[0]() is None
+
+
+def test_a_step_that_fails_leaves_names_alone():
+    def step(x_t, h):
+        gate = T.sigmoid(x_t + h)
+        raise RuntimeError(f"{gate}")
+
+    with pytest.raises(RuntimeError):
+        scanviz.scan(step, x, outputs_info=T.zeros(()))
+
+
+def test_gradients_are_called_by_what_they_are_the_gradient_of():
+    W = scanviz.shared(np.ones((2, 2)), "W")
+
+    def step(x_t, h):
+        gate = T.sigmoid(T.dot(h, W) + x_t)
+        return gate * h
+
+    h, _ = scanviz.scan(step, x, outputs_info=T.zeros(2), name="rnn")
+    loss = T.sum(h[-1])
+    (dW,) = scanviz.grad(loss, [W])
+    assert dW.name == "∂W"
+    f = scanviz.function([x], dW, mode=scanviz.Mode("numpy", rewrites="none"))
+    (back,) = [loop for loop in f.program.instructions if getattr(loop, "name", "") == "grad_of_rnn"]
+    names = {register.name for register in back.body.registers} - {None}
+    assert {"∂h[t]", "∂gate"} <= names and any(name.startswith("∂W") for name in names)

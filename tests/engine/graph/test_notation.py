@@ -1,0 +1,89 @@
+"""Expressions are written as mathematics, with the parentheses that they need and no others."""
+
+import ast
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.expressions import LONGEST
+from scanviz.engine.graph.nodes import describe
+
+h, W, i, t = T.dvector("h"), T.dmatrix("W"), T.lvector("i"), T.lscalar("t")
+ROWS = T.tensor3("rows")
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        (1 - h**2, "1 - h²"),
+        (1 - T.square(h), "1 - h²"),
+        ((1 - h) ** 3, "(1 - h)³"),
+        (h**-2, "h⁻²"),
+        (h ** (h + 1), "h ** (h + 1)"),
+        (-(h + 1), "-(h + 1)"),
+        (-h * 2, "-h * 2"),
+        ((-h) ** 2, "(-h)²"),
+        (h - (h - 1), "h - (h - 1)"),
+        (h - h - 1, "h - h - 1"),
+        (h + (h + 1), "h + h + 1"),
+        (h / (h * h), "h / (h * h)"),
+        ((h > 0) & (h < 1), "(h > 0) & (h < 1)"),
+        (T.reciprocal(1 + h), "1 / (1 + h)"),
+        (T.tanh(h[1:] + 1), "tanh(h[1:] + 1)"),
+        ((h + 1)[t], "(h + 1)[t]"),
+        (h[i], "h[i]"),
+        (W[t, 1:t], "W[t, 1:t]"),
+        (W.T, "W.T"),
+        (W.shape[0] + 1, "W.shape[0] + 1"),
+        (T.dot(h, W.T), "dot(h, W.T)"),
+        (ROWS.transpose(0, 2, 1) * 2, "rows.transpose(0, 2, 1) * 2"),
+        (T.inc_subtensor(h[1:], 2.0), "h[1:] += 2"),
+        (T.set_subtensor(T.zeros(3)[t], 1.0), "zeros[t] = 1"),
+        (h[None, :] * W, "h[None] * W"),
+        (T.cast(h, "float32") * 2, "float32(h) * 2"),
+        (T.alloc(h, 3, t), "alloc(h)"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_expressions_are_written_as_mathematics(expression, text):
+    assert describe(expression) == text
+
+
+def test_what_is_too_long_is_cut_at_whole_operands():
+    long = h
+    for k in range(9):
+        long = T.tanh(long + k) * h
+    text = describe(long)
+    assert len(text) <= LONGEST and "…" in text
+    ast.parse(text.replace("…", "CUT"))
+
+
+OPERATIONS = [
+    lambda a, b: a + b,
+    lambda a, b: a - b,
+    lambda a, b: a * b,
+    lambda a, b: a / b,
+    lambda a, b: a // b,
+    lambda a, b: a % b,
+    lambda a, b: -a,
+    lambda a, b: T.tanh(a) if isinstance(a, scanviz.Variable) else np.tanh(a),
+]
+
+
+@given(st.lists(st.tuples(st.sampled_from(OPERATIONS), st.integers(0, 9), st.integers(0, 9)), max_size=6))
+@pytest.mark.filterwarnings("ignore")
+def test_a_short_expression_means_to_python_what_it_is(steps):
+    a, b = T.dscalar("a"), T.dscalar("b")
+    symbols, numbers = [a, b], [np.float64(1.7), np.float64(-0.6)]
+    for operation, one, other in steps:
+        operands = one % len(symbols), other % len(symbols)
+        symbols.append(operation(*(symbols[k] for k in operands)))
+        numbers.append(operation(*(numbers[k] for k in operands)))
+    text = describe(symbols[-1])
+    if "…" not in text:
+        read = eval(text, {"tanh": np.tanh}, {"a": np.float64(1.7), "b": np.float64(-0.6)})
+        np.testing.assert_allclose(read, numbers[-1], rtol=1e-9)

@@ -14,10 +14,13 @@ array([1., 3., 6.])
 
 from __future__ import annotations
 
+from scanviz import starting  # noqa: F401  # it acts before all that takes time, the imports below among that
+
+# isort: split
 import importlib
 from typing import TYPE_CHECKING, Any, TextIO
 
-from scanviz import starting, tensor  # noqa: F401  # starting first: it acts before all that takes time
+from scanviz import tensor
 from scanviz.engine.config import config
 from scanviz.engine.display import PICTURES
 from scanviz.engine.errors import ScanvizError

@@ -21,7 +21,7 @@ class PassedOver:
     >>> runs.add([1] * 99 + [2], [1000] * 98 + [51_000, 7])
     >>> found = runs.measures()
     >>> found["passed_over_steps"], round(found["slow_runs_ns"], -4)
-    (100.0, 50000.0)
+    (101.0, 50000.0)
     """
 
     __slots__ = ("_by_length", "_elapsed", "_lengths", "_steps")

@@ -56,23 +56,31 @@ def name_by_locals(frames: Mapping[FrameType, int]) -> None:
 def _local_variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
     """Iterate over the local variables of a function that have a name: ``_`` and what Python makes for itself have none."""
     for name, value in list(frame.f_locals.items()):
-        if name.isidentifier() and name.strip("_"):
+        if type(name) is str and name.isidentifier() and name.strip("_"):
             yield name, value
 
 
 def _variables(path: str, value: Any, deep: int) -> Iterator[tuple[str, Variable]]:
-    """Iterate over the variables that a value is or holds, with how a user would write them."""
-    if isinstance(value, Variable):
+    """Iterate over the variables that a value is or holds, with how a user would write them.
+
+    Nothing of the user's is called: only types are asked, and only Python's own lists, tuples and dicts are looked into.
+    """
+    if issubclass(type(value), Variable):
         yield path, value
-    elif isinstance(value, (list, tuple, dict)) and deep and len(value) <= _MOST:
+    elif deep and (type(value) in (list, tuple, dict) or _is_named_tuple(value)) and len(value) <= _MOST:
         for key, member in _members(value):
             yield from _variables(f"{path}{key}", member, deep - 1)
 
 
-def _members(value: list[Any] | tuple[Any, ...] | Mapping[Any, Any]) -> list[tuple[str, Any]]:
-    if isinstance(value, Mapping):
-        return [(f"[{key!r}]", member) for key, member in value.items() if isinstance(key, (str, int))]
-    fields = getattr(value, "_fields", None)  # of a named tuple
-    if fields is not None:
-        return [(f".{field}", member) for field, member in zip(fields, value, strict=True)]
-    return [(f"[{k}]", member) for k, member in enumerate(value)]
+def _is_named_tuple(value: Any) -> bool:
+    return type(value).__bases__ == (tuple,) and type(type(value).__dict__.get("_fields")) is tuple
+
+
+def _members(value: Any) -> list[tuple[str, Any]]:
+    if type(value) is dict:
+        return [(f"[{key!r}]", member) for key, member in value.items() if type(key) in (str, int)]
+    if type(value) in (list, tuple):
+        return [(f"[{k}]", member) for k, member in enumerate(value)]
+    return list(
+        zip((f".{field}" for field in type(value).__dict__["_fields"]), tuple.__iter__(value), strict=True)
+    )

@@ -143,6 +143,24 @@ def test_a_step_leaves_nothing_of_its_local_variables_behind():
     assert alive and alive[0]() is None
 
 
+def test_nothing_of_the_users_is_called_for_names():
+    class Raises(list):
+        def __len__(self):
+            raise RuntimeError("not now")
+
+        @property
+        def __class__(self):
+            raise RuntimeError("outside of a request")
+
+    def step(x_t, h):
+        held = Raises()
+        gate = T.sigmoid(x_t + h)
+        list.append(held, gate)
+        return gate * h
+
+    assert names_in(step) == {"gate"}
+
+
 def test_a_step_that_fails_leaves_names_alone():
     def step(x_t, h):
         gate = T.sigmoid(x_t + h)

@@ -264,7 +264,7 @@ def test_no_layer_of_scanviz_imports_one_above_or_beside_it() -> None:
         ("scanviz.profiler.report.table", "from scanviz.engine.function import Function"),
         ("scanviz.profiler.compare", "import scanviz.tensor"),
         ("scanviz.profiler.report.text", "from scanviz.profiler.run import runner"),
-        ("scanviz.profiler.recording.aggregates", "from scanviz.profiler.values.tracing import Tracer"),
+        ("scanviz.profiler.recording.loop_aggregate", "from scanviz.profiler.values.tracing import Tracer"),
         ("scanviz.profiler.advice.rules", "from scanviz.profiler.compare import compare"),
         ("scanviz.profiler.colours", "RED = 1"),
         ("scanviz.engine.function", "from scanviz.engine.measurement import ablation"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scanviz.engine.observe import StepSeries
-from scanviz.profiler.recording.aggregates import LoopAggregate
+from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.sample import StepSample

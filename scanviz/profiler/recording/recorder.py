@@ -22,13 +22,6 @@ import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
-from scanviz.profiler.recording.aggregates import (
-    MOST_WAITING,
-    FunctionAggregate,
-    KnownFunction,
-    KnownLoop,
-    LoopAggregate,
-)
 from scanviz.profiler.recording.budget import (
     Budget,
     Kept,
@@ -38,6 +31,8 @@ from scanviz.profiler.recording.budget import (
     totals_alone,
 )
 from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
+from scanviz.profiler.recording.function_aggregate import MOST_WAITING, FunctionAggregate, KnownFunction
+from scanviz.profiler.recording.loop_aggregate import KnownLoop, LoopAggregate
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.processor import Usage, process_usage, used
 from scanviz.profiler.recording.sides import SidesTaken

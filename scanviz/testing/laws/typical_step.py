@@ -19,8 +19,8 @@ import scanviz
 from scanviz import Mode
 from scanviz.engine.observe import StepSeries
 from scanviz.engine.runtime.stamps import StepStamps
-from scanviz.profiler.recording.aggregates import LoopAggregate
 from scanviz.profiler.recording.division import FEWEST
+from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.loops import LoopRecord, OperationRecord, Samples
 from scanviz.record.statistics import Histogram, HistogramTable

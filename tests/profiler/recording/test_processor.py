@@ -24,7 +24,7 @@ BUSY = {"cpu_ns": 57_000_000.0, "involuntary_switches": 12.0}
 def sums() -> scanviz.Function:
     x = T.vector("x")
     found, _ = scanviz.scan(lambda x_t, s: T.tanh(s + x_t), x, T.constant(0.0), name="sums")
-    return scanviz.function([x], found, name="f")
+    return scanviz.function([x], found, name="f", mode="numpy")  # nothing is compiled between calls
 
 
 def test_cpu_time_of_a_call_and_its_loop_is_what_the_clock_of_the_thread_says() -> None:

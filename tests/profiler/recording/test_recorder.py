@@ -19,7 +19,7 @@ from scanviz.engine.backends import registry
 from scanviz.engine.observe import observed_by
 from scanviz.profiler.recording import deferred
 from scanviz.profiler.recording import recorder as recording
-from scanviz.profiler.recording.aggregates import TIERS
+from scanviz.profiler.recording.loop_aggregate import TIERS
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record import program_snapshot, rewrites_snapshot

@@ -31,6 +31,7 @@ def main(arguments: list[str]) -> int:
     """Print a report and return the exit code."""
     parsed = parse(arguments, OPTIONS, program=False)
     path = one_file(parsed.rest, "report")
+    from scanviz.profiler.advice.best import to_try
     from scanviz.profiler.report.overview import print_report
 
     top = parsed.number("top", 8)
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> int:
     elif "values" in parsed.options:
         _print_values(record, step, wanted)
     else:
-        print_report(record, sys.stdout, top=top, scan_name=wanted)
+        print_report(record, sys.stdout, top=top, scan_name=wanted, to_try=to_try(record))
     return 0
 
 

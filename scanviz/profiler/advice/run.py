@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import statistics
 from collections.abc import Hashable, Iterator
 
 from scanviz.profiler.advice.figures import building_ns, call_ns, outside_ns
@@ -11,6 +10,7 @@ from scanviz.profiler.advice.item import WORTH, Advice, SourcePlace, is_worth
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.statistics import median_of
 
 _SAME_LINE = 3  # functions built there
 _MANY_CALLS = 200
@@ -33,7 +33,7 @@ def rebuilding(record: ProfileRecord) -> Iterator[Advice]:
             ).append(function)
     for functions in alike.values():
         built = [building_ns(record, function) for function in functions]
-        gain = statistics.median(built) * (len(built) - 1)  # the first is slower, and is needed
+        gain = float(median_of(built)) * (len(built) - 1)  # the first is slower, and is needed
         if len(functions) < _SAME_LINE or not is_worth(record, gain):
             continue
         first = functions[0]

@@ -12,7 +12,16 @@ from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_l
 from scanviz.profiler.report.origins import origin_lines
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.roofline import roofline_lines
-from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, styled, wants_color, width_of
+from scanviz.profiler.report.text import (
+    HEADING,
+    HOT,
+    QUIET,
+    WARNING,
+    ReportLine,
+    styled,
+    wants_color,
+    width_of,
+)
 from scanviz.profiler.report.units import counted, duration
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
@@ -36,6 +45,7 @@ def render_report(
     top: int = USUAL_TOP,
     scan_name: str | None = None,
     color: bool = False,
+    to_try: str = "",
 ) -> str:
     """Return the report as text.
 
@@ -51,6 +61,8 @@ def render_report(
         Show this loop alone, in full; a name that is not there gives the nearest ones.
     color : bool
         Whether to add terminal colours.
+    to_try : str
+        A sentence that the verdict ends with.
 
     Returns
     -------
@@ -64,7 +76,7 @@ def render_report(
     no scanviz function was called
     """
     width, top = max(NARROWEST, width), max(1, top)
-    lines = [*_header(record), *_body(record, width, top, scan_name), *_footer(record)]
+    lines = [*_header(record), *_body(record, width, top, scan_name, to_try), *_footer(record)]
     return "".join(styled(line, width, color) + "\n" for line in lines)
 
 
@@ -75,6 +87,7 @@ def print_report(
     top: int = USUAL_TOP,
     scan_name: str | None = None,
     width: int | None = None,
+    to_try: str = "",
 ) -> None:
     """Print the report as wide as the terminal, coloured only on one that wants it.
 
@@ -82,9 +95,9 @@ def print_report(
     Signs that the file's encoding lacks are replaced by similar ones.
     """
     columns = width if width is not None else width_of(file)
-    write_text(
-        render_report(record, width=columns, top=top, scan_name=scan_name, color=wants_color(file)), file
-    )
+    color = wants_color(file)
+    text = render_report(record, width=columns, top=top, scan_name=scan_name, color=color, to_try=to_try)
+    write_text(text, file)
 
 
 def _header(record: ProfileRecord) -> list[ReportLine]:
@@ -106,7 +119,9 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
     return lines
 
 
-def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) -> list[ReportLine]:
+def _body(
+    record: ProfileRecord, width: int, top: int, scan_name: str | None, to_try: str
+) -> list[ReportLine]:
     if scan_name is not None:
         return _one_scan(record, width, top, scan_name)
     called = sorted(
@@ -117,6 +132,7 @@ def _body(record: ProfileRecord, width: int, top: int, scan_name: str | None) ->
         return [ReportLine("no scanviz function was called", WARNING)]
     parts = parts_of(record)
     lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record)]
+    lines += [ReportLine(to_try, HOT, wraps=True)] if to_try else []
     lines += [*whole_lines(record, parts), *origin_lines(record, width, top)]
     for function in called[:top]:
         lines.extend(function_lines(record, function, parts, width, top))

@@ -276,10 +276,12 @@ class Ending:
             self._try(lambda: self._print(record, saved))
 
     def _print(self, record: ProfileRecord, saved: Path | None) -> None:
+        from scanviz.profiler.advice.best import to_try
         from scanviz.profiler.report.overview import print_report
 
         write_text("\n", self.stream)
-        print_report(record, self.stream, top=self.options.top, scan_name=self.options.scan)
+        options, best = self.options, to_try(record)
+        print_report(record, self.stream, top=options.top, scan_name=options.scan, to_try=best)
         if saved:
             write_text(f"saved {saved}  (scanviz report {shlex.quote(str(saved))})\n", self.stream)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:

@@ -1,0 +1,41 @@
+"""The sentence that a report's verdict ends with."""
+
+import pytest
+
+from scanviz.profiler.advice import best, rules
+from scanviz.profiler.advice.item import Advice
+from scanviz.profiler.report.overview import render_report
+from scanviz.record.model import ProfileRecord, SourceRecord
+
+LONG = ProfileRecord(script="rnn.py", wall_ns=4_000_000_000)
+
+
+def advised(monkeypatch, *gains):
+    """Let the rules give advice with such gains, None for what promises nothing."""
+    line = SourceRecord("rnn.py", 7, "draw()")
+    given = [Advice("draws", f"change {k}", "", "", line, gain_ns=gain) for k, gain in enumerate(gains)]
+    monkeypatch.setattr(rules, "advice_of", lambda record: given)
+
+
+def test_what_saves_most_for_sure_is_told_with_its_line(monkeypatch):
+    advised(monkeypatch, 3e8, None, 1e9)
+    text = best.to_try(LONG)
+    assert text == "To try: change 2 (rnn.py:7), about 25 % of the time; scanviz advise tells more."
+
+
+@pytest.mark.parametrize("gains", [(), (None,), (1e6,)], ids=["none", "no promise", "little"])
+def test_nothing_is_told_where_nothing_sure_is_worth_it(monkeypatch, gains):
+    advised(monkeypatch, *gains)
+    assert best.to_try(LONG) == ""
+
+
+def test_short_runs_are_not_looked_through(monkeypatch):
+    monkeypatch.setattr(rules, "advice_of", lambda record: pytest.fail("looked through"))
+    assert best.to_try(ProfileRecord(script="rnn.py", wall_ns=10_000_000)) == ""
+
+
+def test_the_report_shows_it_where_functions_were_called():
+    from tests.record.test_verdict import run
+
+    text = render_report(run(loop_ns=80_000), to_try="To try: this.")
+    assert "\nTo try: this.\n" in text

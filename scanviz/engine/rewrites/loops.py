@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.first_rows import first_rows
+from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_at_most, surely_equal
 from scanviz.engine.rewrites.level import Level
@@ -101,11 +101,24 @@ def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
     read = set(leaves(view.op.inner_outputs))
     for sequence in view.op.of_type(LoopSequence):
-        if sequence.slice not in read and not surely_at_most(
-            view.n_steps, level.shape(view.outer(sequence))[0]
-        ):
+        if sequence.slice not in read and not surely_long_enough(view, level, sequence):
             return sequence
     return None
+
+
+def surely_long_enough(view: ScanView, level: Level, sequence: LoopSequence) -> bool:
+    """Return whether nothing is lost if nobody looks how long a sequence is.
+
+    It has a row for each step for sure, and so have the rows that it was cut from where the loop had more steps before.
+    """
+    rows = view.outer(sequence)
+    if not surely_at_most(view.n_steps, level.shape(rows)[0]):
+        return False
+    while rows.owner is not None and rows.owner.op.declaration is FIRST_ROWS:
+        rows, count = rows.owner.inputs
+        if not surely_at_most(count, level.shape(rows)[0]):
+            return False
+    return True
 
 
 def nobody_checks(sequence: LoopSequence) -> str:

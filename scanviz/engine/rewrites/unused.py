@@ -17,10 +17,9 @@ import numpy as np
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.shape import ALLOC
-from scanviz.engine.ops.sizes import surely_at_most
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import results_without
+from scanviz.engine.rewrites.loops import results_without, surely_long_enough
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
@@ -162,7 +161,7 @@ class _Edit:
 
     def _long_enough(self, sequence: LoopSequence) -> bool:
         """Return whether a sequence has a row for each step for sure."""
-        return surely_at_most(self.view.n_steps, self.level.shape(self.view.outer(sequence))[0])
+        return surely_long_enough(self.view, self.level, sequence)
 
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
         if dropped:

@@ -6,6 +6,7 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import ForgottenUpdateWarning
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
@@ -240,3 +241,14 @@ def test_a_known_row_from_the_end_is_kept_alone_and_nothing_is_done_twice():
     n = T.lscalar("n")
     once = rewritten_by("fewer_steps", [powers(n)[-10]])
     assert rewritten_by("fewer_steps", once) == once
+
+
+def test_a_loop_of_fewer_steps_still_looks_whether_what_it_does_not_read_is_long_enough():
+    x, y = T.dvector("x"), T.dvector("y")
+    rows, _ = scanviz.scan(lambda x_t, y_t: x_t * 2, [x, y], n_steps=2)
+    f = scanviz.function([x, y], rows[0])
+    assert f([1.0, 2.0], [0.0, 0.0]) == 2.0
+    with pytest.raises(ScanvizError, match="sequence `y` is too short"):
+        f([1.0, 2.0], [0.0])
+    with pytest.raises(ScanvizError, match="sequence `y` is too short"):
+        f([1.0, 2.0], [])

@@ -51,8 +51,15 @@ class VerdictSentence:
     source: SourceRecord | None = None
 
 
-def verdict(record: ProfileRecord) -> tuple[VerdictSentence, ...]:
+def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tuple[VerdictSentence, ...]:
     """Return what there is to say of a run, the most important first.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        The run.
+    parts : sequence of RunPart, optional
+        What :func:`scanviz.record.parts.parts_of` gives of it, where that is known already.
 
     Examples
     --------
@@ -66,8 +73,7 @@ def verdict(record: ProfileRecord) -> tuple[VerdictSentence, ...]:
     """
     if not any(function.calls for function in record.functions):
         return ()
-    parts = parts_of(record)
-    return tuple(_sentences(record, parts))
+    return tuple(_sentences(record, parts_of(record) if parts is None else parts))
 
 
 def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:

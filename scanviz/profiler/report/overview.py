@@ -131,7 +131,7 @@ def _body(
     if not called:
         return [ReportLine("no scanviz function was called", WARNING)]
     parts = parts_of(record)
-    lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record)]
+    lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record, parts)]
     lines += [ReportLine(to_try, HOT, wraps=True)] if to_try else []
     lines += [*whole_lines(record, parts), *origin_lines(record, width, top)]
     for function in called[:top]:

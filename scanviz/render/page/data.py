@@ -17,7 +17,7 @@ from scanviz.record.loops import LoopRecord, LoopVariableRecord, OperationRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.part_totals import gone_loops, lines, totals
-from scanviz.record.parts import parts_of
+from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
 from scanviz.record.roofline import known_limits, worth_showing
@@ -41,7 +41,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
     >>> page_data(ProfileRecord(script="rnn.py"))["run"]["script"]
     'rnn.py'
     """
-    numbers = _shared_out(record.traces)
+    numbers, parts = _shared_out(record.traces), parts_of(record)
     run = encode(replace(record, functions=(), loops=(), traces=(), repeats=()))
     for name in ("functions", "loops", "traces", "repeats"):
         run.pop(name, None)
@@ -52,9 +52,9 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "loops": [_loop(loop) for loop in record.loops],
         "measures": [_measure(measure) for measure in measures("operation", "heading")],
         "traces": [_trace(trace, numbers) for trace in record.traces],
-        "parts": _parts(record),
+        "parts": _parts(record, parts),
         "roofline": _roofline(record),
-        "verdict": [encode(sentence) for sentence in verdict(record)],
+        "verdict": [encode(sentence) for sentence in verdict(record, parts)],
     }
 
 
@@ -77,9 +77,8 @@ def _roofline(record: ProfileRecord) -> dict[str, Any]:
     }
 
 
-def _parts(record: ProfileRecord) -> dict[str, Any]:
+def _parts(record: ProfileRecord, parts: Sequence[RunPart]) -> dict[str, Any]:
     """Return what the whole run was spent on: by what it is, by line, and the loops that rewrites removed."""
-    parts = parts_of(record)
     *rows, unattributed = totals(parts)
     outside = [part for part in parts if part.kind == "operation" and part.loop is None and part.own_ns]
     numbers: dict[tuple[int | None, int | None], dict[str, float]] = {

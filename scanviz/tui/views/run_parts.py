@@ -94,7 +94,7 @@ def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> 
     whole = parts[0].total_ns
     *known, rest = totals(parts)
     room = max(6, min(20, width - 52))
-    text = Text("\n".join(sentence.text for sentence in verdict(record)))
+    text = Text("\n".join(sentence.text for sentence in verdict(record, parts)))
     text.append(
         f"\n\nthe whole run: {duration(whole)}" if text else f"the whole run: {duration(whole)}", style="bold"
     )

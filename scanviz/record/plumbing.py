@@ -1,0 +1,163 @@
+"""Which operations of a graph are plumbing: needed to run it, and nothing that its reader asks for.
+
+Sizes (``x.shape[0]``, and integers computed of sizes alone), arrays filled with a constant of some size, axes of size 1 that are
+added for broadcasting, checks of a shape, and ``sum_to_shape`` where the types show no axis that it could sum over.  What is named
+in the user's code, and what a graph gives, is no plumbing, whatever makes it; nor is a row of a list that takes noticeable time.
+
+Pictures and lists leave plumbing out until they are asked for it, and count it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from scanviz.record.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
+from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.model import FunctionRecord
+
+NOTICEABLE = 0.02  # of the time of its list: from then on a row is shown, whatever it does
+DERIVATIVE = "∂"  # a name that a gradient gave, not the user
+_OF_ARRAYS = frozenset({"dimension", "broadcast_size"})  # give a size, whatever they read
+_CHECKS = frozenset(
+    {"specify_shape", "state_shape", "first_rows", "last_row"}
+)  # give their first input, or rows of it
+_TYPE = re.compile(r"(\w+)\[(.*)\]")
+_ORDER = re.compile(r"order=\((.*?)\)")
+
+
+def plumbing(graph: GraphSnapshot) -> dict[int, int | None]:
+    """Return the operations of a graph that are plumbing, by number; not those in the steps of its loops.
+
+    Parameters
+    ----------
+    graph : GraphSnapshot
+        A graph of a function, or of a loop's step.
+
+    Returns
+    -------
+    dict of int to int or None
+        Of each such operation the number of the variable that its result is a form of (the same numbers over more axes, or fewer
+        rows of them): a picture without the operation draws that one's arrow in its place.  None of one that gives a size, or
+        fills an array with a constant: a picture without it draws no arrow.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.record.snapshot import snapshot
+    >>> x = T.vector("x")
+    >>> graph = snapshot(x * 2.0 + T.zeros(x.shape[0] + 1)[1:])
+    >>> [graph.nodes[number].op for number in plumbing(graph)]
+    ['dimension{axis=0}', 'add', 'alloc']
+    """
+    variables = graph.variables
+    sizes: set[int] = set()
+    found: dict[int, int | None] = {}
+    for number, node in enumerate(graph.nodes):
+        if node.loop is not None or len(node.outputs) != 1:
+            continue
+        (result,) = node.outputs
+        if _is_size(node, variables, sizes):
+            sizes.add(result)
+        elif not _is_form(node, variables):
+            continue
+        name = variables[result].name
+        if result not in graph.outputs and (not name or name.startswith(DERIVATIVE)):
+            found[number] = None if result in sizes or _is_fill(node, variables) else node.inputs[0]
+    return found
+
+
+def plumbing_of(
+    owner: FunctionRecord | LoopRecord, graph: GraphSnapshot | None, operations: Sequence[OperationRecord]
+) -> frozenset[int]:
+    """Return which operations of a list are plumbing, by their ``index``; none where the graph was not kept.
+
+    Parameters
+    ----------
+    owner : FunctionRecord or LoopRecord
+        Whose operations they are.
+    graph : GraphSnapshot or None
+        The function's graph as it runs, or the one of the loop's step.
+    operations : sequence of OperationRecord
+        The list.  One that takes at least ``NOTICEABLE`` of its time is not among those returned.
+    """
+    if graph is None:
+        return frozenset()
+    folded = plumbing(graph)
+    others = {node.operation for number, node in enumerate(graph.nodes) if number not in folded}
+    candidates = {graph.nodes[number].operation for number in folded} - others
+    times = {each.index: owner.ran_ns(each) for each in operations}
+    least = NOTICEABLE * sum(times.values())
+    return frozenset(index for index, time in times.items() if index in candidates and time <= least)
+
+
+def shown_variable(folded: Mapping[int, int | None], graph: GraphSnapshot) -> dict[int, int | None]:
+    """Return what stands for each result of plumbing in a picture without it: another variable, or None for nothing.
+
+    Parameters
+    ----------
+    folded : mapping of int to int or None
+        As :func:`plumbing` returns it, or a part of that.
+    graph : GraphSnapshot
+        The graph.
+    """
+    found: dict[int, int | None] = {}
+    for number in sorted(folded):  # nodes are in order of computation, so what stands for an input is known
+        source = folded[number]
+        (result,) = graph.nodes[number].outputs
+        found[result] = found.get(source, source) if source is not None else None
+    return found
+
+
+def _is_size(node: NodeSnapshot, variables: Sequence[VariableSnapshot], sizes: Collection[int]) -> bool:
+    """Return whether a node gives a size, or several: a property of an array, or integers computed of sizes and constants."""
+    if _op(node) in _OF_ARRAYS:
+        return True
+    dtype, shape = _type(variables[node.outputs[0]])
+    counted = dtype == "int64" and len(shape) <= 1 and "?" not in shape
+    known = [number in sizes for number in node.inputs if variables[number].role != "constant"]
+    return counted and bool(known) and all(known)
+
+
+def _is_form(node: NodeSnapshot, variables: Sequence[VariableSnapshot]) -> bool:
+    """Return whether a node gives what it reads in another form: the same numbers, over more axes, or checked."""
+    op = _op(node)
+    if op in _CHECKS or op == "alloc":
+        return True
+    if op == "sum_to_shape":
+        (_, given), (_, wanted) = _type(variables[node.inputs[0]]), _type(variables[node.outputs[0]])
+        return len(given) == len(wanted) and all(
+            size != "1" or old == "1" for old, size in zip(given, wanted, strict=True)
+        )
+    if op == "dimshuffle":
+        order = _ORDER.search(node.op)
+        axes = [entry.strip() for entry in order.group(1).split(",") if entry.strip()] if order else []
+        kept = [entry for entry in axes if entry != "None"]
+        return kept == [str(k) for k in range(len(kept))] and len(kept) == len(
+            _type(variables[node.inputs[0]])[1]
+        )
+    if op == "index":
+        inside = node.op[len("index[") : -1].split(",")
+        return all(entry.strip() in (":", "None") for entry in inside)
+    return False
+
+
+def _is_fill(node: NodeSnapshot, variables: Sequence[VariableSnapshot]) -> bool:
+    """Return whether a node fills an array with a constant."""
+    return _op(node) == "alloc" and variables[node.inputs[0]].role == "constant"
+
+
+def _op(node: NodeSnapshot) -> str:
+    """Return the name of a node's operation, without parameters."""
+    return re.split(r"[{\[]", node.op, maxsplit=1)[0]
+
+
+def _type(variable: VariableSnapshot) -> tuple[str, list[str]]:
+    """Return the dtype and the sizes of a type as printed; no sizes of one that is no array."""
+    found = _TYPE.fullmatch(variable.type)
+    if found is None:
+        return variable.type, []
+    return found.group(1), [size.strip() for size in found.group(2).split(",") if size.strip()]
+
+
+__all__ = ["NOTICEABLE", "plumbing", "plumbing_of", "shown_variable"]

@@ -50,7 +50,7 @@ def test_axes_added_for_broadcasting_are_plumbing_and_a_transpose_is_none():
 
 
 def test_sum_to_shape_is_plumbing_unless_its_type_shows_that_it_sums():
-    x, w, b = T.matrix("x"), T.matrix("w"), T.matrix("b", shape=(1, None))
+    x, w, b = T.matrix("x"), T.matrix("w"), T.tensor("float64", (1, None), name="b")
     cost = T.sum(T.tanh(x * w + b))
     graph = snapshot([T.exp(g) for g in scanviz.grad(cost, [w, b])])
     numbers = plumbing(graph)

@@ -60,11 +60,13 @@ def is_page(path: Path) -> bool:
 
 def page_of(record: ProfileRecord) -> str:
     """Return the page of a record, with the advice that it gives rise to."""
+    from scanviz.profiler.advice.best import to_try
     from scanviz.record.threads import beyond_the_clock
     from scanviz.render.page import Extras, page
 
     beside = beyond_the_clock(record)
-    return page(record, Extras(advice=_advice(record), notes=[f"{beside}."] if beside else ()))
+    notes = [f"{beside}."] if beside else ()
+    return page(record, Extras(advice=_advice(record), notes=notes, to_try=to_try(record)))
 
 
 def _advice(record: ProfileRecord) -> list[dict[str, str]]:

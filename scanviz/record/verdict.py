@@ -42,6 +42,8 @@ class VerdictSentence:
         Keys of what it is about.
     source : SourceRecord or None
         The line it is about.
+    step : int or None
+        The step of the loop it is about.
     """
 
     topic: str
@@ -49,6 +51,7 @@ class VerdictSentence:
     function: int | None = None
     loop: int | None = None
     source: SourceRecord | None = None
+    step: int | None = None
 
 
 def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tuple[VerdictSentence, ...]:
@@ -201,8 +204,9 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
                 f"`{sanitize(titles[loop.key])}` is `{sanitize(bad.variable.name)}` at step {bad.step}{run}"
             )
             text = f"The first {what} in {where}"
+            source = bad.variable.source
             yield VerdictSentence(
-                "unusual", f"{text}{_at(bad.variable.source)}.", loop.function, loop.key, bad.variable.source
+                "unusual", f"{text}{_at(source)}.", loop.function, loop.key, source, bad.step
             )
             break
     slowest = max(record.loops, key=lambda loop: loop.measures.get("slowest_hundredth_ns", 0.0), default=None)

@@ -177,5 +177,27 @@ def style_sheet() -> str:
     return "@media (prefers-color-scheme:dark){" + "".join(rules) + "}"
 
 
+def dark_colours() -> dict[tuple[str, str], str]:
+    """Return the dark colour of every light one that pictures have, by whether it fills or outlines.
+
+    Whoever drew a picture gave its shapes these colours as attributes, so a style sheet can turn it dark by them.
+
+    Examples
+    --------
+    >>> dark_colours()["fill", "#dcfce7"], dark_colours()["stroke", "#15803d"]
+    ('#052e16', '#86efac')
+    """
+    paints = [(CLUSTER, _DARK_CLUSTER)]
+    paints += [(NODE_KINDS[kind], dark) for kind, dark in _DARK_NODE_KINDS.items()]
+    paints += [(LOOP_KINDS[kind], dark) for kind, dark in _DARK_LOOP_KINDS.items()]
+    inks = [(INK, DARK_INK), (FAINT, DARK_FAINT)]
+    inks += [(EDGES[role], dark) for role, dark in _DARK_EDGES.items()]
+    inks += [(CHANGES[change], dark) for change, dark in _DARK_CHANGES.items()]
+    found = {("fill", light): dark for light, dark in [*inks, *zip(HEAT, _DARK_HEAT, strict=True)]}
+    found |= {("fill", light.fill): dark.fill for light, dark in paints}
+    found |= {("stroke", light.line): dark.line for light, dark in paints}
+    return found | {("stroke", light): dark for light, dark in [*inks, (PAPER, DARK_PAPER)]}
+
+
 def _shape(name: str, paint: Paint) -> str:
     return f".sv-shape.{name}{{fill:{paint.fill};stroke:{paint.line}}}"

@@ -17,6 +17,7 @@ from typing import Any
 
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.render.colours import DARK_INK, dark_colours
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
@@ -50,10 +51,13 @@ class Extras:
         Pieces of advice: ``title``, ``text``, ``evidence``, ``source``, each a string.
     notes : sequence of str
         What a reader should know.
+    to_try : str
+        A sentence that the verdict ends with.
     """
 
     advice: Sequence[Mapping[str, str]] = ()
     notes: Sequence[str] = field(default=())
+    to_try: str = ""
 
 
 def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 10.0) -> str:
@@ -81,6 +85,7 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
         "pictures": pictures,
         "advice": [dict(mapping) for mapping in extras.advice],
         "notes": list(extras.notes),
+        "to_try": extras.to_try,
     }
     script = "".join(_asset(text) for text in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}\n}})();'
@@ -89,7 +94,7 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
         title=html.escape(f"{sanitize(record.script) or 'profile'} – scanviz"),
         heading=html.escape(sanitize(record.script) or "profile"),
         policy=_policy(script),
-        style=_asset("page.css"),
+        style=_asset("page.css") + _dark_pictures(),
         drawings="\n".join(drawings),
         data=_embedded(data),
         script=script,
@@ -98,6 +103,17 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
 
 def _asset(name: str) -> str:
     return (resources.files("scanviz.render.page") / "assets" / name).read_text("utf-8")
+
+
+def _dark_pictures() -> str:
+    """Return rules that turn pictures dark where the page is."""
+    rules = [f'[{name}="{light}"] {{ {name}: {dark} }}' for (name, light), dark in dark_colours().items()]
+    rules += [f"text:not([fill]) {{ fill: {DARK_INK} }}"]
+    wanted, chosen = (
+        "\n".join(f":root{page} .picture {rule}" for rule in rules)
+        for page in (':not([data-theme="light"])', '[data-theme="dark"]')
+    )
+    return f"@media screen {{\n@media (prefers-color-scheme: dark) {{\n{wanted}\n}}\n{chosen}\n}}\n"
 
 
 def _policy(script: str) -> str:

@@ -144,7 +144,7 @@ def test_which_operations_left_the_loop_by_which_rule_and_at_what_gain(browser, 
 
 def test_which_step_was_slowest_and_in_which_operation_and_line(browser, file, record):
     browser.open(file, f"#view=report&loop={key(record, 'rnn')}")
-    [row] = [text for text in browser.texts("tbody tr[data-loop]") if text.startswith("rnn")]
+    [row] = browser.texts(f"tbody tr[data-loop='{key(record, 'rnn')}']")
     loop = next(each for each in record.loops if each.name == "rnn")
     slowest = max(loop.series.tolist(), key=lambda each: each[2])
     heaviest = max(loop.operations, key=lambda operation: operation.mean_ns)
@@ -241,6 +241,80 @@ def test_dark_and_light_are_both_readable(browser, file):
     assert first != second
     for ink, paper in (first, second):
         assert contrast(ink, paper) > 7
+
+
+def test_dark_reaches_the_graph(browser, file):
+    browser.open(file, "#view=picture")
+    browser.evaluate("document.documentElement.dataset.theme = 'dark'")
+    inks = browser.evaluate(
+        "[...new Set([...document.querySelectorAll('.picture text')].map((e) => getComputedStyle(e).fill))]"
+    )
+    papers = browser.evaluate(
+        "[...new Set([...document.querySelectorAll('.picture :is(polygon, rect, path)')]"
+        ".map((e) => getComputedStyle(e).fill).filter((e) => e.startsWith('rgb(')))]"
+    )
+    strong = [ink for ink in inks if contrast(ink, "rgb(255, 255, 255)") < 1.6]
+    assert strong and all(contrast(ink, "rgb(22, 27, 34)") > 4 for ink in inks), inks
+    assert all(
+        contrast(ink, paper) > 4.5 for ink in strong for paper in papers if paper not in LINES_IN_THE_DARK
+    )
+
+
+# Tips of arrows are filled with the colour of their lines.
+LINES_IN_THE_DARK = {"rgb(157, 167, 179)", "rgb(251, 191, 36)", "rgb(147, 197, 253)"}
+
+
+def test_escape_closes_the_help_and_chooses_nothing(browser, file):
+    browser.open(file, "#view=picture")
+    browser.press("?")
+    assert browser.evaluate("!document.getElementById('help').hidden")
+    browser.press("Escape")
+    assert browser.evaluate("document.getElementById('help').hidden")
+    browser.press("/")
+    browser.press("x")
+    browser.press("Enter")
+    assert browser.evaluate("document.querySelectorAll('.picture .chosen').length") == 1
+    browser.press("Escape")
+    assert browser.evaluate("document.querySelectorAll('.picture .chosen').length") == 0
+    browser.press("1")  # the field has no focus any more: keys choose views again
+    assert browser.evaluate("!document.querySelector('#view-report').hidden")
+
+
+def test_tables_are_sorted_by_a_click_on_a_head_and_long_ones_wait_behind_a_button(browser, file):
+    browser.open(file, "#view=report")
+    region = "[aria-label='Operations of a step of grad_of_rnn']"
+    times = f'[...document.querySelectorAll("{region} tbody tr:not([hidden]) td.number:nth-child(2)")].map((e) => e.textContent)'
+    shown_first = browser.evaluate(times)
+    assert len(shown_first) == 8
+    browser.evaluate(f'document.querySelectorAll("{region} .sort")[1].click()')
+    browser.evaluate(f'document.querySelectorAll("{region} .sort")[1].click()')
+    assert (
+        browser.evaluate(f"document.querySelectorAll(\"{region} th\")[1].getAttribute('aria-sort')")
+        == "ascending"
+    )
+    assert browser.evaluate(times) != shown_first and len(browser.evaluate(times)) == 8
+    browser.evaluate(f'document.querySelector("{region} .more").click()')
+    assert browser.evaluate(times)[-1] == shown_first[0]
+
+
+def test_the_verdict_leads_to_the_rewrites_and_to_the_loop(browser, file):
+    browser.open(file, "#view=report")
+    browser.evaluate(
+        "[...document.querySelectorAll('.verdict button')].find((e) => e.textContent === 'rewrites').click()"
+    )
+    assert browser.evaluate("!document.querySelector('#view-rewrites').hidden")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_nothing_is_wider_than_a_phone(browser, file, view):
+    browser.call(
+        "Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True
+    )
+    try:
+        browser.open(file, f"#view={view}")
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    finally:
+        browser.call("Emulation.clearDeviceMetricsOverride")
 
 
 def contrast(*colours: str) -> float:

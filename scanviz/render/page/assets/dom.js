@@ -18,18 +18,37 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** Return a table: columns are {name, numeric}, cells are text or elements. */
-function table(caption, columns, rows, attributes = {}) {
-  const head = columns.map((each) =>
-    element("th", { scope: "col", class: each.numeric ? "number" : null }, each.name));
-  const body = rows.map((row) => {
-    const { cells, ...rest } = Array.isArray(row) ? { cells: row } : row;
-    return element("tr", rest, cells.map((cell, k) =>
-      element(k === 0 ? "th" : "td", { scope: k === 0 ? "row" : null, class: columns[k].numeric ? "number" : null }, cell)));
-  });
+/** Cells of tables that are sorted by a number: a duration, a count. */
+const timeCell = (ns) => ({ show: duration(ns), by: ns });
+const countCell = (value) => ({ show: count(value), by: value });
+
+/**
+ * Return a table. Columns are {name, numeric, heads, wide}: what heads a row is its name, what is wide is left out on a phone.
+ * Cells are text, elements, or {show, by}: a column of those sorts the table by a click on its head.
+ * Rows beyond `most` wait behind a button.
+ */
+function table(caption, columns, rows, { most = Infinity, ...attributes } = {}) {
+  const all = rows.map((row) => (Array.isArray(row) ? { cells: row } : row));
+  const of = (column) => [column.numeric ? "number" : "", column.wide ? "wide" : ""].filter(Boolean).join(" ") || null;
+  const heading = Math.max(0, columns.findIndex((each) => each.heads));
+  const made = all.map(({ cells, ...rest }) => element("tr", rest, cells.map((cell, k) =>
+    element(k === heading ? "th" : "td", { scope: k === heading ? "row" : null, class: of(columns[k]) }, cell?.show ?? cell))));
+  const body = element("tbody", {}, made);
+  const sorts = (k) => all.some(({ cells }) => cells[k]?.by !== undefined);
+  const head = columns.map((each, k) => element("th", { scope: "col", class: of(each) },
+    sorts(k) ? button(each.name, () => sortRows(k), { class: "sort" }) : each.name));
+  const fold = (least) => made.forEach((row) => { row.hidden = least !== null && [...body.children].indexOf(row) >= least; });
+  const sortRows = (k) => {
+    const down = head[k].getAttribute("aria-sort") !== "descending";
+    head.forEach((each, at) => (at === k ? each.setAttribute("aria-sort", down ? "descending" : "ascending") : each.removeAttribute("aria-sort")));
+    const by = (row) => all[made.indexOf(row)].cells[k]?.by ?? -Infinity;
+    body.replaceChildren(...[...made].sort((a, b) => (down ? by(b) - by(a) : by(a) - by(b))));
+    if (more?.isConnected) fold(most);
+  };
+  const more = made.length > most ? button(`${made.length - most} more`, () => { fold(null); more.remove(); }, { class: "more" }) : null;
+  if (more) fold(most);
   return element("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": caption },
-    element("table", attributes, element("caption", {}, caption),
-      element("thead", {}, element("tr", {}, head)), element("tbody", {}, body)));
+    element("table", attributes, element("caption", {}, caption), element("thead", {}, element("tr", {}, head)), body), more);
 }
 
 /** Return a duration in words: three digits and a unit. */

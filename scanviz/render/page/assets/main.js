@@ -12,7 +12,7 @@ const VIEWS = [
 
 const KEYS = [
   ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["[ and ]", "rewrite before and after"],
-  ["/", "search in the picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["?", "this help"],
+  ["/", "search in the picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
 ];
 
 function start() {
@@ -71,7 +71,7 @@ function render(changed) {
 
 function chooser() {
   const select = document.getElementById("loop");
-  select.append(...data.loops.map((each) => element("option", { value: each.key }, each.name)));
+  select.append(...[...data.loops].sort((a, b) => b.total_ns - a.total_ns).map((each) => element("option", { value: each.key }, each.name)));
   select.addEventListener("change", () => choose({ loop: Number(select.value) }));
   const step = document.getElementById("step");
   step.addEventListener("change", () => choose({ step: Math.max(0, Math.floor(Number(step.value) || 0)) }));
@@ -90,8 +90,19 @@ function help() {
   document.getElementById("help-button").setAttribute("aria-expanded", !box.hidden);
 }
 
+/** Close what is open: the help, then what is chosen in the picture; out of a field, back to the page. */
+function escape() {
+  const box = document.getElementById("help");
+  document.activeElement?.blur();
+  if (!box.hidden) {
+    help();
+    document.getElementById("help-button").focus();
+  } else if (state.view === "picture") pictureShown?.clear();
+}
+
 function keys() {
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { escape(); return; }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
     const last = Math.max(0, (loopOf(state.loop)?.longest_run ?? 1) - 1);
     const applications = functionOf(loopOf(state.loop)?.function)?.rewrites?.applications.length ?? 0;

@@ -22,35 +22,58 @@ function outcomeText(outcome) {
 
 /** The run in a few sentences, each with the place where more is told. */
 function verdictPart() {
-  if (!data.verdict.length) return null;
-  const show = (each) => (each.loop !== null ? choose({ loop: each.loop, view: "steps" }) : showLine(each.source));
-  const leads = (each) => each.loop !== null || each.source !== null;
+  if (!data.verdict.length && !data.to_try) return null;
   return element("section", { class: "verdict", "aria-label": "verdict" },
-    data.verdict.map((each) => element("p", {}, each.text.replaceAll("`", ""), " ",
-      leads(each) ? button(each.loop !== null ? "steps" : "line", () => show(each), { class: "link" }) : null)));
+    data.verdict.map((each) => element("p", {}, each.text.replaceAll("`", ""), " ", verdictLink(each))),
+    data.to_try ? element("p", {}, data.to_try, " ",
+      button("advice", () => document.querySelector("[aria-label='advice']").scrollIntoView(), { class: "link" })) : null);
 }
 
-/** What the run was spent on: rows that add up to the whole, by what they are and by line. */
+/** Where more is told of a sentence of the verdict. */
+function verdictLink(sentence) {
+  const { topic, loop, step, source } = sentence;
+  const to = (text, change) => button(text, () => choose(change), { class: "link" });
+  if (topic === "rewriting") {
+    const own = data.loops.find((each) => each.function === sentence.function);
+    return to("rewrites", { view: "rewrites", loop: own?.key ?? state.loop });
+  }
+  if (step !== null) return to(`step ${step}`, { view: "player", loop, step });
+  if (loop !== null) return to("steps", { view: "steps", loop });
+  return source ? button("line", () => showLine(source), { class: "link" }) : null;
+}
+
+const SHARE = [{ name: "share", numeric: true }, { name: "time", numeric: true }];
+
+/** The cells of a part of something: its share, with a bar, and its time. */
+function shareCells(ns, whole) {
+  return [{ show: bar(ns / Math.max(1, whole)), by: ns }, timeCell(ns)];
+}
+
+/** What the run was spent on: one bar that is the whole, rows that add up to it, by what they are and by line. */
 function wholeRun() {
   const { whole_ns: whole, totals, lines, outside, gone } = data.parts;
-  const numbers = [{ name: "time", numeric: true }, { name: "share", numeric: true }];
-  const time = (ns) => [duration(ns), bar(ns / Math.max(1, whole))];
-  const some = (ns) => (ns ? duration(ns) : "–");
+  const some = (ns) => (ns ? timeCell(ns) : { show: "–", by: 0 });
   const rates = data.measures.filter((one) => outside.some((each) => one.name in each.measures));
-  const rate = (each, one) => (one.name in each.measures ? quantity[one.unit](each.measures[one.name]) : "–");
   return element("section", { "aria-label": "the whole run" },
-    table(`Where the time goes: ${duration(whole)}`, [{ name: "part" }, ...numbers],
-      totals.map((row) => [row.title, ...time(row.total_ns)])),
+    element("h2", {}, `Where the time goes: ${duration(whole)}`),
+    element("div", { class: "whole", "aria-hidden": "true" }, totals.map((row, k) =>
+      element("span", { class: `part part-${k}`, style: `flex-grow:${row.total_ns}`, title: `${row.title} ${percent(row.total_ns / Math.max(1, whole))}` }))),
+    table("Parts of the run", [...SHARE, { name: "part", heads: true }],
+      totals.map((row, k) => [...shareCells(row.total_ns, whole), [element("span", { class: `key part-${k}`, "aria-hidden": "true" }), row.title]])),
     gone.length ? element("p", {}, "Loops that rewrites removed:") : null,
     gone.length ? element("ul", {}, gone.map((loop) => element("li", {}, loop.words, loop.total_ns ? `, ${duration(loop.total_ns)}` : ""))) : null,
-    outside.length ? element("details", {}, element("summary", {}, `operations outside of loops (${outside.length})`),
-      table("Operations outside of loops", [{ name: "operation" }, ...numbers, ...rates.map((one) => ({ name: one.title, numeric: true })), { name: "line" }, { name: "moved out of" }],
-        outside.map((one) => [one.label, ...time(one.total_ns), ...rates.map((each) => rate(one, each)), lineButton(one.source),
-          one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : ""]))) : null,
-    element("details", {}, element("summary", {}, `by line (${lines.length - 1})`),
-      table("Time by line", [{ name: "line" }, ...numbers, { name: "in loops", numeric: true }, { name: "outside of loops", numeric: true }, { name: "gradient", numeric: true }, { name: "code" }],
-        lines.map((row) => [row.source ? lineButton(row.source) : "no line", ...time(row.total_ns), some(row.loops_ns), some(row.outside_ns), some(row.gradient_ns), row.source ? element("code", {}, row.source.text) : ""]))));
+    outside.length ? table("Operations outside of loops", [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "moved out of", wide: true }, ...rateColumns(rates)],
+      outside.map((one) => [...shareCells(one.total_ns, whole), one.label, lineButton(one.source),
+        one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : "", ...rateCells(rates, one)]), { most: 5 }) : null,
+    table("Time by line", [...SHARE, { name: "line", heads: true }, { name: "code" }, { name: "in loops", numeric: true, wide: true }, { name: "outside of loops", numeric: true, wide: true }, { name: "gradient", numeric: true, wide: true }],
+      lines.map((row) => [...shareCells(row.total_ns, whole), row.source ? lineButton(row.source) : "no line", row.source ? element("code", {}, row.source.text) : "",
+        some(row.loops_ns), some(row.outside_ns), some(row.gradient_ns)]), { most: 5 }));
 }
+
+/** Columns of numbers that were measured of operations, and their cells. */
+const rateColumns = (rates) => rates.map((one) => ({ name: one.title, numeric: true, wide: true }));
+const rateCells = (rates, operation) => rates.map((one) => (one.name in operation.measures
+  ? { show: quantity[one.unit](operation.measures[one.name]), by: operation.measures[one.name] } : { show: "–", by: -1 }));
 
 /** How far operations are from what the machine can do, where its limits were measured. */
 function rooflinePart() {
@@ -84,10 +107,10 @@ function answers() {
     return {
       "data-loop": loop.key,
       cells: [
+        ...shareCells(loop.total_ns, data.parts.whole_ns),
         button(loop.name, () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
         ...(data.run.origins.length ? [origin] : []),
-        count(loop.runs), count(loop.steps), duration(loop.total_ns),
-        loop.steps ? duration(loop.step_times.p50_ns) : "–",
+        loop.steps ? timeCell(loop.step_times.p50_ns) : "–", countCell(loop.steps), countCell(loop.runs),
         slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
         heavy ? `${heavy.label} (${percent(heavy.mean_ns / Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1))} of a step)` : "–",
         heavy ? lineButton(heavy.source) : "",
@@ -95,9 +118,10 @@ function answers() {
     };
   });
   return table("Loops, slowest first", [
-    { name: "loop" }, ...(data.run.origins.length ? [{ name: "origin" }] : []), { name: "runs", numeric: true }, { name: "steps", numeric: true }, { name: "time", numeric: true },
-    { name: "a step (median)", numeric: true }, { name: "slowest step" }, { name: "most of a step" }, { name: "line" },
-  ], rows);
+    ...SHARE, { name: "loop", heads: true }, ...(data.run.origins.length ? [{ name: "origin", wide: true }] : []),
+    { name: "a step (median)", numeric: true }, { name: "steps", numeric: true, wide: true }, { name: "runs", numeric: true, wide: true },
+    { name: "slowest step", wide: true }, { name: "most of a step" }, { name: "line" },
+  ], rows, { most: 12 });
 }
 
 // Of how many steps each row of a series is: blocks of steps have one time, their average.
@@ -174,11 +198,10 @@ function slowSide(loop, side) {
 }
 
 function operationTable(caption, operations, whole, time) {
-  const more = data.measures.filter((one) => operations.some((each) => one.name in each.measures));
-  const numbers = (each) => more.map((one) => (one.name in each.measures ? quantity[one.unit](each.measures[one.name]) : "–"));
-  return table(caption, [{ name: "operation" }, { name: "time", numeric: true }, { name: "share", numeric: true },
-    ...more.map((one) => ({ name: one.title, numeric: true })), { name: "gives" }, { name: "line" }],
-    operations.map((each) => [each.label, each.samples && !time(each) ? "below resolution" : duration(time(each)), bar(time(each) / whole), ...numbers(each), each.output, lineButton(each.source)]));
+  const rates = data.measures.filter((one) => operations.some((each) => one.name in each.measures));
+  const shown = (each) => (each.samples && !time(each) ? { show: "below resolution", by: 0 } : timeCell(time(each)));
+  return table(caption, [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "gives", wide: true }, ...rateColumns(rates)],
+    operations.map((each) => [shareCells(time(each), whole)[0], shown(each), each.label, lineButton(each.source), each.output, ...rateCells(rates, each)]), { most: 8 });
 }
 
 /** A share as a number with a bar beside it. */

@@ -16,11 +16,11 @@ function rewritesView() {
   const list = () => {
     const shownOnes = applications.filter((each) => !onlyLoop || !loop || each.loops.some((name) => name === loop.name || name.endsWith(`/${loop.name}`)) || each.message.includes(`\`${loop.name}\``));
     rows.replaceChildren(table(`${applications.length} rewrites of ${owner.name}`,
-      [{ name: "no.", numeric: true }, { name: "phase" }, { name: "rule" }, { name: "what it did" }, { name: "operations", numeric: true }, { name: "flops", numeric: true }, { name: "rows kept", numeric: true }, { name: "time", numeric: true }],
+      [{ name: "no.", numeric: true, heads: true }, { name: "phase", wide: true }, { name: "rule" }, { name: "what it did" }, { name: "operations", numeric: true, wide: true }, { name: "flops", numeric: true, wide: true }, { name: "rows kept", numeric: true, wide: true }, { name: "time", numeric: true, wide: true }],
       shownOnes.map((each) => ({
         "data-rewrite": each.index, class: each.index === state.rewrite ? "chosen" : null,
         cells: [button(String(each.index), () => choose({ rewrite: each.index }), { class: "link" }), each.phase, each.rule, element("span", { class: "message" }, each.message),
-          term(each.difference?.operations), term(each.difference?.flops), term(each.difference?.buffer_bytes), duration(each.time_ns)],
+          term(each.difference?.operations), term(each.difference?.flops), term(each.difference?.buffer_bytes), timeCell(each.time_ns)],
       }))));
   };
   const show = () => {
@@ -103,6 +103,6 @@ function gains(one) {
 function refusals(history) {
   if (!history.refusals.length) return null;
   return element("details", {}, element("summary", {}, `why others did not fire (${history.refusals.length})`),
-    table("Refusals", [{ name: "rule" }, { name: "loop" }, { name: "at" }, { name: "why" }, { name: "line" }],
+    table("Refusals", [{ name: "rule" }, { name: "loop" }, { name: "at", wide: true }, { name: "why" }, { name: "line", wide: true }],
       history.refusals.map((each) => [each.rule, each.loop, each.node, each.why, each.source])));
 }

@@ -7,10 +7,17 @@ function slotsView() {
   return element("div", {},
     element("h2", {}, `Loop variables of ${loop.name}`),
     forward ? element("p", {}, `Back-propagation of ${forward.name}: its step s belongs to step T-1-s there, T being the number of steps.`) : null,
-    table("Loop variables", [{ name: "kind" }, { name: "name" }, { name: "reads" }, { name: "writes" }, { name: "from" }, { name: "gives" }, { name: "rows", numeric: true }, { name: "why this kind" }],
-      loop.variables.map((each, k) => ({ "data-variable": k, cells: [each.kind, each.name, each.inner_inputs.join(", "), each.inner_outputs.join(", "),
-        outer(each.outer_input) ?? "", outer(each.outer_output) ?? "", each.row_bytes ? bytes(each.row_bytes) : "", each.why] }))),
+    table("Loop variables", [{ name: "kind" }, { name: "name", heads: true }, { name: "reads" }, { name: "writes" }, { name: "from", wide: true }, { name: "gives", wide: true }, { name: "rows", numeric: true, wide: true }, { name: "why this kind", wide: true }],
+      byKind(loop.variables).map(([each, k]) => ({ "data-variable": k, cells: [each.kind, each.name, each.inner_inputs.join(", "), each.inner_outputs.join(", "),
+        outer(each.outer_input) ?? "", outer(each.outer_output) ?? "", each.row_bytes ? { show: bytes(each.row_bytes), by: each.row_bytes } : "", each.why] }))),
     mappingPart(loop), connectionPart(loop));
+}
+
+const KINDS = ["mitmot", "mitsot", "sitsot", "carry", "nitsot", "sequence", "non_sequence"];
+
+/** Loop variables with their places, states first: what a loop carries is what one asks about. */
+function byKind(variables) {
+  return variables.map((each, k) => [each, k]).sort(([a], [b]) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
 }
 
 /** What a value without a name is called. */
@@ -21,7 +28,7 @@ const SIDES = ["outer inputs", "inner inputs", "inner outputs", "outer outputs"]
 /** The entries of each side that belong to one loop variable: the twelve maps in four columns. */
 function mappingPart(loop) {
   const box = element("div", { id: "mappings" });
-  const rows = loop.variables.map((each, k) => [each, k]).filter(([each]) => each.inner_inputs.length + each.inner_outputs.length);
+  const rows = byKind(loop.variables).filter(([each]) => each.inner_inputs.length + each.inner_outputs.length);
   const chosen = (name) => say(name);
   box.append(table("Mappings: what stands in one row belongs together", SIDES.map((name) => ({ name })),
     rows.map(([each, k]) => ({

@@ -21,8 +21,9 @@ function sourceView() {
   const total = lines.reduce((sum, each) => sum + each.ns, 0) || 1;
   return element("div", {}, element("h2", {}, "Lines"),
     table("Time of operations by the line that built them (estimated in loops)",
-      [{ name: "line" }, { name: "text" }, { name: "time", numeric: true }, { name: "share", numeric: true }, { name: "loops" }],
-      lines.map((each) => ({ "data-line": place(each.source), cells: [place(each.source), element("code", {}, each.source.text), duration(each.ns), bar(each.ns / total), [...each.loops].join(", ")] }))));
+      [...SHARE, { name: "line", heads: true }, { name: "code" }, { name: "loops", wide: true }],
+      lines.map((each, k) => ({ "data-line": place(each.source), cells: [...shareCells(each.ns, total), { show: place(each.source), by: -k }, element("code", {}, each.source.text), [...each.loops].join(", ")] }))
+        .sort((a, b) => b.cells[1].by - a.cells[1].by)));
 }
 
 function showLine(source) {

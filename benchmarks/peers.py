@@ -152,7 +152,8 @@ def settled(loop: Any, call: Callable[[], Any]) -> int:
     """Call a function of scanviz until its loops are compiled, or never will be; return how many calls that took."""
     for count in range(1, MOST_CALLS):
         call()
-        made = [each for run in loop.executable.flat.runners.values() for each in run.tier.all_made()]
+        runs = loop.for_machine_code or loop
+        made = [each for run in runs.executable.flat.runners.values() for each in run.tier.all_made()]
         if not any("pays after" in each.why for each in made):
             return count
     return MOST_CALLS

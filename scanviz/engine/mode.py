@@ -44,6 +44,18 @@ class Mode:
         asked = config.rewrites if rewrites is None else rewrites
         self.rewrites = _usual_rewrites(backend) if asked == "auto" else as_selection(asked)
 
+    def for_machine_code(self) -> Mode | None:
+        """Return the mode for machine code alone of one that begins on NumPy; None where rewrites are asked for, or of other tiers.
+
+        Examples
+        --------
+        >>> Mode("auto").for_machine_code(), Mode("numpy").for_machine_code()
+        (Mode('auto', rewrites='all,-PushOutShortRows'), None)
+        """
+        if self.backend != "auto" or self.rewrites != _usual_rewrites("auto"):
+            return None
+        return Mode("auto", _usual_rewrites("native"))
+
     def including(self, *names: str) -> Mode:
         """Return the mode with rules, or all rules of a tag, put in.
 

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -165,6 +165,42 @@ class Function(Shown):
         self._close = CloseCalls()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
         self.profile_observer = observe.PROFILER[0]() if asked and observe.PROFILER else None
+        self._counted = self._counts_for_machine_code()
+        self._later: Function | None = None
+
+    def _counts_for_machine_code(self) -> Any:
+        """Return what counts until another Program of this function pays, None where that would be no other."""
+        mode = self.plan.mode.for_machine_code()
+        if mode is None or not {each.rule for each in self.rewrites.of_graph}.intersection(
+            name for _, name in mode.rewrites.changes
+        ):
+            return None
+        counted = getattr(self._executable, "counted", None)
+        if counted is not None:
+            counted.is_open = True
+        return counted
+
+    @property
+    def for_machine_code(self) -> Function | None:
+        """The same function rewritten for machine code instead of NumPy, once that runs the calls.
+
+        None before, and where rewrites for NumPy did nothing that machine code does not want.
+        """
+        return self._later
+
+    def _made_for_machine_code(self) -> Function:
+        """Return the same function rewritten for machine code, made the first time; its loops count from where these are."""
+        with self._telling:
+            if self._later is None:
+                with observe.building("function"):
+                    mode = self.plan.mode.for_machine_code()
+                    assert mode is not None
+                    made = Function(replace(self.plan, mode=mode, profile=False), time.perf_counter_ns())
+                made.name = f"{self.name}, for machine code"  # in profiles
+                made.profile_observer = self.profile_observer
+                self._counted.go_on_in(made.executable.counted)
+                self._later = made
+        return self._later
 
     @property
     def inputs(self) -> list[In]:
@@ -256,6 +292,8 @@ class Function(Shown):
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables if all went well."""
+        if self._counted is not None and self._counted.due:
+            return (self._later or self._made_for_machine_code())(*values, **named)
         watching = observe.observers()
         if self.profile_observer is not None:
             watching = (*watching, self.profile_observer)
@@ -301,7 +339,7 @@ class Function(Shown):
             return self._on_host([each.checked(value) for each, value in zip(inputs, values, strict=True)])
         if len(values) > len(inputs):
             raise ScanvizTypeError(
-                f"`{self.name}` takes {len(inputs)} inputs, {len(values)} were given",
+                f"`{self.plan.name}` takes {len(inputs)} inputs, {len(values)} were given",
                 expected=", ".join(each.label for each in inputs),
             )
         slots: list[Array | None] = [each.value for each in inputs]
@@ -312,12 +350,13 @@ class Function(Shown):
             if position is None or position < len(values):
                 problem = "has no input named" if position is None else "was given twice the input"
                 raise ScanvizTypeError(
-                    f"`{self.name}` {problem} `{name}`", expected=", ".join(each.label for each in inputs)
+                    f"`{self.plan.name}` {problem} `{name}`",
+                    expected=", ".join(each.label for each in inputs),
                 )
             slots[position] = inputs[position].checked(value)
         missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
         if missing:
-            raise ScanvizTypeError(f"`{self.name}` needs a value for input {', '.join(missing)}")
+            raise ScanvizTypeError(f"`{self.plan.name}` needs a value for input {', '.join(missing)}")
         return self._on_host([value for value in slots if value is not None])
 
     def _on_host(self, arrays: list[Array]) -> list[Array]:
@@ -325,7 +364,7 @@ class Function(Shown):
         for each, value in zip(self.plan.inputs, arrays, strict=True):
             if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
                 raise ScanvizTypeError(
-                    f"input {each.label} of `{self.name}` was given an array on a device, and "
+                    f"input {each.label} of `{self.plan.name}` was given an array on a device, and "
                     f"the backend {self.backend!r} runs on the host",
                     expected="a NumPy array",
                     fix="value.get(), or scanviz.function(…, mode='cupy')",

@@ -190,7 +190,7 @@ class SpecialisedLoop:
                 self.cache.move_to_end(_ANY)
                 return self.cache[_ANY]
             rows = [state.row_shape for state in states]
-            found = self._for_any() if changing else self._for_shapes(shapes, rows)
+            found = self._for_any() if changing else self._for_shapes(shapes, rows, steps)
             self.cache[_ANY if changing else key] = found
             if len(self.cache) > CACHED:
                 self.cache.popitem(last=False)
@@ -208,7 +208,9 @@ class SpecialisedLoop:
     def _made(self, plan: Plan) -> Specialised:
         return Specialised(plan, self.tier, self._write)
 
-    def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+    def _for_shapes(
+        self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
+    ) -> Specialised:
         known = self._planned  # with the loop around this one
         if known is not None and _is_for(known, self.loop, shapes, rows):
             return self._made(known)

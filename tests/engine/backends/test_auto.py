@@ -198,3 +198,68 @@ def test_nothing_of_llvm_is_loaded_for_a_short_loop():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stdout == "[]\n"
+
+
+def smooth(mode="auto", updates=False):
+    """Return a function of whose loop the rewrites for NumPy move work on rows out."""
+    x, total = T.matrix("x"), scanviz.shared(0.0, name="total")
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((8,)), name="smooth")
+    changed = [(total, total + rows.sum())] if updates else None
+    return scanviz.function([x], rows, name="f", mode=mode, updates=changed), total
+
+
+@needs_llvm
+def test_a_loop_that_pays_for_machine_code_gets_a_program_rewritten_for_that():
+    given = RNG.normal(size=(200, 8))
+    (f, total), (plain, expected_total) = smooth(updates=True), smooth("native", updates=True)
+    rules = {each.rule for each in f.rewrites}
+    assert "PushOutShortRows" in rules and f.for_machine_code is None
+    for _ in range(12):
+        np.testing.assert_allclose(f(given), plain(given), rtol=1e-9)
+    np.testing.assert_allclose(total.get_value(), expected_total.get_value(), rtol=1e-9)
+    assert {tier for tier, _ in tiers_of(f)} == {"numpy"}  # it was compiled once, there:
+    assert tiers_of(f.for_machine_code) == [("native", "machine code for the shapes met")]
+    assert "PushOutShortRows" not in {each.rule for each in f.for_machine_code.rewrites}
+    np.testing.assert_array_equal(f(given), plain(given))
+
+
+@needs_llvm
+def test_a_function_that_is_rewritten_the_same_for_machine_code_is_not_built_again():
+    f, given = bent(), RNG.normal(size=400)
+    assert calls_until_native(f, given) and f.for_machine_code is None
+
+
+@needs_llvm
+def test_a_loop_that_is_compiled_in_its_first_call_is_compiled_again_only_when_it_has_done_much_more():
+    f, _ = smooth()
+    given = RNG.normal(size=(5_000, 8))
+    f(given)
+    assert tiers_of(f)[0][0] == "native" and f.for_machine_code is None
+    f(given)
+    assert f.for_machine_code is None
+    for _ in range(10):
+        f(given)
+    assert tiers_of(f.for_machine_code)[0][0] == "native"
+
+
+@needs_llvm
+def test_rewrites_that_the_user_asks_for_stay_those():
+    given = RNG.normal(size=(200, 8))
+    x = T.matrix("x")
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((8,)))
+    f = scanviz.function([x], rows, mode=Mode("auto", rewrites="all"))
+    g = scanviz.function([x], rows, mode=Mode("auto", rewrites="all,-merge_equal"))
+    assert f.plan.mode == Mode("auto")
+    assert calls_until_native(g, given) and g.for_machine_code is None
+
+
+@needs_llvm
+def test_a_profile_shows_both_programs_of_a_function_and_counts_each_call_once():
+    given, (f, _) = RNG.normal(size=(200, 8)), smooth()
+    with profile() as session:
+        for _ in range(12):
+            f(given)
+    first, second = session.record.functions
+    assert (first.name, second.name) == ("f", "f, for machine code") and first.calls + second.calls == 12
+    tiers = [[tier.tier for tier in loop.tiers] for loop in session.record.loops]
+    assert tiers == [["numpy"], ["native"]] and sum(loop.steps for loop in session.record.loops) == 2400

@@ -5,7 +5,9 @@ A loop pays for being compiled once its steps have cost enough on NumPy: :mod:`s
 
 from __future__ import annotations
 
-from scanviz.engine.backends.auto.loop import AutoLoop
+from functools import partial
+
+from scanviz.engine.backends.auto.loop import AutoLoop, Counted
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy, NumpyBackend
@@ -13,7 +15,21 @@ from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
 
-LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(module=AlignedNumpy()), loops=AutoLoop)
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(module=AlignedNumpy()))
+
+
+class AutoExecutable(SourceExecutable):
+    """A program on NumPy, whose loops are compiled where that pays.
+
+    Attributes
+    ----------
+    counted : Counted
+        What its loops have cost, for whoever can make a Program that suits machine code better.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.counted = Counted()
+        super().__init__(program, LIBRARY._replace(loops=partial(AutoLoop, counted=self.counted)))
 
 
 class AutoBackend:
@@ -29,10 +45,10 @@ class AutoBackend:
         """Return that it runs everything."""
         return RUNS
 
-    def compile(self, program: Program) -> SourceExecutable:
+    def compile(self, program: Program) -> AutoExecutable:
         """Return generated code for a program; loops get theirs when their shapes are met."""
         verify_program(program)
-        return SourceExecutable(program, LIBRARY)
+        return AutoExecutable(program)
 
 
-__all__ = ["LIBRARY", "AutoBackend"]
+__all__ = ["LIBRARY", "AutoBackend", "AutoExecutable"]

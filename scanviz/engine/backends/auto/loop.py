@@ -7,6 +7,11 @@ Loading LLVM and compiling a loop take less than that, so no program takes twice
 
 A loop with a stop condition counts the steps that it took, for nobody knows how many it will take.
 
+Rewrites for NumPy may have moved work out of a loop that machine code does better inside.  Where they have, loops also count for
+a Program of the same function that is rewritten for machine code (:class:`Counted`): the function makes it once a call like the
+last would compile a loop, so the loop is compiled there, once.  A loop that is compiled in its first call is compiled as it is, and
+again in the other Program when it has done much more.
+
 Integers, truth values and draws are the same either way; floating-point numbers of a call after the change may differ from those
 of a call before it in their last bits.
 """
@@ -14,19 +19,51 @@ of a call before it in their last bits.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
 from scanviz.engine.backends.auto.estimate import step_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
+from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
+AGAIN = 10  # times as much work as pays for machine code pays for making it twice
 USUAL_STEP = 20  # operations of a step whose code costs no more than LLVM does
+
+
+class Counted:
+    """What the loops of one Program have cost so far, for a Program of the same function that suits machine code better.
+
+    Attributes
+    ----------
+    is_open : bool
+        Whether there is such a Program to be made.
+    due : bool
+        Whether it pays now.
+    left_ns : dict
+        By a loop's name what its steps may still cost until machine code pays.
+    """
+
+    __slots__ = ("due", "is_open", "left_ns")
+
+    def __init__(self) -> None:
+        self.is_open = self.due = False
+        self.left_ns: dict[str, float] = {}
+
+    def count(self, name: str, left_ns: float, next_ns: float) -> None:
+        """Note what a loop may still cost; the other Program pays where one more call like the last comes to that."""
+        if self.is_open:
+            self.left_ns[name] = min(left_ns, self.left_ns.get(name, inf))
+            self.due |= left_ns <= next_ns
+
+    def go_on_in(self, other: Counted) -> None:
+        """Let the other Program's loops count from where these are."""
+        other.left_ns = dict(self.left_ns)
 
 
 class Begun(Specialised):
@@ -60,29 +97,80 @@ class Begun(Specialised):
 
 
 class AutoLoop(SpecialisedLoop):
-    """The code of one loop by shapes: NumPy's, and machine code once that pays."""
+    """The code of one loop by shapes: NumPy's, and machine code once that pays.
+
+    Parameters
+    ----------
+    loop, runners, tier, write
+        Of the loop, as for every tier.
+    counted : Counted
+        What the loops of the Program have cost.
+    """
+
+    def __init__(
+        self,
+        loop: LoopInstruction,
+        runners: Mapping[int, Any],
+        tier: Tier,
+        write: Write,
+        counted: Counted | None = None,
+    ) -> None:
+        super().__init__(loop, runners, tier, write)
+        self.counted = counted or Counted()
+        # of a loop that was compiled in its first call: what its steps may cost until that pays again, and what one does
+        self._again_ns, self._step_ns = inf, 0.0
 
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
     ) -> Specialised:
         """Return the code for shapes: machine code from the call on in which it pays."""
         found = super().code_for(shapes, states, watch, steps)
-        if not isinstance(found, Begun) or not found.take(0 if self.loop.until is not None else steps):
-            return found
-        return self._compiled(found, shapes, states, watch, steps)
+        known = self._known(steps)
+        if isinstance(found, Begun) and found.take(known):
+            return self._compiled(found, shapes, states, watch, steps)
+        if self.counted.is_open:
+            self._count(found, known)
+        return found
+
+    def _known(self, steps: int) -> int:
+        """Return how many of the steps that may be taken are surely taken."""
+        return 0 if self.loop.until is not None else steps
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if isinstance(code, Begun):
             code.take(steps)
+        if self.counted.is_open:
+            self._count(code, steps)
+
+    def _count(self, code: Specialised, steps: int) -> None:
+        """Count steps for the Program that suits machine code better."""
+        if isinstance(code, Begun):
+            self.counted.count(self.loop.name, code.left_ns, steps * code.step_ns)
+        else:
+            self._again_ns -= steps * self._step_ns
+            if self._again_ns <= 0:
+                self.counted.count(self.loop.name, 0.0, 0.0)
+
+    def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
+        """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""
+        made = super()._for_shapes(shapes, rows, steps)
+        if isinstance(made, Begun) and made.left_ns <= self._known(steps) * made.step_ns:
+            return self._in_place_of(made, shapes, rows)
+        return made
 
     def _made(self, plan: Plan) -> Specialised:
         body = self.loop.body
         shapes_change = any(plan.places[number].shape is None for number in body.inputs)
         if shapes_change or self.loop.mode == "numpy":  # which the user has chosen
             return super()._made(plan)
-        pays_after = config.native.pays_after * 1e9 * max(1.0, len(body.instructions) / USUAL_STEP)
-        return Begun(plan, self.tier, self._write, pays_after, max(1.0, step_ns(body, plan)))
+        counted, pays_after = self.counted, self._pays_after_ns()
+        left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
+        return Begun(plan, self.tier, self._write, left_ns, max(1.0, step_ns(body, plan)))
+
+    def _pays_after_ns(self) -> float:
+        """Return how much steps cost until machine code pays: the more code, the more."""
+        return config.native.pays_after * 1e9 * max(1.0, len(self.loop.body.instructions) / USUAL_STEP)
 
     def _compiled(
         self,
@@ -97,13 +185,21 @@ class AutoLoop(SpecialisedLoop):
             if begun not in self.cache.values():  # another thread has compiled it, or it is kept no longer
                 return super().code_for(shapes, states, watch, steps)
             started = time.perf_counter_ns()
-            made = self._machine_code(shapes, [state.row_shape for state in states])
-            if isinstance(made, str):
-                begun.stay(f"no native code: {made}")
-                made = begun
+            made = self._in_place_of(begun, shapes, [state.row_shape for state in states])
             self.put_in_place(begun, made)
         if watch is not None:
             watch.specialised(self.loop.key, time.perf_counter_ns() - started, made.tier.name, made.why)
+        return made
+
+    def _in_place_of(
+        self, begun: Begun, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]
+    ) -> Specialised:
+        """Return machine code, or NumPy's that says why there is none."""
+        made = self._machine_code(shapes, rows)
+        if isinstance(made, str):
+            begun.stay(f"no native code: {made}")
+            return begun
+        self._again_ns, self._step_ns = AGAIN * self._pays_after_ns(), begun.step_ns
         return made
 
     def _machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised | str:

@@ -218,11 +218,13 @@ class NativeLoop(SpecialisedLoop):
         super().__init__(loop, runners, tier._replace(name="numpy"), write)
         self._native = tier._replace(name="native", emits=EMITS, groups=chains)
 
-    def _for_shapes(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+    def _for_shapes(
+        self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
+    ) -> Specialised:
         try:
             return self.native_for(shapes, rows)
         except NotWrittenError as refused:
-            made = super()._for_shapes(shapes, rows)
+            made = super()._for_shapes(shapes, rows, steps)
             made.why = f"no native code: {refused}"
             return made
 

@@ -22,13 +22,13 @@ class Library(NamedTuple):
     statements : callable
         ``statements(emitter, instruction, out)`` gives the lines of an instruction; ``out`` names the array that its
         result goes to.
-    loops : type
-        What makes the code of loops.
+    loops : callable
+        ``loops(loop, runners, tier, write)`` makes the code of a loop.
     """
 
     tier: Tier
     statements: Statements
-    loops: type[SpecialisedLoop] = SpecialisedLoop
+    loops: Callable[..., SpecialisedLoop] = SpecialisedLoop
 
     def emitter(self, program: Program) -> Emitter:
         """Return the names for the source of a program."""

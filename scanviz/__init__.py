@@ -70,6 +70,7 @@ _LATER = {
     "draw": "scanviz.render.draw",
     "dprint": "scanviz.render.dump",
     "function": "scanviz.engine.function",
+    "load_ipython_extension": "scanviz.notebook",
     "profile": "scanviz.profiler",
     "trace": "scanviz.profiler.values.call",
     "vmap": "scanviz.engine.rewrites.batching.vmap",
@@ -108,9 +109,9 @@ WRITERS.append(_print_line)
 
 
 def _picture(what: Any) -> dict[str, str]:
-    from scanviz.render.draw import notebook_bundle
+    from scanviz.notebook.bundle import bundle
 
-    return notebook_bundle(what)
+    return bundle(what)
 
 
 PICTURES.append(_picture)

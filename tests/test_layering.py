@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "scanviz"
 
 LAYERS = (
-    ("__main__",),
+    ("__main__", "notebook"),
     ("cli",),
     ("tui",),
     ("render", "profiler"),

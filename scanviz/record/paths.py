@@ -16,8 +16,9 @@ def recorded_path(file: str) -> str:
     >>> recorded_path("/nowhere/at/all/rnn.py"), recorded_path("<string>")
     ('rnn.py', '<string>')
     """
-    if file.startswith("<"):
-        return file
+    cell = _notebook_cell(file)
+    if cell or file.startswith("<"):
+        return cell or file
     try:
         full, here = os.path.abspath(file), os.getcwd()
     except OSError:  # the working folder is gone
@@ -27,6 +28,13 @@ def recorded_path(file: str) -> str:
         return inside_here
     found = [_inside(full, os.path.abspath(text)) for text in sys.path if text]
     return min((text for text in found if text), key=len, default=os.path.basename(file))
+
+
+def _notebook_cell(file: str) -> str:
+    """Return what a notebook calls the cell that a file name stands for, as in ``In[3]``; nothing for other files."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = shell.compile.format_code_name(file) if shell is not None else None
+    return named[1] if named else ""
 
 
 def _inside(file: str, folder: str) -> str | None:

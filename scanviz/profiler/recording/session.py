@@ -8,13 +8,14 @@ from types import TracebackType
 from typing import Literal, TextIO
 
 from scanviz.engine import observe
+from scanviz.engine.display import Shown
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.profiler.recording.recorder import DEFAULT_BYTES, Recorder
 from scanviz.record.file import save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 
 
-class Session:
+class Session(Shown):
     """A recording of everything that runs inside its ``with`` block, in every thread.
 
     Attributes

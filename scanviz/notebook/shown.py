@@ -1,0 +1,144 @@
+"""A record or a loop of it as HTML for a notebook's cell: a verdict, bars and tables, no script.
+
+A notebook keeps what its cells show, so this is small (a few kilobytes); the whole page is in ``frame``.  Everything
+from the record is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from scanviz.profiler.advice.best import to_try
+from scanviz.profiler.report.overview import render_report
+from scanviz.profiler.report.units import amount, duration, share
+from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.record.names import loop_titles
+from scanviz.record.part_totals import totals
+from scanviz.record.parts import parts_of
+from scanviz.record.plain_text import sanitize
+from scanviz.record.typical import typical_step
+from scanviz.record.values import SourceRecord
+from scanviz.record.verdict import verdict
+from scanviz.render.buffers import called, why_kind
+
+MOST = 8  # rows of a table
+_CELL = "text-align:left;padding:1px 12px 1px 0"
+_BAR_WIDTH = 80  # pixels of a bar that is the whole
+_GROOVE = f"display:inline-block;width:{_BAR_WIDTH}px;margin-right:0.5em;line-height:0"
+_BAR = "display:inline-block;height:0.6em;background:#c2571a"
+
+
+def record_bundle(record: ProfileRecord) -> dict[str, str]:
+    """Return what a notebook shows of a profile, by media type.
+
+    Examples
+    --------
+    >>> bundle = record_bundle(ProfileRecord(script="<b>.py"))
+    >>> sorted(bundle), "&lt;b&gt;.py" in bundle["text/html"]
+    (['text/html', 'text/plain'], True)
+    """
+    parts = parts_of(record)
+    whole = parts[0].total_ns
+    *known, rest = totals(parts)
+    known.sort(key=lambda row: -row.total_ns)
+    sentences = [sentence.text for sentence in verdict(record, parts)]
+    sentences += filter(None, [to_try(record)])
+    loops = sorted(record.loops, key=lambda loop: -loop.total_ns)
+    titles = loop_titles(record)
+    blocks = [
+        _heading(f"{record.script or 'profile'} · {duration(record.wall_ns)}"),
+        *(f"<div>{escape(sanitize(text.replace('`', '')))}</div>" for text in sentences),
+        _table(
+            ("where the time goes", "", ""),
+            ([_bar(row.total_ns, whole), duration(row.total_ns), row.title] for row in [*known, rest]),
+        ),
+    ]
+    if loops:
+        rows = (
+            [
+                _bar(loop.total_ns, whole),
+                duration(loop.total_ns),
+                titles[loop.key],
+                amount(loop.steps),
+                duration(loop.step_times.p50_ns),
+                _place(loop.source),
+            ]
+            for loop in loops[:MOST]
+        )
+        blocks.append(_table(("loops", "", "", "steps", "median", "line"), rows))
+    return {"text/plain": render_report(record), "text/html": _within(blocks)}
+
+
+def loop_bundle(loop: LoopRecord) -> dict[str, str]:
+    """Return what a notebook shows of a loop: what a step takes, its operations, and its variables with their kinds.
+
+    Examples
+    --------
+    >>> loop = LoopRecord(1, 1, None, "rnn", None, variables=(LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,)),))
+    >>> "single input tap" in loop_bundle(loop)["text/html"]
+    True
+    """
+    heading = f"{loop.name} · {amount(loop.steps)} steps · {duration(loop.total_ns)} · {_place(loop.source)}"
+    typical = typical_step(loop)
+    blocks = [_heading(heading), f"<div>{escape(sanitize(typical))}</div>" if typical else ""]
+    timed = sorted(loop.operations, key=lambda operation: -operation.typical_ns)
+    timed = [operation for operation in timed if operation.samples][:MOST]
+    if timed:
+        rows = (
+            [
+                _bar(operation.typical_ns, loop.body_ns),
+                duration(operation.typical_ns),
+                operation.label,
+                _place(operation.source),
+            ]
+            for operation in timed
+        )
+        blocks.append(_table(("a step", "", "operation", "line"), rows))
+    variables = ([each.kind, each.name, _taps(each), why_kind(each)] for each in loop.variables)
+    blocks.append(_table(("kind", "loop variable", "reads → writes", "why"), variables))
+    return {"text/plain": repr(loop), "text/html": _within(blocks)}
+
+
+def _taps(variable: LoopVariableRecord) -> str:
+    reads, writes = (
+        ", ".join(called(variable, tap) for tap in taps) for taps in (variable.reads, variable.writes)
+    )
+    return f"{reads} → {writes}" if writes else reads
+
+
+def _place(source: SourceRecord | None) -> str:
+    return "" if source is None else str(source)
+
+
+class _Bar(str):
+    """A cell that is HTML already."""
+
+    __slots__ = ()
+
+
+def _bar(part: float, whole: float) -> _Bar:
+    width = round(_BAR_WIDTH * min(1.0, part / whole)) if whole else 0
+    bar = f'<span style="{_GROOVE}"><span style="{_BAR};width:{max(1, width)}px"></span></span>'
+    return _Bar(bar + escape(share(part, whole)))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def cells(tag: str, texts: Sequence[str]) -> str:
+        shown = (text if isinstance(text, _Bar) else escape(sanitize(text)) for text in texts)
+        return "".join(f'<{tag} style="{_CELL}">{text}</{tag}>' for text in shown)
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f'<table style="margin:0.6em 0"><tr>{cells("th", head)}</tr>{body}</table>' if body else ""
+
+
+def _heading(text: str) -> str:
+    return f"<div><b>{escape(sanitize(text))}</b></div>"
+
+
+def _within(blocks: Iterable[str]) -> str:
+    return f'<div style="line-height:1.5">{"".join(blocks)}</div>'
+
+
+__all__ = ["loop_bundle", "record_bundle"]

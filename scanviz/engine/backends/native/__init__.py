@@ -10,6 +10,7 @@ from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native import (  # noqa: F401  # rows of native code
     branch,
     draws,
+    factorise,
     index,
     inside,
     join,

@@ -73,7 +73,7 @@ def panels(columns: int, lanes: int) -> Iterator[tuple[int, int, int, int]]:
             yield start + whole * COLUMNS * width, 1, rest, width
 
 
-def _added(code: Code, total: Value, first: Value, second: Value) -> Value:
+def plus_product(code: Code, total: Value, first: Value, second: Value) -> Value:
     """Return total + first · second; floating-point numbers are rounded once."""
     if total.dtype in FLOATS:
         return code.intrinsic("fma", first, second, total)
@@ -168,7 +168,9 @@ def _block(
         for i in range(rows):
             one = load(code, first.operand, code.along(lefts[i], number, first.along), first.along, 1)
             left = code.splat(cast(code, one, dtype), width)
-            found += [_added(code, totals[i * registers + k], left, each) for k, each in enumerate(right)]
+            found += [
+                plus_product(code, totals[i * registers + k], left, each) for k, each in enumerate(right)
+            ]
         return found
 
     totals = [constant(0, dtype, width)] * (sums * several)
@@ -233,13 +235,13 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
         whole = count // several * several
         with code.folded(start, start + whole * width, zeros, several * width) as (number, carried, given):
             for k, each in enumerate(carried):
-                given.append(_added(code, each, *both(code.add(number, k * width))))
+                given.append(plus_product(code, each, *both(code.add(number, k * width))))
         ends = list(given)
         for k in range(whole, count):
-            ends[0] = _added(code, ends[0], *both(constant(start + k * width, "int64")))
+            ends[0] = plus_product(code, ends[0], *both(constant(start + k * width, "int64")))
         part = reduce(lambda one, other: combined(code, "sum", one, other), ends)
         total = combined(code, "sum", total, narrowed(code, "sum", part, 1))
     return total
 
 
-__all__ = ["Matrix", "inner_product", "panels", "product"]
+__all__ = ["Matrix", "inner_product", "panels", "plus_product", "product"]

@@ -195,7 +195,7 @@ class Observer:
     ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples_runs`` allows the engine
     to notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely, ``control`` to
     run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.  ``samples_calls``
-    allows it to notify some of many short calls by ``call_run`` alone, after the ``loop_run`` of loops in them.  With
+    allows it to notify some of many short calls by ``call_run`` alone, which tells the runs of loops in them too.  With
     ``weighs`` the memory that some of the calls hold is counted and notified.
     """
 
@@ -232,11 +232,18 @@ class Observer:
         """
 
     def call_run(
-        self, function: int, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int
+        self,
+        function: int,
+        elapsed_ns: int,
+        checks_ns: int,
+        copies_ns: int,
+        watching_ns: int,
+        runs: Sequence[tuple[int, int, int]],
     ) -> None:
         """A call began, ended after ``elapsed_ns`` without an error and returned (only with ``samples_calls``).
 
-        Its begin and end are not told.  The other times are those of ``function_returned``.
+        Its begin and end are not told.  The other times are those of ``function_returned``.  Of each run of a loop in it
+        ``runs`` has the loop's key, steps and nanoseconds.
         """
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:

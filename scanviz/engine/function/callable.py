@@ -20,6 +20,7 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function.arguments import In, Out, is_on_device, to_host
 from scanviz.engine.function.memory import Memory, unshared
 from scanviz.engine.function.names import told_apart
+from scanviz.engine.function.watched import WatchedCall, passing
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
@@ -61,52 +62,6 @@ class FunctionSpec:
     mode: Mode
     where: SourceLine | None
     profile: bool
-
-
-class WatchedCall:
-    """One call that somebody watches: when it began, and the times of its run, for what is told when it returns.
-
-    Parameters
-    ----------
-    watching : tuple of Observer
-        Who watches.
-    begun : int
-        Now, by the process's clock.
-    """
-
-    __slots__ = ("begun", "call", "elapsed_ns", "ended", "run_begun", "run_ended", "watch", "watching")
-
-    def __init__(self, watching: tuple[observe.Observer, ...], begun: int) -> None:
-        self.watching = watching
-        self.run_begun = self.run_ended = self.begun = begun
-        self.watch: Watch | None = None  # of the run that was timed
-        self.call = self.elapsed_ns = 0
-        self.ended = False  # whether its end was told
-
-    def returned(self) -> None:
-        """Tell the times around the run to those who were told of it, or the whole call where that is all that they are told.
-
-        What telling takes is known when they have been told: they are told it with the next call of the thread.
-        """
-        ended, watch = time.perf_counter_ns(), self.watch
-        if watch is None:
-            return
-        own, telling = watch.own, max(0, self.run_ended - self.run_begun - self.elapsed_ns)
-        telling += own.untold_ns(self.watching)
-        checks, copies = self.run_begun - self.begun, ended - self.run_ended
-        if watch.waiting is not None:
-            watch.call_run(self.elapsed_ns, checks, copies, telling)
-        else:
-            self.end()
-            watch.function_returned(checks, copies, telling)
-        self.watch = watch = None  # freed while the clock still runs
-        own.leave_untold(self.watching, ended)
-
-    def end(self) -> None:
-        """Tell that the run ended well, if it was not told yet: the call was passed over, and then something else was told."""
-        if self.watch is not None and not self.ended:
-            self.ended = True
-            self.watch.function_end(self.call, self.elapsed_ns, None)
 
 
 class Function(Shown):
@@ -299,7 +254,12 @@ class Function(Shown):
             watching = (*watching, self.profile_observer)
         if not watching:
             return self._called(values, named, None)
-        watched = WatchedCall(watching, time.perf_counter_ns())
+        begun, close = time.perf_counter_ns(), self._close
+        if close.left > 0 and self._told_all == observe.generation():
+            close.left -= 1
+            watched = passing(self.key, watching, begun, next(_calls))
+        else:
+            watched = WatchedCall(watching, begun)
         try:
             found = self._called(values, named, watched)
         except BaseException:
@@ -377,16 +337,44 @@ class Function(Shown):
                 told(self, arrays)
         if watched is None:
             return self._executable.run(arrays, None)
+        if watched.watch is not None:
+            return self._passed_run(arrays, watched, watched.watch)
         watched.run_begun = time.perf_counter_ns()
         try:
-            if self._told_all == observe.generation():  # the usual case, in many short calls
+            if self._told_all == observe.generation():
                 return self._told_run(arrays, watched.watching, watched)
             return self._watched(arrays, watched)
         finally:
             watched.run_ended = time.perf_counter_ns()
 
+    def _passed_run(self, arrays: list[Array], watched: WatchedCall, watch: Watch) -> list[Array]:
+        """Run the program once in a call that is passed over: it is told as a whole when it has returned.
+
+        Where something else happens in it, or an error ends it, it is told like others.
+        """
+        own = watch.own
+        if own.waiting is not None:
+            own.waiting.tell_begin()  # of the call that this one is made in
+        held = own.ns
+        own.waiting, watched.run_begun = watch, time.perf_counter_ns()
+        try:
+            results = self._executable.run(arrays, watch)
+        except BaseException as error:
+            ended = time.perf_counter_ns()
+            watch.function_end(watched.call, ended - watched.run_begun - (own.ns - held), error)
+            raise
+        ended = watched.run_ended = time.perf_counter_ns()
+        watched.elapsed_ns = elapsed = ended - watched.run_begun - (own.ns - held)
+        watched.ended = False
+        if watch.waiting is None:
+            watched.end()
+        if elapsed > self._close.longest_ns:
+            self._close.left = 0
+        return results
+
     def _watched(self, arrays: list[Array], watched: WatchedCall) -> list[Array]:
         watching, generation = watched.watching, observe.generation()
+        self._close.watched_by(id(watching[0]))
         for observer in watching:
             if observer not in self._told:
                 self._introduce(observer)
@@ -433,28 +421,18 @@ class Function(Shown):
         does not change what is timed.
         """
         entered, call, watch = time.perf_counter_ns(), next(_calls), Watch(self.key, watching)
-        own = watch.own
+        own, close = watch.own, self._close
         held, begun = own.ns, entered
         if own.waiting is not None:
             own.waiting.tell_begin()  # of the call that this one is made in
-        close, passed = self._close, False
-        if watched is not None:
-            passed = watch.samples_calls and close.passes_over(id(watching[0]))
-        if passed:
-            watch.waiting = call
-        else:
-            watch.is_sample = close.passes
-            watch.function_begin(call)
+        watch.is_sample = close.passes
+        watch.function_begin(call)
         if watched is not None:
             watched.watch, watched.call = watch, call
         try:
-            if passed:
-                own.waiting = watch
             begun = time.perf_counter_ns()  # inside: an interrupt in it ends what has begun
             results = self._executable.run(arrays, watch)
         except BaseException as error:
-            if watched is not None:
-                watched.ended = True
             watch.function_end(call, time.perf_counter_ns() - begun - (own.ns - held), error)
             raise
         ended = time.perf_counter_ns()
@@ -462,10 +440,8 @@ class Function(Shown):
         watch.operations_of_call(elapsed)
         if watched is not None:
             watched.elapsed_ns = elapsed
-        if watch.waiting is None:
-            if watched is not None:
-                watched.ended = True
-            watch.function_end(call, elapsed, None)
+        watch.function_end(call, elapsed, None)
+        if watch.samples_calls:
             close.took(elapsed)
         own.ns += time.perf_counter_ns() - ended + begun - entered
         return results

@@ -10,6 +10,8 @@ FIRST = 8  # calls that are all timed
 CLOSE_CALLS = 64  # so many calls of a function are looked at before any is passed over
 CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short calls is
 MOST_PASSED_OVER = 63  # calls between two that are looked at
+RARER = 8  # times as many in the long run, for a look takes a hundred microseconds: one more time after each 16 that were looked at
+MUCH_LONGER = 4  # after a call that took so many times what calls take usually, the next is looked at
 A_SAMPLE = 16  # then one of so many, where calls are short
 LONG_NS = 20_000  # an instruction's share of a call from which on stamps cost little
 
@@ -47,39 +49,49 @@ class CloseCalls:
 
     Threads may share it: a call more or less does no harm.
 
+    Attributes
+    ----------
+    left : int
+        How many calls are passed over from here on: whoever passes one over takes one off.
+    passes : bool
+        Whether any was passed over since others watch.
+
     Examples
     --------
-    >>> schedule = CloseCalls()
-    >>> def passed_over() -> bool:
-    ...     found = schedule.passes_over(observer=1)
-    ...     if not found:
+    >>> schedule, passed_over = CloseCalls(), 0
+    >>> for _ in range(CLOSE_CALLS + 2 * 21):
+    ...     if schedule.left:
+    ...         schedule.left -= 1
+    ...         passed_over += 1
+    ...     else:
     ...         schedule.took(50_000)
-    ...     return found
-    >>> [passed_over() for _ in range(CLOSE_CALLS + 2 * 21)].count(True)
+    >>> passed_over
     40
     """
 
-    __slots__ = ("_calls", "_left", "_observer", "passes")
+    __slots__ = ("_calls", "_observer", "_usual_ns", "left", "longest_ns", "passes")
 
     def __init__(self) -> None:
-        self._calls, self._left, self._observer = 0, 0, 0
-        self.passes = False  # whether any was passed over since another observer came
+        self._observer = 0
+        self._calls, self._usual_ns, self.left, self.longest_ns, self.passes = 0, 0, 0, 0, False
 
-    def passes_over(self, observer: int) -> bool:
-        """Return whether the call that begins now is passed over by whoever watches, known by ``id``."""
+    def watched_by(self, observer: int) -> None:
+        """Look at many calls again where another observer watches, known by ``id``."""
         if observer != self._observer:
-            self._calls, self._left, self._observer, self.passes = 0, 0, observer, False
-        if self._left > 0:
-            self._left -= 1
-            self.passes = True
-            return True
-        return False
+            self._observer = observer
+            self._calls, self._usual_ns, self.left, self.longest_ns, self.passes = 0, 0, 0, 0, False
 
     def took(self, elapsed_ns: int) -> None:
         """Note how long a call that was looked at took."""
         self._calls += 1
+        self._usual_ns = min(
+            elapsed_ns, 2 * self._usual_ns or elapsed_ns
+        )  # one that was disturbed is not usual
         if self._calls >= CLOSE_CALLS:
-            self._left = min(CLOSE_NS // max(1, elapsed_ns), MOST_PASSED_OVER)
+            rarer = min(1 + (self._calls - CLOSE_CALLS) // 16, RARER)
+            self.left = rarer * min(CLOSE_NS // max(1, self._usual_ns), MOST_PASSED_OVER)
+            self.longest_ns = MUCH_LONGER * self._usual_ns
+            self.passes = True
 
 
 __all__ = ["CallSchedule", "CloseCalls"]

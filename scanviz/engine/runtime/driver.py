@@ -41,12 +41,14 @@ class LoopRunner:
         The array library that its steps run on.
     """
 
-    __slots__ = ("effects", "holds_others", "inputs", "loop", "schedules", "tier")
+    __slots__ = ("effects", "holds_others", "inputs", "known_by", "loop", "most_steps", "schedules", "tier")
 
     def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
         self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
         nested = next(all_loops(loop.body), None) is not None
         self.schedules = Pool(lambda: SamplingSchedule(nested), THREADS)
+        # who watched a run closely last, by `id`, and the most steps of runs that are not looked at for their number
+        self.known_by = self.most_steps = 0
         self.effects = has_effects(loop.body)
         self.holds_others = any(not isinstance(each, Instruction) for each in loop.body.instructions)
 
@@ -62,22 +64,33 @@ class LoopRunner:
             return self._run(values, watch)
 
     def _run(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
-        counted = None
+        counted, begun = None, 0
         if watch is not None:
             counted = watch.counted
-            if counted is None:
+            if counted is None and (watch.waiting is None or not self._passes_over(watch)):
                 return self._observed(values, watch)
-        begun = perf_counter_ns() if counted is not None else 0
+            begun = perf_counter_ns() - watch.own.ns
         arena = LoopArena(self.inputs, values, watch)
         code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
-        done = run_plain(arena, code) if counted is None else run_counted(arena, code, counted, begun)
+        if watch is None:
+            done = run_plain(arena, code)
+        elif counted is not None:
+            done = run_counted(arena, code, counted, begun + watch.own.ns)
+        elif arena.steps > self.most_steps:
+            done = self._watched(arena, code, watch, begun)
+        else:
+            done = run_passed_over(arena, code, watch, None, begun, self.holds_others)
         results = arena.results(done, self.tier.compute)
         if self.loop.until is not None:
             self.tier.took(code, done)
         if code.keeps_buffers or not self.loop.allow_gc:
             code.buffers.give_back(arena.buffers)
         return results
+
+    def _passes_over(self, watch: Watch) -> bool:
+        """Return whether runs in a call that is passed over are only counted: one of them was looked at, and memory is not."""
+        return watch.ledger is None and self.known_by == id(watch.observers[0])
 
     def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:
         begun = watch.now()
@@ -97,12 +110,21 @@ class LoopRunner:
         return self._results(arena, code, done)
 
     def _watched(self, arena: LoopArena, code: LoopCode, watch: Watch, begun: int) -> int:
-        """Run the steps as observers want them, and return the steps done."""
+        """Run the steps as observers want them, and return the steps done.
+
+        In a call that is looked at among many that are not, so is one run of each loop: few calls are looked at for either.
+        """
         schedule = self._schedule(watch)
-        if schedule.passed_over and arena.steps <= schedule.most_steps and watch.samples_runs:
+        if (
+            watch.samples_runs
+            and schedule.passed_over
+            and arena.steps <= schedule.most_steps
+            and not watch.looks_at(arena.loop.key)
+        ):
             done = run_passed_over(arena, code, watch, schedule, begun, self.holds_others)
         else:
             done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
+            self.known_by, self.most_steps = schedule.observer, schedule.most_steps
         self.schedules.give_back(schedule)
         return done
 
@@ -168,12 +190,17 @@ def take_steps(arena: LoopArena, code: CompiledLoop, first: int, last: int) -> i
 
 
 def run_passed_over(
-    arena: LoopArena, code: LoopCode, watch: Watch, schedule: SamplingSchedule, begun: int, holds_others: bool
+    arena: LoopArena,
+    code: LoopCode,
+    watch: Watch,
+    schedule: SamplingSchedule | None,
+    begun: int,
+    holds_others: bool,
 ) -> int:
     """Run all steps of one of many short runs by the variant without stamps; return the steps done.
 
-    Such runs are counted with their steps and their whole time, and so are those of loops in its step.  A run that an error ends is
-    notified like others.
+    Such runs are counted with their steps and their whole time, and so are those of loops in its step: at once, or with the
+    call that is passed over, whose runs have no schedule.  A run that an error ends is notified like others.
     """
     counting = watch.counting() if holds_others else None
     arena.watch = counting or watch
@@ -192,8 +219,15 @@ def run_passed_over(
         raise
     ended, own = perf_counter_ns(), watch.own
     elapsed = ended - own.ns - begun
+    if watch.waiting is not None and counting is None:
+        watch.runs.append((arena.loop.key, done, elapsed))
+        return done
     if counting is not None:
         counting.tell_counted()
+    if schedule is None:
+        watch.loop_run(arena.loop.key, done, elapsed, 0)
+        own.ns += perf_counter_ns() - ended
+        return done
     schedule.ran_unseen(elapsed)
     watch.loop_run(arena.loop.key, done, elapsed, schedule.own_ns)
     schedule.own_ns = perf_counter_ns() - ended

@@ -63,35 +63,20 @@ class OwnTime:
         Who watches the innermost call of the thread, where nobody has been told yet that it began.
     wanted : tuple
         The observers of the thread's last call, and what they want together.
+    spare : object
+        What a call that was passed over was watched by, for the next.
+    untold, untold_of : int, tuple of Observer
+        What telling a call took that its observers have not been told yet, and who they are.
     """
 
-    __slots__ = ("_untold", "ns", "waiting", "wanted")
+    __slots__ = ("ns", "spare", "untold", "untold_of", "waiting", "wanted")
 
     def __init__(self) -> None:
         self.ns = 0
         self.waiting: Watch | None = None
+        self.spare: Any = None  # of the layer above
         self.wanted: tuple[tuple[Observer, ...], _Wanted] = (), _wanted(())
-        self._untold: tuple[tuple[Observer, ...], int] = (), 0
-
-    def leave_untold(self, observers: tuple[Observer, ...], since: int) -> None:
-        """Note that these observers were told what watching takes at the time ``since``, and that it took longer."""
-        ns = perf_counter_ns() - since
-        self.ns += ns
-        self._untold = observers, ns
-
-    def untold_ns(self, observers: tuple[Observer, ...]) -> int:
-        """Return what was noted last, if it was of these observers; they are told it once.
-
-        Examples
-        --------
-        >>> own = OwnTime()
-        >>> own.leave_untold((), perf_counter_ns() - 40)
-        >>> own.untold_ns(()) >= 40, own.untold_ns(())
-        (True, 0)
-        """
-        of, ns = self._untold
-        self._untold = (), 0
-        return ns if of == observers else 0
+        self.untold, self.untold_of = 0, tuple[Observer, ...]()
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
         """Return what notes times of the clock less what watching has taken up to then."""
@@ -118,6 +103,11 @@ class _Threads(threading.local):
 
 
 _threads = _Threads()
+
+
+def this_thread() -> OwnTime:
+    """Return what watching has taken in this thread."""
+    return _threads.own
 
 
 def tell_what_began() -> None:
@@ -154,6 +144,8 @@ class Watch:
         Whether all of them allow blocks of steps that run as if nobody watched.
     weighs : bool
         Whether one of them wants to know how much memory calls hold.
+    is_outer : bool
+        Whether it watches a whole call, and no part of one.
     is_sample : bool
         Whether it is a call that is looked at among many that are not.
     waiting : int or None
@@ -169,19 +161,23 @@ class Watch:
         Which sides of branches the call took, by the branch's id.
     counted : dict of int to CountedRuns or None
         Where runs of loops are only counted, by key of the loop: they are part of a control block of the loop around them.
+    runs : list of (int, int, int)
+        Of a call that is passed over: the loops that ran, by their keys, with steps and nanoseconds.
     """
 
     __slots__ = (
-        "_outer",
+        "_looked_at",
         "branches",
         "control",
         "counted",
         "detail",
         "function",
+        "is_outer",
         "is_sample",
         "ledger",
         "observers",
         "own",
+        "runs",
         "samples_calls",
         "samples_runs",
         "stamps",
@@ -197,7 +193,7 @@ class Watch:
         outer: bool = True,
         counted: dict[int, CountedRuns] | None = None,
     ) -> None:
-        self.function, self.observers, self._outer, self.counted = function, observers, outer, counted
+        self.function, self.observers, self.is_outer, self.counted = function, observers, outer, counted
         own = self.own = _threads.own
         known, wanted = own.wanted  # mostly the same observers watch call after call
         if known is not observers:
@@ -207,6 +203,8 @@ class Watch:
             wanted
         )
         self.is_sample = False
+        self._looked_at: set[int] = set()
+        self.runs: list[tuple[int, int, int]] = []
         self.waiting: int | None = None
         self.stamps: Sequence[int] = ()
         self.ledger: Ledger | None = None
@@ -216,10 +214,12 @@ class Watch:
         """Return the time in nanoseconds by a clock that stands still while watching takes time."""
         return perf_counter_ns() - self.own.ns
 
-    @property
-    def is_outer(self) -> bool:
-        """Whether it watches a whole call, and no part of one."""
-        return self._outer
+    def looks_at(self, loop: int) -> bool:
+        """Return whether it is the first run of a loop in a call that is looked at among many that are not."""
+        if not self.is_sample or loop in self._looked_at:
+            return False
+        self._looked_at.add(loop)
+        return True
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""
@@ -228,7 +228,7 @@ class Watch:
 
     def counting(self) -> Watch:
         """Return the same watch for what runs inside a control block."""
-        found = Watch(self.function, self.observers, self._outer, counted={})
+        found = Watch(self.function, self.observers, self.is_outer, counted={})
         found.branches = self.branches
         return found
 
@@ -240,7 +240,7 @@ class Watch:
 
     def step_inputs(self, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
         """Tell the values that a step, or the function, begins with."""
-        if loop is None and not self._outer:
+        if loop is None and not self.is_outer:
             return
         for observer in self.observers:
             observer.step_inputs(self.function, loop, step, values)
@@ -249,7 +249,7 @@ class Watch:
         self, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
         """Tell an instruction."""
-        if loop is None and not self._outer:
+        if loop is None and not self.is_outer:
             return
         for observer in self.observers:
             observer.instruction(self.function, loop, step, index, elapsed_ns, values)
@@ -282,12 +282,8 @@ class Watch:
         except BaseException:
             self.observers = ()  # those who were told have been told its end
             raise
-
-    def call_run(self, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
-        """Notify a whole call of which nothing else was told but runs of its loops."""
-        self.waiting = self.own.waiting = None
-        for observer in self.observers:
-            observer.call_run(self.function, elapsed_ns, checks_ns, copies_ns, watching_ns)
+        for run in self.runs:
+            self.loop_run(*run, 0)
 
     @property
     def weighs_inside(self) -> bool:
@@ -395,4 +391,4 @@ class Watch:
                 rest.loop_end(loop, steps, elapsed_ns, setup_ns, error)
 
 
-__all__ = ["OwnTime", "Watch", "tell_what_began"]
+__all__ = ["OwnTime", "Watch", "tell_what_began", "this_thread"]

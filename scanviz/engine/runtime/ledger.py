@@ -10,11 +10,13 @@ It is kept in a few calls of a function alone (:class:`Weighing`): it takes a mi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 BRANCHES_WEIGHED = (
     256  # in one call: sides of branches beyond them, in steps of loops, mostly, count their results alone
 )
+_NBYTES = attrgetter("nbytes")
 GROWTH = 1.05  # inputs so much larger than any before are weighed again
 
 
@@ -157,9 +159,7 @@ class Weighing:
     def ledger(self, inputs: Sequence[Any]) -> Ledger | None:
         """Return a ledger for a call with these inputs, None where it needs none."""
         self._calls += 1
-        size = 0
-        for value in inputs:
-            size += value.nbytes
+        size = sum(map(_NBYTES, inputs))
         if self._calls & (self._calls - 1) and size <= GROWTH * self._largest:
             return None
         self._largest = max(self._largest, size)

@@ -124,9 +124,9 @@ class FunctionAggregate:
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
 
-    def passed_over(self, elapsed_ns: int) -> None:
-        """Count a whole call of which nothing was told but runs of its loops."""
-        self._elapsed.append(elapsed_ns)
+    def passed_over(self, elapsed_ns: Sequence[int]) -> None:
+        """Count whole calls of which nothing was told but runs of their loops."""
+        self._elapsed.extend(elapsed_ns)
         if len(self._elapsed) >= MOST_WAITING:
             self._count()
 
@@ -153,9 +153,10 @@ class FunctionAggregate:
             self._operations.add_table(np.array(self._timed, np.int64))
             self._timed.clear()
 
-    def returned(self, checks_ns: int, copies_ns: int, recording_ns: int) -> None:
-        """Take the parts of a call around its program."""
+    def returned(self, checks_ns: int, copies_ns: int, recording_ns: int, entered: int) -> None:
+        """Take the parts of calls around their program; so many of them the script made."""
         parts = self._parts
+        parts.entered += entered
         parts.checks_ns += checks_ns
         parts.copies_ns += copies_ns
         parts.recording_ns += recording_ns
@@ -172,8 +173,11 @@ class FunctionAggregate:
         else:
             self._operations.measured(index, name, value)
 
-    def snapshot(self, running_ns: int = 0) -> FunctionRecord:
-        """Return the record so far; calls that have not ended ran for ``running_ns``."""
+    def snapshot(self, call_ns: float = 0.0, running_ns: int = 0) -> FunctionRecord:
+        """Return the record so far.
+
+        Entering and leaving a call takes ``call_ns``, which is in no time of it; calls that have not ended ran for ``running_ns``.
+        """
         self._count()
         self._add_up()
         return replace(
@@ -185,18 +189,27 @@ class FunctionAggregate:
             first_ns=self._first_ns,
             call_times=self._histogram.record(),
             measures=self._measures | self._processor.measures(self._histogram.total),
-            call_parts=self._parts.record(running_ns, self._histogram.count),
+            call_parts=self._parts.record(call_ns, running_ns, self._histogram.count),
         )
 
 
 class _CallParts:
     """Sums over the calls of a function; of what is around operations, the last times too."""
 
-    __slots__ = ("_around", "_around_ns", "checks_ns", "copies_ns", "inside_ns", "recording_ns", "timed")
+    __slots__ = (
+        "_around",
+        "_around_ns",
+        "checks_ns",
+        "copies_ns",
+        "entered",
+        "inside_ns",
+        "recording_ns",
+        "timed",
+    )
 
     def __init__(self) -> None:
         self.checks_ns = self.copies_ns = self.recording_ns = self.inside_ns = 0
-        self.timed = self._around_ns = 0
+        self.timed = self._around_ns = self.entered = 0
         self._around: deque[int] = deque(maxlen=RECENT_CALLS)
 
     def timed_call(self, around_ns: int) -> None:
@@ -204,13 +217,13 @@ class _CallParts:
         self._around_ns += around_ns
         self._around.append(around_ns)
 
-    def record(self, running_ns: int, calls: int) -> CallPartsRecord:
+    def record(self, call_ns: float, running_ns: int, calls: int) -> CallPartsRecord:
         """Return the record; of so many calls those that were timed are all, or stand for others and then by their median."""
         from scanviz.record.model import CallPartsRecord
 
         around = self._around_ns / self.timed if self.timed else 0.0
         return CallPartsRecord(
-            self.checks_ns,
+            self.checks_ns + round(self.entered * call_ns),
             self.copies_ns,
             self.recording_ns,
             self.timed,

@@ -1,8 +1,8 @@
 """What taking a time costs: the price of a stamp, as generated code takes it between NumPy calls.
 
 It is the difference that stamps make to a short loop of NumPy calls, the median over a few rounds, and it is measured when it is
-first asked for, not at start-up.  What else watching takes is measured where it happens (``OwnTime`` in
-:mod:`scanviz.engine.runtime.events`).
+first asked for, not at start-up.  So is what entering and leaving a function takes, which no clock inside it can see.  What else
+watching takes is measured where it happens (``OwnTime`` in :mod:`scanviz.engine.runtime.events`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from scanviz.engine.observe import observers
+
 
 class Prices(Protocol):
     """Where the price of a stamp comes from."""
@@ -21,6 +23,11 @@ class Prices(Protocol):
     @property
     def stamp_ns(self) -> float:
         """Nanoseconds of one time stamp, while the step runs."""
+        ...
+
+    @property
+    def call_ns(self) -> float:
+        """Nanoseconds of entering and leaving a call, before its clock is read first and after it is read last."""
         ...
 
 
@@ -31,9 +38,12 @@ class OverheadCalibration(NamedTuple):
     ----------
     stamp_ns : float
         Nanoseconds of one time stamp, while the step runs.
+    call_ns : float
+        Nanoseconds of entering and leaving a call.
     """
 
     stamp_ns: float = 0.0
+    call_ns: float = 0.0
 
 
 class MeasuredOverhead:
@@ -46,10 +56,16 @@ class MeasuredOverhead:
         """Nanoseconds of one time stamp, while the step runs."""
         return stamp_cost()
 
+    @property
+    def call_ns(self) -> float:
+        """Nanoseconds of entering and leaving a call."""
+        return call_cost()
+
 
 FREE = OverheadCalibration()
 _STAMPS = 200
 _ROUNDS = 7
+_CALLS = 60
 
 
 @cache
@@ -62,6 +78,47 @@ def stamp_cost() -> float:
     kept: list[int] = []
     stamped = _differences(lambda: _stamped(values, result, kept), lambda: _unstamped(values, result))
     return max(0, sorted(stamped)[_ROUNDS // 2]) / _STAMPS
+
+
+@cache
+def call_cost() -> float:
+    """Return the nanoseconds of a call that lie before its clock is read first and after it is read last.
+
+    As with stamps, NumPy works meanwhile: a call that does nothing takes half of it.
+    """
+    called, values = _Called(), (np.ones(64), np.empty(64))
+    return max(0, sorted(_around(called, values) for _ in range(_ROUNDS))[_ROUNDS // 2]) / _CALLS
+
+
+def _around(called: Any, values: tuple[Any, ...]) -> int:
+    called.inside_ns = 0
+    begun = perf_counter_ns()
+    for _ in range(_CALLS):
+        called(*values)
+    return perf_counter_ns() - begun - int(called.inside_ns)
+
+
+class _Called:
+    """Is called as a function is that somebody watches, and does little."""
+
+    def __init__(self) -> None:
+        self.inside_ns = 0
+        self.observer: Any = None
+
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        watching = observers()
+        if self.observer is not None:
+            watching = (*watching, self.observer)
+        begun = perf_counter_ns()
+        found = self._told(values, begun)
+        return found
+
+    def _told(self, values: Any, begun: int) -> Any:
+        given, result = values
+        for _ in range(4):
+            np.tanh(np.multiply(given, 0.5, result), result)
+        self.inside_ns += perf_counter_ns() - begun
+        return list(values)
 
 
 def _timed(work: Callable[[], object]) -> int:

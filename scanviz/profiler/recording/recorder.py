@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -49,6 +51,8 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.record.rewrites import RewritesRecord
 
 DEFAULT_BYTES = 64 * 2**20
+# a call: its thread, function, nanoseconds of its run, checks, copies and recording, and the runs of its loops
+_PassedOver = tuple[int, int, int, int, int, int, Sequence[tuple[int, int, int]]]
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
 PROGRAMS = 16  # the part of the memory that Programs may take
 
@@ -107,7 +111,7 @@ class Recorder(Observer):
         self._plans = PlansMet()
         self._sides = SidesTaken()
         self._dropped: set[int] = set()
-        self._passed_over: deque[tuple[int, int, int, int, int, int]] = deque()  # calls that wait
+        self._passed_over: deque[_PassedOver] = deque()  # calls that wait
         self._left_out = 0
         self._script, self._arguments = "", ()  # type: tuple[str, tuple[str, ...]]
         self._outcome = OutcomeRecord()
@@ -222,17 +226,23 @@ class Recorder(Observer):
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
         """Count the parts of a call around its program."""
         with self._lock:
-            found = self._functions.get(function)
+            found, around_ns = self._functions.get(function), checks_ns + copies_ns + watching_ns
+            count = self._timeline.returned(threading.get_ident(), around_ns, 1)
             if found is not None:
-                found.returned(checks_ns, copies_ns, watching_ns)
-            self._timeline.add(threading.get_ident(), checks_ns + copies_ns + watching_ns)
+                found.returned(checks_ns, copies_ns, watching_ns, count)
 
     def call_run(
-        self, function: int, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int
+        self,
+        function: int,
+        elapsed_ns: int,
+        checks_ns: int,
+        copies_ns: int,
+        watching_ns: int,
+        runs: Sequence[tuple[int, int, int]],
     ) -> None:
         """Count a call that was passed over: very many come, so they wait without the lock."""
         waiting = self._passed_over
-        waiting.append((threading.get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns))
+        waiting.append((threading.get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs))
         if len(waiting) >= MOST_WAITING:
             with self._lock:
                 self._count_passed_over()
@@ -240,13 +250,20 @@ class Recorder(Observer):
     def _count_passed_over(self) -> None:
         """Count calls that were passed over, before what their threads have open changes; others may be added meanwhile."""
         waiting = self._passed_over
-        for _ in range(len(waiting)):
-            thread, function, elapsed, checks, copies, watching = waiting.popleft()
-            self._timeline.add(thread, elapsed + checks + copies + watching)
-            found = self._functions.get(function)
+        if not waiting:
+            return
+        calls = [waiting.popleft() for _ in range(len(waiting))]
+        for (thread, key), some in groupby(calls, key=itemgetter(0, 1)):
+            _, _, elapsed, checks, copies, watching, runs = zip(*some, strict=True)
+            around = sum(checks), sum(copies), sum(watching)
+            count = self._timeline.returned(thread, sum(elapsed) + sum(around), len(elapsed))
+            found = self._functions.get(key)
             if found is not None:
                 found.passed_over(elapsed)
-                found.returned(checks, copies, watching)
+                found.returned(*around, count)
+            for loop, steps, elapsed_ns in chain.from_iterable(runs):
+                if loop in self._loops:
+                    self._loops[loop].passed_over.append((steps, elapsed_ns, 0))
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""
@@ -378,10 +395,10 @@ class Recorder(Observer):
         self._rewrites.write(wait=self._ended is not None)
         with self._lock:
             self._count_passed_over()
-            now = self._clock()
+            now, call_ns = self._clock(), self._call_ns()
             running = self._timeline.running(now)
             functions = [
-                self._plans.completed(function.snapshot(running.get(key, 0)))
+                self._plans.completed(function.snapshot(call_ns, running.get(key, 0)))
                 for key, function in self._functions.items()
             ]
             names = numbered([function.name for function in functions])
@@ -413,7 +430,7 @@ class Recorder(Observer):
                 left_out=self._left_out,
                 measures=self._used_of_run(),
                 building=self._timeline.building(),
-                threads=self._timeline.record(now),
+                threads=self._timeline.record(now, call_ns),
             )
 
     def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
@@ -432,6 +449,10 @@ class Recorder(Observer):
         known = before.switches is not None and after.switches is not None
         switches = (after.switches or 0) - (before.switches or 0) if known else None
         return used(after.cpu_ns - before.cpu_ns, switches)
+
+    def _call_ns(self) -> float:
+        """Return what entering and leaving a call takes; it is not measured where there was none."""
+        return self._calibration.call_ns if self._timeline.calls or self._timeline.calls_beside else 0.0
 
     def _cost(self) -> CostRecord:
         from scanviz.record.model import CostRecord

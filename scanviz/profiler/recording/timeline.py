@@ -51,6 +51,8 @@ class Timeline:
         What this thread, and all others, spent in calls, building and recording that have ended.
     recording_ns : int
         What of it recording took outside of calls.
+    calls, calls_beside : int
+        Calls from the script that ended in this thread, and in all others: what entering and leaving one takes is in no time of it.
     threads : set of int
         The others.
     built : dict
@@ -67,12 +69,15 @@ class Timeline:
     (50, {})
     """
 
-    __slots__ = ("_open", "_thread", "beside_ns", "built", "inside_ns", "recording_ns", "threads")
+    __slots__ = (
+        "_open", "_thread", "beside_ns", "built", "calls", "calls_beside", "inside_ns", "recording_ns", "threads",
+    )  # fmt: skip
 
     def __init__(self, thread: int) -> None:
         self._thread = thread
         self._open: dict[int, list[_Open]] = {}
         self.inside_ns = self.beside_ns = self.recording_ns = 0
+        self.calls = self.calls_beside = 0
         self.threads: set[int] = set()
         self.built: dict[tuple[Building, SourceLine | None], Built] = {}
 
@@ -101,6 +106,17 @@ class Timeline:
         else:
             self.threads.add(thread)
             self.beside_ns += elapsed_ns
+
+    def returned(self, thread: int, elapsed_ns: int, calls: int) -> int:
+        """Count what so many calls took that were made at one place; return how many of them the script made."""
+        self.add(thread, elapsed_ns)
+        if self._open.get(thread):
+            return 0
+        if thread == self._thread:
+            self.calls += calls
+        else:
+            self.calls_beside += calls
+        return calls
 
     def built_by(self, kind: Building, where: SourceLine | None, own_ns: int) -> None:
         """Count what a line built."""
@@ -140,15 +156,15 @@ class Timeline:
             for built in found
         )
 
-    def record(self, now: int) -> ThreadTimesRecord:
-        """Return times by thread; what has not ended counts up to now."""
+    def record(self, now: int, call_ns: float) -> ThreadTimesRecord:
+        """Return times by thread, where entering and leaving a call takes so long; what has not ended counts up to now."""
         from scanviz.record.run_times import ThreadTimesRecord
 
         going_on = {thread: max(0, now - stack[0].begun) for thread, stack in self._open.items()}
         own = going_on.pop(self._thread, 0)
         return ThreadTimesRecord(
-            self.inside_ns + own,
-            self.beside_ns + sum(going_on.values()),
+            self.inside_ns + own + round(self.calls * call_ns),
+            self.beside_ns + sum(going_on.values()) + round(self.calls_beside * call_ns),
             len(self.threads | set(going_on)),
             self.recording_ns,
         )

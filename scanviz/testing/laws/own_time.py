@@ -76,7 +76,7 @@ class Slow(Observer):
             case "loop_run":
                 found.append(given[3])
             case "call_run":
-                found += given[1:4]
+                found += [*given[1:4], *(elapsed for _, _, elapsed in given[5])]
             case "loop_end":
                 found += given[3:5]
         CLOCK.ns += NOTIFIED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from io import StringIO
@@ -54,7 +54,13 @@ class Nesting(observe.Observer):
         self.calls += 1
 
     def call_run(
-        self, function: int, elapsed_ns: int, checks_ns: int, copies_ns: int, watching_ns: int
+        self,
+        function: int,
+        elapsed_ns: int,
+        checks_ns: int,
+        copies_ns: int,
+        watching_ns: int,
+        runs: Sequence[tuple[int, int, int]],
     ) -> None:
         """Count a call."""
         self._check(function)

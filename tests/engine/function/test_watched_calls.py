@@ -135,7 +135,7 @@ class Sampling(Listener):
         super().__init__()
         self.passed_over = []
 
-    def call_run(self, function, elapsed_ns, checks_ns, copies_ns, watching_ns):
+    def call_run(self, function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs):
         self.passed_over.append((elapsed_ns, checks_ns, copies_ns, watching_ns))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from scanviz.profiler.recording import overhead
-from scanviz.profiler.recording.overhead import MeasuredOverhead, stamp_cost
+from scanviz.profiler.recording.overhead import MeasuredOverhead, call_cost, stamp_cost
 from scanviz.profiler.recording.recorder import Recorder
 
 
@@ -20,6 +20,10 @@ def measured_anew() -> Iterator[None]:
 
 def test_the_price_of_a_stamp_is_of_the_size_of_a_python_call() -> None:
     assert 1 <= MeasuredOverhead().stamp_ns <= 5_000
+
+
+def test_entering_and_leaving_a_call_takes_what_python_calls_take() -> None:
+    assert 1 <= MeasuredOverhead().call_ns == call_cost() <= 5_000
 
 
 def test_it_is_measured_once() -> None:

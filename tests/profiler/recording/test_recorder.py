@@ -510,3 +510,19 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
         )
         assert "operations done in 1 group" in found.message
         assert any("a reduction, `sum`" in refusal.why for refusal in function.rewrites.refusals)
+
+
+def test_entering_and_leaving_calls_of_the_script_is_part_of_them_and_not_of_the_script() -> None:
+    made = recorder(calibration=OverheadCalibration(call_ns=100.0))
+    for call in range(3):
+        made.function_begin(1, call)
+        made.function_end(1, call, 1000, None)
+        made.function_returned(1, 20, 30, 5)
+    made.call_run(1, 1000, 20, 30, 5, [])
+    made.function_begin(1, 3)
+    made.call_run(1, 400, 20, 30, 5, [])  # a call made in a call: that one's time has it all
+    made.function_end(1, 3, 2000, None)
+    made.function_returned(1, 20, 30, 5)
+    record = made.record()
+    assert record.functions[0].call_parts.checks_ns == 6 * 20 + 5 * 100
+    assert record.threads.inside_ns == 4 * 1055 + 2055 + 5 * 100

@@ -108,6 +108,28 @@ def _tree(
     return rows
 
 
+def other_loop_lines(loops: Sequence[tuple[str, LoopRecord]], width: int, top: int) -> list[ReportLine]:
+    """Return loops with their titles in short, a line each: a step's time, and what takes most of it."""
+    if not loops:
+        return []
+    rows = [["other loops", "a step", "of body"]]
+    most = [max(loop.operations, key=lambda one: one.typical_ns, default=None) for _, loop in loops[:top]]
+    for (title, loop), hottest in zip(loops, most, strict=False):
+        part = share(hottest.typical_ns, loop.body_ns) if hottest and hottest.typical_ns else "–"
+        rows.append([f"  {sanitize(title)}", duration(loop.step_times.p50_ns), part])
+    heading, *texts = table(rows, 1, width // 2)
+    lines = [ReportLine(""), ReportLine(f"{heading}  most of it, line (--scan NAME shows all of one)", QUIET)]
+    for text, (_, loop), hottest in zip(texts, loops, most, strict=False):
+        if hottest is not None and hottest.typical_ns:
+            what = f"{clipped(sanitize(hottest.label), width // 4)}  {_line_of(hottest)}"
+        else:
+            what = sanitize(str(loop.source or ""))
+        lines.append(ReportLine(f"{text}  {what}".rstrip()))
+    if len(loops) > top:
+        lines.append(ReportLine(f"  {counted(len(loops) - top, 'more loop')}", QUIET))
+    return lines
+
+
 def step_ns(loop: LoopRecord) -> float:
     """Return the estimated time of a step: operations, copies and the rest."""
     return loop.body_ns + loop.copy_ns + loop.overhead_ns

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines
+from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines, other_loop_lines
 from scanviz.profiler.report.origins import origin_lines
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.roofline import roofline_lines
@@ -163,11 +163,8 @@ def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
         lines.append(ReportLine(""))
         lines.extend(loop_lines(loop, titles[loop.key], width, top if k == 0 else max(3, top // 2)))
     keys = {loop.key for loop in shown}
-    others = [sanitize(titles[loop.key]) for loop in loops if loop.key not in keys]
-    if others:
-        listed = ", ".join(others[:4]) + (", …" if len(others) > 4 else "")
-        lines.append(ReportLine(f"other loops: --scan NAME ({listed})", QUIET, wraps=True))
-    return lines
+    others = [(titles[loop.key], loop) for loop in loops if loop.key not in keys]
+    return [*lines, *other_loop_lines(others, width, top)]
 
 
 def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:

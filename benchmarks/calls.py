@@ -25,6 +25,7 @@ from typing import Any
 HERE, CALLS = Path(__file__).resolve().parent.parent, 100
 FEW, MANY = 50, 550  # steps
 BESIDE_US = 15  # the goal
+SETTLED = 8000  # calls after which nothing of a short function is compiled any more
 
 
 def loop_of(start: Any, steps: Any, name: str, step: Callable[[Any], Any]) -> Any:
@@ -140,17 +141,26 @@ def beside(rounds: int) -> list[dict[str, Any]]:
     model, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w[0] * h + w[1] * x_t), x, 0.0, w, name="model")
     loss = ((model - 0.5) ** 2).sum()
     both, place, rows = [loss, scanviz.grad(loss, w)], np.array([0.5, 0.5]), []
-    for tier in ("numpy", "native") if find_spec("llvmlite") else ("numpy",):
+    arrays = {steps: np.ones(steps) for steps in (FEW, MANY)}
+    for tier in ("numpy", "native", "auto") if find_spec("llvmlite") else ("numpy",):
         scalar = scanviz.function([h, n], last, mode=tier)
         slope = scanviz.function([w, x], both, mode=tier)
         for name, call, goal in (
             ("one number", lambda steps, f=scalar: f(1.0, steps), BESIDE_US),
-            ("value and gradient", lambda steps, f=slope: f(place, np.ones(steps)), None),
+            ("value and gradient", lambda steps, f=slope: f(place, arrays[steps]), BESIDE_US),
         ):
+            settle(call)
             few, many = (min(times) for times in in_turns(call, (FEW, MANY), rounds))
             cost = few - FEW * max(0.0, many - few) / (MANY - FEW)
             rows.append({"call": f"{name}, {tier}", "how": "beside its steps", "us": cost, "goal": goal})
     return rows
+
+
+def settle(call: Callable[[int], object]) -> None:
+    """Call a function until it is compiled where that pays: that is decided by counts."""
+    for steps in (FEW, MANY):
+        for _ in range(SETTLED):
+            call(steps)
 
 
 def in_turns(call: Callable[[int], object], steps: tuple[int, ...], rounds: int) -> list[list[float]]:

@@ -154,7 +154,7 @@ def settled(loop: Any, call: Callable[[], Any]) -> int:
         call()
         runs = loop.for_machine_code or loop
         made = [each for run in runs.executable.flat.runners.values() for each in run.tier.all_made()]
-        if not any("pays after" in each.why for each in made):
+        if runs.executable.runs_whole or not any("pays after" in each.why for each in made):
             return count
     return MOST_CALLS
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from math import inf
 
 import numpy as np
 from hypothesis import strategies as st
 
+import scanviz
 from scanviz.engine import observe
 from scanviz.engine.config import config
 from scanviz.engine.function.build import function
@@ -15,6 +17,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.loop_gradients import cost_of
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.plain import run_plainly
@@ -62,4 +65,22 @@ def the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives(case: Lo
                 check_same(found, expected, case.dtype, f"call {number}{', watched' * watched}")
 
 
-__all__ = ["the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives"]
+@law(sample=5, case=random_loops(smooth=True, dtypes=("float64",), longest=6))
+def a_function_that_is_compiled_whole_gives_its_value_and_gradient(case: LoopCase) -> None:
+    """The value of a function of a loop and its gradients, as one piece of machine code, are those that nothing rewrote."""
+    found = []
+    for mode, after in (("auto", 0.0), ("reference", inf)):
+        results, updates, inputs, state = case.build(name="law")
+        cost = cost_of(results, updates[state] if state is not None else None)
+        given = [each for each, _ in inputs]
+        slopes = scanviz.grad(cost, given, disconnected_inputs="ignore")
+        f = function(given, [cost, *slopes], mode=mode, on_unused_input="ignore", no_default_updates=True)
+        with _pays_after(after):
+            found.append(f(*(values for _, values in inputs)))
+    check_same(found[0], found[1], case.dtype, "value and gradient")
+
+
+__all__ = [
+    "a_function_that_is_compiled_whole_gives_its_value_and_gradient",
+    "the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives",
+]

@@ -27,7 +27,7 @@ Inputs = list[tuple[Variable, Array]]
 _MODES = st.builds(Mode, TIERS, st.sampled_from(["all", "none"]))
 
 
-def _cost(results: Sequence[Variable], state: Variable | None) -> Variable:
+def cost_of(results: Sequence[Variable], state: Variable | None) -> Variable:
     """Return the number that ``cost_of_values`` computes of values."""
     total = sum((T.sum(T.sin(result * (1 + 0.25 * k))) for k, result in enumerate(results)), T.constant(0.0))
     return total if state is None else total + T.sum(T.cos(state))
@@ -76,7 +76,7 @@ def derivatives_of_a_loop_are_its_taylor_coefficients(
     """Derivatives of orders 1 to 3 along a direction are those of a plain loop over complex numbers."""
     results, updates, inputs, state = case.build()
     along = _directions(inputs, state, seed)
-    cost = _cost(results, updates[state] if state is not None else None)
+    cost = cost_of(results, updates[state] if state is not None else None)
     derivatives = [cost]
     for _ in range(order):
         derivatives.append(_slope(derivatives[-1], along))
@@ -118,8 +118,8 @@ def a_gradient_is_that_of_the_loop_unrolled(case: LoopCase, limit: int, mode: Mo
     results, updates, inputs, state = case.build(truncate_gradient=limit)
     unrolled, last = unroll(case, inputs, state, truncate_gradient=limit)
     wrt = [variable for variable, _ in inputs] + ([state] if state is not None else [])
-    mine = _gradients(_cost(results, updates[state] if state is not None else None), wrt)
-    theirs = _gradients(_cost(unrolled, last), wrt)
+    mine = _gradients(cost_of(results, updates[state] if state is not None else None), wrt)
+    theirs = _gradients(cost_of(unrolled, last), wrt)
     found = _computed(inputs, [*mine, *theirs], mode)
     for a, b in zip(found[: len(wrt)], found[len(wrt) :], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
@@ -136,9 +136,9 @@ def a_loop_with_checkpoints_has_the_gradient_of_the_plain_one(case: LoopCase, ev
     assume(not case.go_backwards)
     kept, new, inputs, state = case.build(every)
     plain, updates, others, other_state = case.build()
-    costs = [_cost([variable[-1:] for variable in kept], new[state] if state is not None else None)]
+    costs = [cost_of([variable[-1:] for variable in kept], new[state] if state is not None else None)]
     costs += [
-        _cost(
+        cost_of(
             [variable[-1:] for variable in plain], updates[other_state] if other_state is not None else None
         )
     ]

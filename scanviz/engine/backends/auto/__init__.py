@@ -11,14 +11,14 @@ from scanviz.engine.backends.auto.loop import AutoLoop, Counted
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy, NumpyBackend
-from scanviz.engine.backends.source.executable import SourceExecutable
+from scanviz.engine.backends.short_calls import ShortCallsExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
 
 LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(module=AlignedNumpy()))
 
 
-class AutoExecutable(SourceExecutable):
+class AutoExecutable(ShortCallsExecutable):
     """A program on NumPy, whose loops are compiled where that pays.
 
     Attributes
@@ -30,6 +30,10 @@ class AutoExecutable(SourceExecutable):
     def __init__(self, program: Program) -> None:
         self.counted = Counted()
         super().__init__(program, LIBRARY._replace(loops=partial(AutoLoop, counted=self.counted)))
+
+    def parts_pay(self) -> None:
+        """Compile all loops from now on."""
+        self.counted.pays = True
 
 
 class AutoBackend:

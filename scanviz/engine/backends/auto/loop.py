@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
-from scanviz.engine.backends.auto.estimate import step_ns
+from scanviz.engine.backends.estimate import step_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.program.instructions import LoopInstruction
@@ -45,14 +45,16 @@ class Counted:
         Whether there is such a Program to be made.
     due : bool
         Whether it pays now.
+    pays : bool
+        Whether machine code pays for all loops: calls are many.
     left_ns : dict
         By a loop's name what its steps may still cost until machine code pays.
     """
 
-    __slots__ = ("due", "is_open", "left_ns")
+    __slots__ = ("due", "is_open", "left_ns", "pays")
 
     def __init__(self) -> None:
-        self.is_open = self.due = False
+        self.is_open = self.due = self.pays = False
         self.left_ns: dict[str, float] = {}
 
     def count(self, name: str, left_ns: float, next_ns: float) -> None:
@@ -126,7 +128,7 @@ class AutoLoop(SpecialisedLoop):
         """Return the code for shapes: machine code from the call on in which it pays."""
         found = super().code_for(shapes, states, watch, steps)
         known = self._known(steps)
-        if isinstance(found, Begun) and found.take(known):
+        if isinstance(found, Begun) and (found.take(known) or self._pays_at_once(found, 0)):
             return self._compiled(found, shapes, states, watch, steps)
         if self.counted.is_open:
             self._count(found, known)
@@ -135,6 +137,9 @@ class AutoLoop(SpecialisedLoop):
     def _known(self, steps: int) -> int:
         """Return how many of the steps that may be taken are surely taken."""
         return 0 if self.loop.until is not None else steps
+
+    def _pays_at_once(self, begun: Begun, steps: int) -> bool:
+        return begun.left_ns <= steps * begun.step_ns or (self.counted.pays and begun.left_ns < inf)
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
@@ -155,7 +160,7 @@ class AutoLoop(SpecialisedLoop):
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""
         made = super()._for_shapes(shapes, rows, steps)
-        if isinstance(made, Begun) and made.left_ns <= self._known(steps) * made.step_ns:
+        if isinstance(made, Begun) and self._pays_at_once(made, self._known(steps)):
             return self._in_place_of(made, shapes, rows)
         return made
 

@@ -24,7 +24,7 @@ from scanviz.engine.backends.native.instructions import why_not
 from scanviz.engine.backends.native.tier import NativeLoop
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy
-from scanviz.engine.backends.source.executable import SourceExecutable
+from scanviz.engine.backends.short_calls import ShortCallsExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
 
@@ -55,7 +55,7 @@ class NativeBackend:
         reason = why_not(instruction, program)
         return RUNS if reason is None else Support(False, reason)
 
-    def compile(self, program: Program) -> SourceExecutable:
+    def compile(self, program: Program) -> ShortCallsExecutable:
         """Return NumPy's code for a program, with native code for its loops."""
         verify_program(program)
-        return SourceExecutable(program, LIBRARY)
+        return ShortCallsExecutable(program, LIBRARY)

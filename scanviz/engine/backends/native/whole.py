@@ -1,0 +1,155 @@
+"""A whole function as one piece of machine code, for calls so short that what is around their loops takes longer than the loops.
+
+A function is a loop of one step: its inputs are what stays the same, its outputs what the step gives.  So its operations and loops
+are written as those of any step are (:mod:`scanviz.engine.backends.native.inside`), for the shapes of one kind of call.  Small
+arrays are copied into memory whose addresses are known, and results out of it: that takes less than asking arrays where they lie.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.jit import compiled, target
+from scanviz.engine.backends.native.loop import CallArguments, LoopEmitter
+from scanviz.engine.backends.native.tier import EMITS
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.instructions import (
+    LoopInstruction,
+    NonSequenceSlot,
+    Program,
+    StepOutputSlot,
+    all_loops,
+    dtype_of,
+    next_loop_key,
+)
+from scanviz.engine.program.plan import Plan, chains, plan_loop
+from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.aligned import address, aligned_bytes
+from scanviz.engine.runtime.pool import Pool
+
+THREADS = 4  # as many calls at once keep their memory
+ENDED_WELL = 1 << 2  # one step, and nothing else
+
+
+def as_loop(program: Program) -> LoopInstruction:
+    """Return the loop of one step whose step is a program that holds a loop; its own number of steps is no register of anything."""
+    first = next(loop for loop, _ in all_loops(program))
+    count, given = len(program.outputs), len(program.inputs)
+    return LoopInstruction(
+        op=first.op,
+        inputs=(*range(given), given),
+        outputs=tuple(range(given + 1, given + 1 + count)),
+        provenance=first.provenance,
+        node_id=first.node_id,
+        frees=(),
+        key=next_loop_key(),
+        name=program.name,
+        n_steps=given,
+        sequences=(),
+        states=(),
+        step_outputs=tuple(
+            StepOutputSlot("", number, given + 1 + k, None) for k, number in enumerate(program.outputs)
+        ),
+        carries=(),
+        non_sequences=tuple(NonSequenceSlot("", k, number) for k, number in enumerate(program.inputs)),
+        body=program,
+        until=None,
+        allow_gc=False,
+        mode=None,
+        profile=False,
+    )
+
+
+class _Memory:
+    """What one call at a time works in.
+
+    Attributes
+    ----------
+    given, results : list of array
+        Where inputs are copied to, and where the outputs are left.
+    where, what : int
+        The addresses of the code's arguments.
+    """
+
+    __slots__ = ("_held", "given", "results", "what", "where")
+
+    def __init__(self, program: Program, plan: Plan, handed: CallArguments) -> None:
+        self.given = [
+            _empty(plan.places[number].shape or (), dtype_of(program, number)) for number in program.inputs
+        ]
+        rows = [
+            _empty((1, *(plan.stores["output", k].row or ())), dtype_of(program, number))
+            for k, number in enumerate(program.outputs)
+        ]
+        self.results = [each[0, ...] for each in rows]
+        buffers = [_empty(shape, dtype) for shape, dtype in plan.buffers]
+        arrays = []
+        for base in handed.addresses:
+            kind, k, _ = base
+            match kind:
+                case "fixed":
+                    arrays.append(self.given[k])
+                case "output":
+                    arrays.append(rows[k])
+                case "buffer":
+                    arrays.append(buffers[k])
+                case "report":
+                    arrays.append(np.zeros(handed.reported, np.int64))
+                case _ if base in handed.constants:
+                    arrays.append(np.ascontiguousarray(handed.constants[base]))
+                case _:
+                    arrays.append(aligned_bytes(max(handed.scratch, 1)))
+        addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
+        self.where, self.what = addresses.buffer_info()[0], numbers.buffer_info()[0]
+        self._held = arrays, addresses, numbers
+
+
+def _empty(shape: Sequence[int], dtype: str) -> Array:
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    return aligned_bytes(max(size, 1))[:size].view(dtype).reshape(shape)
+
+
+class WholeFunction:
+    """The machine code of a whole function for the shapes of its inputs.
+
+    Parameters
+    ----------
+    program : Program
+        The function's.
+    shapes : sequence of shape
+        Of its inputs.
+
+    Raises
+    ------
+    NotWrittenError
+        If something of it has no native code.
+    """
+
+    def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]]) -> None:
+        loop = as_loop(program)
+        plan = plan_loop(loop, shapes, chains, EMITS, ())
+        verify_plan(program, plan)
+        text, handed = LoopEmitter(loop, plan, "plain", target().vector_bytes).write()
+        if handed.callouts:
+            raise NotWrittenError(handed.callouts[0].why)
+        machine = compiled(text)
+        self._machine, self._function = machine, machine.function
+        self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, plan, handed), THREADS)
+
+    def __call__(self, inputs: Sequence[Any]) -> list[Array] | None:
+        """Return the outputs, in new arrays; None where an operation failed: run by parts the function says which."""
+        memory = self._memory.take()
+        for place, value in zip(memory.given, inputs, strict=True):
+            place[...] = value
+        found = self._function(0, 1, memory.where, memory.what)
+        results = [each.copy() for each in memory.results] if found == ENDED_WELL else None
+        self._memory.give_back(memory)
+        return results
+
+
+__all__ = ["WholeFunction", "as_loop"]

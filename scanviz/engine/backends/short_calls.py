@@ -1,0 +1,206 @@
+"""Functions that are called often and do little: from some call on, machine code of the whole function.
+
+Around a loop of fifty short steps a call has the checks of arguments, some operations on small arrays, and entering the loops: by
+parts that takes longer than the steps.  Once calls with arrays of the same shapes have cost ``config.native.pays_after`` seconds,
+by estimate, the function becomes one piece of machine code for these shapes (:mod:`scanviz.engine.backends.native.whole`).  As
+with loops it is decided by counts, never by a clock.  Who observes is shown the parts, each on its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import inf, prod
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scanviz.engine.backends.estimate import UNKNOWN_NS, step_ns
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.backends.source.executable import SourceExecutable
+from scanviz.engine.backends.source.library import Library
+from scanviz.engine.config import config
+from scanviz.engine.program.effects import has_effects
+from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, dtype_of
+from scanviz.engine.program.plan import Emits, Plan, plan, single
+from scanviz.engine.program.plan.arena import inner_steps
+from scanviz.engine.runtime.events import Watch
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.whole import WholeFunction
+
+FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing
+CALL_NS = 10_000.0  # of the checks of arguments, and of entering a loop
+USUAL_FUNCTION = 40  # operations, those of steps included, whose code costs no more than LLVM does
+LONGEST_NS = 1e6  # by estimate: in longer calls, what is around the loops does not count
+MOST_BYTES = 32 * 2**10  # of inputs and outputs: these are copied
+KEPT = 8  # sets of shapes
+Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
+
+
+class _Met:
+    """Calls with arrays of some shapes: how many are left until something is done, and what they are run by then."""
+
+    __slots__ = ("estimated", "left", "whole")
+
+    def __init__(self, left: float) -> None:
+        self.left, self.estimated = left, False
+        self.whole: WholeFunction | None = None
+
+
+class ShortCalls:
+    """Counts the calls of a function by the shapes of its arguments, and has the machine code of the whole function.
+
+    Parameters
+    ----------
+    program : Program
+        The function's.
+    emits : Emits
+        What the tier that runs it by parts can do with memory.
+    parts_pay : callable
+        Is called when machine code pays: from then on loops alone are machine code too, where a call is run by parts.
+    """
+
+    def __init__(self, program: Program, emits: Emits, parts_pay: Callable[[], None]) -> None:
+        self.program, self._emits, self._parts_pay = program, emits, parts_pay
+        self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
+        self._lock = threading.Lock()
+        steps = {each.n_steps for each in program.instructions if isinstance(each, LoopInstruction)}
+        self._steps = [k for k, number in enumerate(program.inputs) if number in steps]
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether there is machine code for some shapes."""
+        return any(met.whole is not None for met in list(self._met.values()))
+
+    def run(self, whole: WholeFunction, inputs: Sequence[Any]) -> list[Any] | None:
+        """Return the outputs of the whole function; None where an operation failed."""
+        return whole(
+            [each for k, each in enumerate(inputs) if k not in self._steps] if self._steps else inputs
+        )
+
+    def whole_for(self, inputs: Sequence[Any], watch: Watch | None) -> WholeFunction | None:
+        """Count a call, and return what runs all of it; None where it is to be run by parts."""
+        key: Key = tuple([each.shape for each in inputs])
+        if self._steps:
+            key += tuple([int(inputs[k]) for k in self._steps])
+        met = self._met.get(key)
+        if met is None:
+            met = self._first(key)
+        if met.whole is not None:
+            return met.whole
+        met.left -= 1
+        return None if met.left >= 0 else self._further(met, key, watch)
+
+    def _first(self, key: Key) -> _Met:
+        after = config.native.pays_after
+        with self._lock:
+            met = self._met[key] = _Met(inf if after == inf else FIRST_LOOK if after else 0)
+            if len(self._met) > KEPT:
+                self._met.popitem(last=False)
+        return met
+
+    def _further(self, met: _Met, key: Key, watch: Watch | None) -> WholeFunction | None:
+        """Look what a call costs; later, compile it."""
+        begun = perf_counter_ns()
+        with self._lock:
+            if not met.estimated:
+                met.estimated, met.left = True, self._calls_left(key)
+            if watch is not None:  # it is run by parts, and looking is no time of the program
+                watch.own.ns += perf_counter_ns() - begun
+            if met.left >= 0:
+                return None
+            self._parts_pay()
+            if watch is None and met.whole is None:
+                met.left, met.whole = inf, self._compiled(key)
+        return met.whole
+
+    def _for_key(self, key: Key) -> tuple[Program, list[tuple[int, ...]]]:
+        """Return the Program with numbers of steps for inputs of it, and the shapes of its other inputs."""
+        program, steps = self.program, self._steps
+        if not steps:
+            return program, list(key)
+        numbers = program.inputs
+        known = {
+            numbers[k]: np.array(value, dtype_of(program, numbers[k]))
+            for k, value in zip(steps, key[len(numbers) :], strict=True)
+        }
+        left = [k for k in range(len(numbers)) if k not in steps]
+        inputs = tuple([numbers[k] for k in left])
+        return replace(program, inputs=inputs, constants={**program.constants, **known}), [
+            key[k] for k in left
+        ]
+
+    def _calls_left(self, key: Key) -> float:
+        """Return how many more calls it takes until machine code pays; infinity where it never does."""
+        program, shapes = self._for_key(key)
+        made = plan(program, shapes, single, self._emits)
+        cost = call_ns(program, made)
+        numbers = (*program.inputs, *program.outputs)
+        known = [made.places[number].shape for number in numbers]
+        held = sum(
+            np.dtype(dtype_of(program, number)).itemsize * prod(shape)
+            for number, shape in zip(numbers, known, strict=True)
+            if shape is not None
+        )
+        if None in known or cost > LONGEST_NS or held > MOST_BYTES or not availability("native").works:
+            return inf
+        size = len(program.instructions) + sum(len(loop.body.instructions) for loop, _ in all_loops(program))
+        done = FIRST_LOOK + 1 if config.native.pays_after else 1
+        return config.native.pays_after * 1e9 * max(1.0, size / USUAL_FUNCTION) / cost - done
+
+    def _compiled(self, key: Key) -> WholeFunction | None:
+        # much code, which few programs need
+        from scanviz.engine.backends.native.errors import NotWrittenError
+        from scanviz.engine.backends.native.whole import WholeFunction
+
+        try:
+            return WholeFunction(*self._for_key(key))
+        except (NotWrittenError, ImportError, OSError):  # or LLVM is installed and cannot be loaded
+            return None
+
+
+def call_ns(program: Program, made: Plan) -> float:
+    """Return about how many nanoseconds a call takes on NumPy; infinity where the steps of a loop are not known from shapes."""
+    found = CALL_NS + step_ns(program, made)
+    for index, instruction in enumerate(program.instructions):
+        if isinstance(instruction, LoopInstruction):
+            steps = inner_steps(program, made, instruction)
+            if steps is None or index not in made.inner:
+                return inf
+            found += steps * step_ns(instruction.body, made.inner[index][0]) - UNKNOWN_NS
+    return found
+
+
+class ShortCallsExecutable(SourceExecutable):
+    """A program on NumPy and its loops; as a whole machine code for calls that are short and many."""
+
+    def __init__(self, program: Program, library: Library) -> None:
+        super().__init__(program, library)
+        loops = any(isinstance(each, LoopInstruction) for each in program.instructions)
+        counts = loops and not has_effects(program)
+        self._short = ShortCalls(program, self.emits, self.parts_pay) if counts else None
+
+    @property
+    def runs_whole(self) -> bool:
+        """Whether calls with arrays of some shapes are one piece of machine code."""
+        return self._short is not None and self._short.is_compiled
+
+    def parts_pay(self) -> None:
+        """Hear that machine code pays for the loops too."""
+
+    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Return the outputs for inputs."""
+        if self._short is not None:
+            whole = self._short.whole_for(inputs, watch)
+            if whole is not None and watch is None:
+                results = self._short.run(whole, inputs)
+                if results is not None:
+                    return results
+        return super().run(inputs, watch)
+
+
+__all__ = ["ShortCalls", "ShortCallsExecutable", "call_ns"]

@@ -1,0 +1,129 @@
+"""Functions that are called often and do little: one piece of machine code from some call on, decided by counts."""
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends import registry
+from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
+from scanviz.profiler.recording.session import profile
+
+pytestmark = pytest.mark.skipif(
+    not registry.availability("native").works, reason=registry.availability("native").why
+)
+RNG = np.random.default_rng(8)
+PLACE, ROWS = np.array([0.5, -0.25]), RNG.normal(size=20)
+
+
+@pytest.fixture(autouse=True)
+def pays_after(monkeypatch):
+    """Return what sets after how many seconds machine code pays."""
+
+    def sets(seconds):
+        monkeypatch.setattr(config.native, "pays_after", seconds)
+
+    sets(0.0)
+    return sets
+
+
+def slope(mode="auto", updates=False):
+    """Return a function of the value of a loop and its gradient, and a shared variable."""
+    x, w, count = T.vector("x"), T.vector("w"), scanviz.shared(0.0, name="count")
+    model, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w[0] * h + w[1] * x_t), x, 0.0, w, name="model")
+    loss = ((model - 0.5) ** 2).sum()
+    changed = [(count, count + loss)] if updates else None
+    return scanviz.function([w, x], [loss, scanviz.grad(loss, w)], mode=mode, updates=changed), count
+
+
+def is_whole(f):
+    return (f.for_machine_code or f).executable.runs_whole
+
+
+def same(found, expected):
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["auto", "native"])
+def test_value_and_gradient_are_one_piece_of_machine_code_and_the_same_numbers(mode):
+    (f, count), (plain, expected) = slope(mode, updates=True), slope("reference", updates=True)
+    first = f(PLACE, ROWS)
+    same(first, plain(PLACE, ROWS))
+    assert is_whole(f)
+    kept = [np.array(each) for each in first]
+    same(f(PLACE * 2, ROWS), plain(PLACE * 2, ROWS))
+    np.testing.assert_array_equal(first[1], kept[1])  # what a caller holds is not written to again
+    assert count.get_value() == pytest.approx(float(expected.get_value()))
+
+
+def test_calls_with_other_shapes_are_counted_apart(pays_after):
+    pays_after(1e-2)
+    (f, _), (plain, _) = slope(), slope("reference")
+    for _ in range(400):
+        found = f(PLACE, ROWS)
+    assert is_whole(f)
+    same(found, plain(PLACE, ROWS))
+    same(f(PLACE, ROWS[:7]), plain(PLACE, ROWS[:7]))
+    assert [met.whole is not None for met in f.executable._short._met.values()] == [True, False]
+
+
+def test_it_is_from_the_same_call_on_each_time(pays_after):
+    pays_after(1e-2)
+    counts = []
+    for _ in range(2):
+        f, _ = slope()
+        counts.append(next(k for k in range(1000) if f(PLACE, ROWS) and is_whole(f)))
+    assert counts[0] == counts[1] > 100
+
+
+def test_numbers_of_steps_are_counted_apart_like_shapes():
+    h, n = T.scalar("h"), T.lscalar("n")
+    rows, _ = scanviz.scan(lambda h: h * 0.9 + 0.2, outputs_info=h, n_steps=n)
+    f, plain = (scanviz.function([h, n], rows, mode=mode) for mode in ("auto", "reference"))
+    for steps in (5, 3, 0, 5):
+        np.testing.assert_allclose(f(1.0, steps), plain(1.0, steps))
+    assert is_whole(f) and len(f.executable._short._met) == 3
+    with pytest.raises(ScanvizValueError, match="-1 steps"):
+        f(1.0, -1)
+
+
+def test_long_loops_and_steps_that_depend_on_other_values_stay_by_parts():
+    f, _ = slope()
+    f(PLACE, np.zeros(20_000))
+    h, n = T.scalar("h"), T.lvector("n")
+    rows, _ = scanviz.scan(lambda h: h * 0.9 + 0.1, outputs_info=h, n_steps=n.sum())
+    g = scanviz.function([h, n], rows[-1])
+    assert g(1.0, [2, 3]) == pytest.approx(1.0)
+    assert not is_whole(f) and not is_whole(g)
+
+
+def test_a_call_that_fails_is_told_by_the_operation_that_failed():
+    x, k = T.vector("x"), T.lscalar("k")
+    total, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0, name="total")
+    f = scanviz.function([x, k], total[-1] * x[k])
+    assert f(np.ones(4), 1) == 4 and is_whole(f)
+    with pytest.raises(ScanvizIndexError, match="x\\[k\\]|index"):
+        f(np.ones(4), 9)
+    assert f(np.ones(4), -1) == 4
+
+
+def test_who_observes_is_shown_the_parts_and_gets_the_same_numbers():
+    f, _ = slope()
+    expected = f(PLACE, ROWS)
+    with profile() as session:
+        same(f(PLACE, ROWS), expected)
+    assert {loop.name: loop.steps for loop in session.record.loops} == {"model": 20, "grad_of_model": 20}
+    assert is_whole(f)
+    same(f(PLACE, ROWS), expected)
+    tiers = {tier.tier for loop in session.record.loops for tier in loop.tiers}
+    assert tiers == {"native"}
+
+
+def test_what_prints_is_called_by_parts(capsys):
+    x = T.vector("x")
+    total, _ = scanviz.scan(lambda x_t, s: s + x_t, x, 0.0)
+    f = scanviz.function([x], scanviz.Print("total")(total[-1]))
+    assert f(np.ones(3)) == 3 and not is_whole(f)
+    assert "total" in capsys.readouterr().err

@@ -255,6 +255,15 @@ class Observer:
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
         """It was built, or an error ended the building."""
 
+    def step_begins(
+        self, function: int, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]
+    ) -> None:
+        """A step of a loop is about to begin (detail ``"values"``).
+
+        ``held(step)`` copies what the loop holds then: of each state the rows that earlier steps may have written and later ones
+        may read, then its carries.  With the loop's inputs that is enough to go on from there.
+        """
+
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
         """A step of a loop begins, or the function's program if ``loop`` is None (detail ``"values"``).
 

@@ -15,6 +15,7 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.check_graph import check_versions
 from scanviz.record.check_traces import check_traces
 from scanviz.record.codec import field_types
+from scanviz.record.held_calls import check_held_calls
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.versions import VersionsRecord
 
@@ -62,8 +63,9 @@ def check(record: ProfileRecord) -> None:
         loops[loop.key] = loop
         _check_series(loop)
     check_traces(record.traces, loops)
+    check_held_calls(record.calls, functions, loops)
     for repeat in record.repeats:
-        if repeat.repeats or repeat.traces:
+        if repeat.repeats or repeat.traces or repeat.calls:
             raise _refused("a repeat has repeats or values of its own")
         check(repeat)
     _check_signs(record, "record")

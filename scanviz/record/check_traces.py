@@ -11,7 +11,7 @@ from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.loops import LoopRecord
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
 
-_REASONS = ("first", "last", "every", "event")
+_REASONS = ("first", "last", "every", "event", "asked")
 
 
 def check_traces(traces: tuple[TraceRecord, ...], loops: Mapping[int, LoopRecord]) -> None:

@@ -1,4 +1,4 @@
-"""The ``.scanviz`` file: a zip of one JSON document, ``.npy`` arrays (one a loop, two a traced variable) and Programs.
+"""The ``.scanviz`` file: a zip of one JSON document, ``.npy`` arrays (one a loop, two a traced variable), Programs and bare arrays.
 
 It is data, never code: no pickle; sizes are checked before anything is read and again while it is (``archive.py``); entries
 are matched against a list of names and never used as paths; headers of arrays are compared, not evaluated (``npy.py``).
@@ -21,6 +21,7 @@ from typing import Any
 from scanviz.record.archive import MARK, Limits, entries_of, is_profile
 from scanviz.record.codec import decode, encode
 from scanviz.record.errors import CannotWriteError, ScanvizValueError
+from scanviz.record.held_calls import ArrayRecord, HeldCallRecord
 from scanviz.record.model import SCHEMA, LoopRecord, ProfileRecord
 from scanviz.record.npy import packed, unpacked
 from scanviz.record.traces import STATISTICS, TracedVariableRecord, TraceRecord
@@ -28,7 +29,7 @@ from scanviz.record.writing import replacing
 
 _DOCUMENT = "record.json"
 _NAMES = re.compile(
-    r"record\.json|(series/\d{1,18}|(values|statistics)/\d{1,6})\.npy|programs/\d{1,18}\.program"
+    r"record\.json|(series/\d{1,18}|(values|statistics)/\d{1,6})\.npy|programs/\d{1,18}\.program|calls/\d{1,6}\.bin"
 )
 LIMITS = Limits(
     _NAMES,
@@ -40,6 +41,7 @@ LIMITS = Limits(
         "values": 2**23,
         "statistics": 2**23,
         "programs": 2**20,
+        "calls": 2**25,
     },
 )
 _NO_TIME = (1980, 1, 1, 0, 0, 0)  # of entries: the earliest that a zip can hold, whatever the clock says
@@ -69,7 +71,8 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
     ...     load(path).script
     'rnn.py'
     """
-    document = encode(record)
+    bare = tuple(replace(call, arrays=tuple(map(_emptied, call.arrays))) for call in record.calls)
+    document = encode(replace(record, calls=bare))
     for loop in document["loops"]:
         loop.pop("series")
     for function in document["functions"]:
@@ -90,6 +93,12 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
         ):
             _put(archive, f"values/{number}.npy", packed(variable.values, "<f8"))
             _put(archive, f"statistics/{number}.npy", packed(variable.statistics, "<f8"))
+        for number, call in enumerate(record.calls):
+            _put(archive, f"calls/{number}.bin", b"".join(array.content for array in call.arrays))
+
+
+def _emptied(array: ArrayRecord) -> ArrayRecord:
+    return replace(array, content=b"")
 
 
 def _put(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
@@ -125,7 +134,8 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
         for function in record.functions
     )
     traces = _with_values(entries, record.traces)
-    record = replace(record, loops=loops, functions=functions, traces=traces)
+    calls = _with_contents(entries, record.calls)
+    record = replace(record, loops=loops, functions=functions, traces=traces, calls=calls)
     _refuse_what_belongs_to_nothing(entries, record, name)
     check(record)
     return record
@@ -156,6 +166,7 @@ def _refuse_what_belongs_to_nothing(entries: Mapping[str, bytes], record: Profil
     meant = {_DOCUMENT, *(f"series/{loop.key}.npy" for loop in record.loops)}
     meant.update(f"programs/{function.key}.program" for function in record.functions)
     meant.update(f"{kind}/{k}.npy" for kind in ("values", "statistics") for k in range(count))
+    meant.update(f"calls/{k}.bin" for k in range(len(record.calls)))
     others = sorted(set(entries) - meant)
     if others:
         raise ScanvizValueError(f"{name} holds something that is no part of a profile", found=repr(others[0]))
@@ -166,6 +177,23 @@ def _with_series(entries: Mapping[str, bytes], loop: LoopRecord) -> LoopRecord:
     if entry not in entries:
         return loop
     return replace(loop, series=unpacked(entries[entry], entry, "<i8", 4))
+
+
+def _with_contents(
+    entries: Mapping[str, bytes], calls: tuple[HeldCallRecord, ...]
+) -> tuple[HeldCallRecord, ...]:
+    """Return calls with their arrays, which lie one behind the other."""
+    found = []
+    for number, call in enumerate(calls):
+        content, arrays, start = entries.get(f"calls/{number}.bin", b""), [], 0
+        for array in call.arrays:
+            end = start + array.expected_bytes
+            arrays.append(replace(array, content=content[start:end]))
+            start = end
+        if start != len(content):
+            raise ScanvizValueError(f"calls/{number}.bin in the profile is cut off or too long")
+        found.append(replace(call, arrays=tuple(arrays)))
+    return tuple(found)
 
 
 def _with_values(entries: Mapping[str, bytes], traces: tuple[TraceRecord, ...]) -> tuple[TraceRecord, ...]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TypeVar
 
+from scanviz.record.held_calls import HeldCallRecord
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.model import (
     CostRecord,
@@ -81,6 +82,9 @@ def merged(profiles: Sequence[tuple[str, ProfileRecord]]) -> ProfileRecord:
             for part, record in zip(parts, records, strict=True)
             for trace in record.traces
         ),
+        calls=tuple(
+            part.call(call) for part, record in zip(parts, records, strict=True) for call in record.calls
+        ),
         repeats=_repeats(profiles),
         measures=_measures(records),
         building=tuple(build for record in records for build in record.building),
@@ -114,6 +118,15 @@ class _Renumbered:
             parent=None if loop.parent is None else self.loops[loop.parent],
             gradient_of=None if loop.gradient_of is None else self.loops.get(loop.gradient_of),
             operations=tuple(map(self._operation, loop.operations)),
+        )
+
+    def call(self, call: HeldCallRecord) -> HeldCallRecord:
+        """Return a call of a function, and of loops, under their new keys."""
+        return replace(
+            call,
+            function=self.functions[call.function],
+            runs=tuple(replace(runs, loop=self.loops[runs.loop]) for runs in call.runs),
+            checkpoints=tuple(replace(each, loop=self.loops[each.loop]) for each in call.checkpoints),
         )
 
     def _rewrites(self, rewrites: RewritesRecord) -> RewritesRecord:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from scanviz.engine.display import Shown
 from scanviz.record.graph import GraphSnapshot
+from scanviz.record.held_calls import HeldCallRecord
 from scanviz.record.loops import (
     SAMPLE_REASONS,
     LoopRecord,
@@ -210,6 +211,8 @@ class ProfileRecord(Shown):
         Functions and loops beyond the size limit, of which only totals were kept, or nothing at all.
     traces : tuple of TraceRecord
         Values of loops over time, with ``detail`` ``"values"``; by loop and run.
+    calls : tuple of HeldCallRecord
+        What calls were given, with ``detail`` ``"values"``: other steps than those in ``traces`` are computed again from it.
     repeats : tuple of ProfileRecord
         Further runs of the same program (``--repeat``), in their order: their times and what these are times of, without
         graphs, rewrites, values, mappings and repeats of their own, and of single
@@ -240,6 +243,7 @@ class ProfileRecord(Shown):
     loops: tuple[LoopRecord, ...] = ()
     left_out: int = 0
     traces: tuple[TraceRecord, ...] = ()
+    calls: tuple[HeldCallRecord, ...] = ()
     repeats: tuple[ProfileRecord, ...] = ()
     measures: dict[str, float] = field(default_factory=dict)
     building: tuple[BuildRecord, ...] = ()

@@ -158,6 +158,14 @@ def test_a_profile_with_values_is_saved_and_reported(script: Path) -> None:
     assert "at step 731" in shown.stdout and "read t-1" in shown.stdout
     step = command("report", "--values", "--step", "0", "--scan", "rnn", "rnn.scanviz", cwd=script)
     assert "at step 0" in step.stdout
+    asked = ["--values", "--step", "601", "--scan", "rnn", "rnn.scanviz"]
+    assert "the nearest kept to step 601, which --recompute computes" in " ".join(
+        command("report", *asked, cwd=script).stdout.split()
+    )
+    again = command("report", "--recompute", *asked, cwd=script)
+    assert again.returncode == 0 and "at step 601\n" in again.stdout
+    other = command("report", "--recompute", "--run", "1", *asked, cwd=script)
+    assert other.returncode != 0 and "what run 1 of rnn was given is not in the record" in other.stderr
     ascii_only = command("report", "rnn.scanviz", "--values", cwd=script, PYTHONIOENCODING="ascii")
     assert ascii_only.returncode == 0 and ascii_only.stdout.isascii()
 
@@ -183,6 +191,9 @@ def test_a_plain_profile_keeps_no_values(script: Path) -> None:
     ("arguments", "message"),
     [
         (["--step", "3"], "--step goes with --values"),
+        (["--run", "3"], "--run goes with --values"),
+        (["--values", "--recompute"], "--recompute goes with --values --step N"),
+        (["--values", "--recompute=soon", "--step", "1"], "takes a number of seconds"),
         (["--values", "--step", "x"], "--step takes a number of 0 or more"),
         (["--values=rnn"], "--values takes no value"),
     ],

@@ -17,6 +17,7 @@ from scanviz.record.graph import (
     NodeSnapshot,
     VariableSnapshot,
 )
+from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
@@ -159,6 +160,21 @@ def traced_variables(draw: st.DrawFn, loop: LoopRecord, steps: int) -> TracedVar
 
 
 @st.composite
+def held_calls(draw: st.DrawFn, function: int, loops: list[int]) -> HeldCallRecord:
+    """Draw what a call of a function with these loops was given."""
+    dtypes = st.sampled_from(["float64", "int8", "bool", "uint32"])
+    shapes = st.lists(st.integers(0, 2), max_size=2).map(tuple)
+    arrays = [ArrayRecord.of(np.ones(draw(shapes), draw(dtypes))) for _ in range(draw(st.integers(1, 3)))]
+    places = st.lists(st.integers(0, len(arrays) - 1), max_size=2).map(tuple)
+    runs = tuple(LoopRunsRecord(key, draw(COUNTS), draw(COUNTS)) for key in loops)
+    begun = st.tuples(*(COUNTS for _ in runs))
+    kinds = {"loop": st.sampled_from(loops), "begun": begun, "states": places} if loops else None
+    points = draw(st.lists(records(CheckpointRecord, **kinds), max_size=2)) if kinds else []
+    results = {str(k): draw(st.integers(0, len(arrays) - 1)) for k in range(draw(st.integers(0, 2)))}
+    return HeldCallRecord(function, draw(COUNTS), draw(places), runs, tuple(points), results, tuple(arrays))
+
+
+@st.composite
 def profiles(draw: st.DrawFn) -> ProfileRecord:
     """Draw a record that makes sense as a whole."""
     keys = draw(st.lists(st.integers(0, 99), unique=True, max_size=3))
@@ -173,8 +189,11 @@ def profiles(draw: st.DrawFn) -> ProfileRecord:
         loops.append(draw(loop_records(key, function, around)))
     run = st.sampled_from(loops).flatmap(traces) if loops else st.nothing()
     traced = draw(st.lists(run, max_size=2 if loops else 0, unique_by=lambda each: (each.loop, each.run)))
+    chosen = draw(st.lists(st.sampled_from(keys), max_size=2)) if keys else []
+    calls = [draw(held_calls(key, [loop.key for loop in loops if loop.function == key])) for key in chosen]
     given = {
         "schema": SCHEMA,
+        "calls": tuple(calls),
         "functions": functions,
         "loops": tuple(loops),
         "traces": tuple(traced),

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, Literal
 
+import numpy as np
+
 from scanviz.engine.program.instructions import LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.runtime.array_module import ArrayModule
@@ -183,6 +185,19 @@ class LoopArena:
         if self._steps_at_once is not None:
             wanted = min(wanted, first + self._steps_at_once)
         return min(wanted, self._room)
+
+    def held(self, step: int) -> tuple[Any, ...]:
+        """Return copies of what the loop holds before a step, in the host's memory: rows of each state, then carries."""
+        to_host = self.module.to_host
+        rows = [state.window(step) for state in self.states]
+        return tuple([np.array(to_host(each)) for each in (*rows, *self.carried)])
+
+    def resume(self, step: int, held: Sequence[Any]) -> None:
+        """Hold what :meth:`held` returned, so that the run goes on from that step."""
+        self.chunk_end(step, step + 1)
+        for state, rows in zip(self.states, held, strict=False):
+            state.restore(step, self.module.from_host(rows))
+        self.carried = tuple([self.module.from_host(each) for each in held[len(self.states) :]])
 
     def in_words(self, step: int, instruction: int) -> BaseException:
         """Return the error in the user's words, from the step that failed and the instruction (-1 where it is not known)."""

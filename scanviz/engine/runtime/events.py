@@ -238,6 +238,11 @@ class Watch:
             for observer in self.observers:
                 observer.loop_counted(self.function, loop, runs)
 
+    def step_begins(self, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]) -> None:
+        """Tell that a step is about to begin."""
+        for observer in self.observers:
+            observer.step_begins(self.function, loop, step, held)
+
     def step_inputs(self, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
         """Tell the values that a step, or the function, begins with."""
         if loop is None and not self.is_outer:

@@ -149,10 +149,10 @@ class Interpreter:
                 return self.run_branch(instruction, values, context)
 
     def run_apart(
-        self, program: Program, instruction: AnyInstruction, values: Sequence[Any]
+        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], watch: Watch | None = None
     ) -> Sequence[Any]:
-        """Return the results of one instruction for the values of registers, unobserved and outside of any run."""
-        context = RunContext(None)
+        """Return the results of one instruction for the values of registers, outside of any run; its loops may be watched."""
+        context = RunContext(watch)
         try:
             return self.run_instruction(program, instruction, values, context)
         except Exception as error:
@@ -234,6 +234,8 @@ class Interpreted:
         for step in range(first, last):
             if self.effects:
                 at_step(step)
+            if notify and watch is not None:
+                watch.step_begins(self.loop.key, step, arena.held)
             inputs = [array[step] for array in arena.sequences]
             inputs += [rows.row(step, tap) for rows in arena.states for tap, _ in rows.slot.reads]
             inputs += [*arena.carried, *arena.fixed]

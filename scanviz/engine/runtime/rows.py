@@ -167,6 +167,19 @@ class StateRows:
             raise changed_shape(self.form.loop, self.slot, step, self.row_shape, tuple(value.shape))
         self.array[self.position(step, tap)] = value
 
+    def window(self, step: int) -> Any:
+        """Return a copy of the rows that steps before this one may have written and it or later ones may still read."""
+        return self.array[self._window(step)]
+
+    def restore(self, step: int, rows: Any) -> None:
+        """Put the rows in place that :meth:`window` returned, in a buffer that is as it was before the first step."""
+        self.array[self._window(step)] = rows
+
+    def _window(self, step: int) -> Any:
+        taps = [tap for tap, _ in (*self.slot.reads, *self.slot.writes)]
+        after = max(tap for tap, _ in self.slot.writes)
+        return np.array([self.position(step, tap) for tap in range(min(taps), after)], np.int64)
+
     def history(self, done: int) -> Any:
         """Return the initial rows and those of ``done`` steps: all rows, in a buffer that keeps all."""
         return self.array[: self.form.offset + done]

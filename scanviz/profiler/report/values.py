@@ -6,6 +6,7 @@ It reads the record and nothing else.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, styled, table
 from scanviz.profiler.report.units import amount, counted
@@ -16,6 +17,7 @@ from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 
+Look = Callable[[int, int, int, int], TraceRecord]  # of a loop's key, a run, the first and the last step
 NARROWEST = 40
 LONGEST = 24  # columns of a variable's name
 TWICE = "values are of a second computation of every call, on the reference tier; times are of the first"
@@ -36,6 +38,8 @@ def render_values(
     step: int | None = None,
     scan_name: str | None = None,
     color: bool = False,
+    run: int | None = None,
+    look: Look | None = None,
 ) -> str:
     """Return the values of a record as text.
 
@@ -51,6 +55,15 @@ def render_values(
         Show this loop alone.
     color : bool
         Whether to add terminal colours.
+    run : int, optional
+        Show this run alone.
+    look : callable, optional
+        ``look(loop, run, first, last)`` computes steps that were not kept.
+
+    Raises
+    ------
+    ScanvizError
+        What ``look`` raises.
 
     Examples
     --------
@@ -58,10 +71,19 @@ def render_values(
     no values were recorded: scanviz profile --values SCRIPT records them
     """
     width = max(NARROWEST, width)
-    return "".join(styled(line, width, color) + "\n" for line in _lines(record, width, step, scan_name))
+    return "".join(
+        styled(line, width, color) + "\n" for line in _lines(record, width, step, scan_name, run, look)
+    )
 
 
-def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str | None) -> list[ReportLine]:
+def _lines(
+    record: ProfileRecord,
+    width: int,
+    step: int | None,
+    scan_name: str | None,
+    run: int | None,
+    look: Look | None,
+) -> list[ReportLine]:
     if not record.traces:
         return [
             ReportLine(
@@ -77,6 +99,18 @@ def _lines(record: ProfileRecord, width: int, step: int | None, scan_name: str |
             return [ReportLine(f"no values are shown: {problem}", WARNING, wraps=True)]
         meant = {loop.key for loop in loops_called(record, scan_name)}
         shown = [trace for trace in shown if trace.loop in meant]
+    if run is not None:
+        known = [trace for trace in shown if trace.run == run]
+        others = dict.fromkeys(trace.loop for trace in shown) if look is not None and not known else ()
+        shown = known or [TraceRecord(key, run) for key in others]
+        if not shown:
+            return [
+                ReportLine(
+                    f"no values of run {run} were kept; --recompute computes them", WARNING, wraps=True
+                )
+            ]
+    if look is not None and step is not None:
+        shown = [trace if step in trace.steps else look(trace.loop, trace.run, step, step) for trace in shown]
     lines = [ReportLine(TWICE, QUIET, wraps=True)]
     for trace in shown:
         lines += [ReportLine(""), *_trace_lines(record, trace, loops[trace.loop], titles, width, step)]
@@ -103,9 +137,9 @@ def _trace_lines(
     step: int | None,
 ) -> list[ReportLine]:
     kept = counted(trace.total_steps, "step")
-    head = (
-        f"{sanitize(titles[loop.key])} · run {trace.run} · {kept}, values kept of {amount(len(trace.steps))}"
-    )
+    asked = "asked" in trace.reasons
+    shown = "computed again" if asked else f"values kept of {amount(len(trace.steps))}"
+    head = f"{sanitize(titles[loop.key])} · run {trace.run} · {kept}, {shown}"
     lines = [ReportLine(head, TITLE, wraps=True)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
@@ -118,10 +152,13 @@ def _trace_lines(
     if not trace.steps or not trace.variables:
         return lines
     place, note = _place_of(trace, step, [each.step for each in bad.values() if each is not None])
+    if note and any(call.has_run(trace.loop, trace.run) for call in record.calls):
+        note += ", which --recompute computes"
     forward = _forward(record, trace, loop, titles, trace.steps[place])
     why = _REASONS.get(trace.reasons[place], "")
+    said = "" if asked else f" ({why})"
     lines.append(
-        ReportLine(f"  at step {amount(trace.steps[place])} ({why}){forward}{note}", QUIET, wraps=True)
+        ReportLine(f"  at step {amount(trace.steps[place])}{said}{forward}{note}", QUIET, wraps=True)
     )
     lines += _variables(trace, place, width)
     for variable in loop.variables:

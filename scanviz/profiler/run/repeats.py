@@ -96,7 +96,9 @@ def with_repeats(first: ProfileRecord, others: Sequence[ProfileRecord]) -> Profi
 def times_alone(record: ProfileRecord) -> ProfileRecord:
     """Return what is kept of a further run."""
     functions = tuple(map(_function, record.functions))
-    return replace(record, functions=functions, loops=tuple(map(_loop, record.loops)), traces=(), repeats=())
+    return replace(
+        record, functions=functions, loops=tuple(map(_loop, record.loops)), traces=(), calls=(), repeats=()
+    )
 
 
 def _function(function: FunctionRecord) -> FunctionRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
@@ -12,6 +12,9 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import DEFAULT_BUDGET, Tracer, with_traces
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.traces import TraceRecord
+
+if TYPE_CHECKING:
+    from scanviz.profiler.values.replay import Replayer
 
 
 class Traced:
@@ -27,6 +30,7 @@ class Traced:
 
     def __init__(self, result: Any, record: ProfileRecord) -> None:
         self.result, self.record = result, record
+        self._replayer: Replayer | None = None
 
     @property
     def traces(self) -> tuple[TraceRecord, ...]:
@@ -39,19 +43,65 @@ class Traced:
 
         save(self.record, path)
 
+    def at(self, step: int, scan: str | None = None, run: int = 0) -> TraceRecord:
+        """Return the values at any step: as they were kept, or computed again from the nearest checkpoint.
+
+        Parameters
+        ----------
+        step : int
+            Counted from 0.
+        scan : str, optional
+            The loop's name; may be left out where values of one loop alone were kept.
+        run : int
+            Which run of the loop.
+
+        Raises
+        ------
+        ScanvizValueError
+            If there is no such loop, run or step, or what it needs was not kept.
+
+        Examples
+        --------
+        >>> import scanviz
+        >>> from scanviz import tensor as T
+        >>> doubled, _ = scanviz.scan(lambda x: 2 * x, outputs_info=1.0, n_steps=1000, name="doubled")
+        >>> before, _, after = scanviz.trace(scanviz.function([], doubled)).at(500).variables
+        >>> float(after.values[0, 0] / before.values[0, 0])
+        2.0
+        """
+        from scanviz.record.names import loops_called, not_one_loop
+
+        keys = dict.fromkeys(each.loop for each in self.traces)
+        if scan is not None:
+            traced = [loop for loop in self.record.loops if loop.key in keys]
+            problem = not_one_loop(self.record, scan, traced)
+            if problem:
+                raise ScanvizValueError(problem)
+            keys = dict.fromkeys(loop.key for loop in loops_called(self.record, scan))
+        if len(keys) != 1:
+            raise ScanvizValueError(f"values of {len(keys)} loops were kept", fix=f"at({step}, scan=NAME)")
+        return self._window(next(iter(keys)), run, step, step)
+
+    def _window(self, loop: int, run: int, first: int, last: int) -> TraceRecord:
+        if self._replayer is None:
+            from scanviz.profiler.values.replay import Replayer
+
+            self._replayer = Replayer(self.record)
+        return self._replayer.window(loop, run, first, last)
+
     def report(self, step: int | None = None, scan: str | None = None) -> str:
         """Return tables of the values as text.
 
         Parameters
         ----------
         step : int, optional
-            At which step; by default the one of the first NaN or infinity, else the last.
+            At which step, computed again if it was not kept; by default the one of the first NaN or infinity, else the last.
         scan : str, optional
             Show this loop alone.
         """
         from scanviz.profiler.report.values import render_values
 
-        return render_values(self.record, step=step, scan_name=scan)
+        return render_values(self.record, step=step, scan_name=scan, look=self._window)
 
     def __repr__(self) -> str:
         names = {loop.key: loop.name for loop in self.record.loops}

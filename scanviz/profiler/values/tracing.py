@@ -9,7 +9,7 @@ first run in which a NaN or an infinity came up; which steps of a run are kept i
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -17,7 +17,9 @@ from typing import Any
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.observe import CompiledFunction, Observer
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
+from scanviz.profiler.values.held import FIRST_STRIDE, HeldCalls
 from scanviz.profiler.values.kept import RunTrace
+from scanviz.record.held_calls import HeldCallRecord
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import given_name
@@ -60,6 +62,8 @@ class Tracer(Observer):
         Bytes that the values may take, at most 32 MiB.
     every : int
         Keep every k-th step; k doubles whenever the room for them is full.
+    stride : int
+        Steps between checkpoints at first: what loops hold before them, for other steps to be computed again.
 
     Examples
     --------
@@ -69,7 +73,9 @@ class Tracer(Observer):
 
     detail = "values"
 
-    def __init__(self, pattern: str = "*", budget: int = DEFAULT_BUDGET, every: int = 1) -> None:
+    def __init__(
+        self, pattern: str = "*", budget: int = DEFAULT_BUDGET, every: int = 1, stride: int = FIRST_STRIDE
+    ) -> None:
         _check_number("the budget of traced values", budget, LARGEST_BUDGET)
         _check_number("the k of every k-th step", every, 2**31)
         self.pattern, self.every = pattern, every
@@ -81,6 +87,7 @@ class Tracer(Observer):
         ] = {}  # by thread: loops going on, outer first
         self._before: dict[int, int] = {}  # by call: loops that its thread was in when it began
         self._names: dict[str, None] = {}
+        self._calls = HeldCalls(stride)
         self.spent_ns = 0  # on computing values and keeping them
 
     @property
@@ -98,6 +105,7 @@ class Tracer(Observer):
         records = {record.key: record for record in loop_records(event.key, event.program)}
         loops = {loop.key: loop for loop, _ in all_loops(event.program)}
         with self._lock:
+            self._calls.compiled(event)
             for record in records.values():
                 self._names[record.name] = None
                 if record.key not in self._loops and self._is_chosen(record, records):
@@ -118,10 +126,12 @@ class Tracer(Observer):
         """Note where the thread stands: it may be in a loop of another call."""
         with self._lock:
             self._before[call] = len(self._open.get(threading.get_ident(), ()))
+            self._calls.begin(function, call)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count the time, and forget loops that an error left open."""
         with self._lock:
+            self._calls.end(call)
             stack = self._open.get(threading.get_ident(), [])
             del stack[self._before.pop(call, 0) :]
             if not stack:
@@ -137,6 +147,8 @@ class Tracer(Observer):
                 run = RunTrace(found.runs, n_steps, found.heads, self._allowance(), self.every)
                 found.runs += 1
             self._open.setdefault(threading.get_ident(), []).append((loop, run))
+            if (call := self._calls.current) is not None:
+                call.loop_begins(loop)
 
     def _allowance(self) -> int:
         """Return the bytes that one more run may take: its part, and never more than half of what is left."""
@@ -155,9 +167,19 @@ class Tracer(Observer):
         stack = self._open.get(threading.get_ident())
         return stack[-1][1] if stack and stack[-1][0] == loop else None
 
-    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
-        """Take the values that a step begins with."""
+    def step_begins(
+        self, function: int, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]
+    ) -> None:
+        """Take what a loop holds, at some of its steps."""
         with self._lock:
+            if (call := self._calls.current) is not None:
+                call.step_begins(loop, step, held)
+
+    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        """Take the values that a step or a call begins with."""
+        with self._lock:
+            if loop is None and (call := self._calls.current) is not None:
+                call.give(values)
             run = self._run_of(loop)
             if run is not None and loop is not None:
                 found = self._loops[loop]
@@ -169,9 +191,11 @@ class Tracer(Observer):
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
     ) -> None:
         """Take the results of an operation of a step."""
-        if loop is None:
-            return
         with self._lock:
+            if loop is None:
+                if (call := self._calls.current) is not None:
+                    call.result(index, values)
+                return
             run = self._run_of(loop)
             if run is not None:
                 found = self._loops[loop]
@@ -197,6 +221,8 @@ class Tracer(Observer):
             if run is None or not run.done:
                 return
             run.finish()
+            if run.has_event and (call := self._calls.current) is not None:
+                call.has_event = True
             found = self._loops[loop]
             if found.first is None:
                 found.first = run
@@ -220,6 +246,11 @@ class Tracer(Observer):
                 found.extend(run.record(loop.key) for run in runs)
             return tuple(found)
 
+    def calls(self) -> tuple[HeldCallRecord, ...]:
+        """Return what calls were given, as far as it was kept."""
+        with self._lock:
+            return self._calls.records()
+
 
 def with_traces(record: ProfileRecord, tracer: Tracer) -> ProfileRecord:
     """Return a record with the values that a tracer kept of its loops."""
@@ -228,6 +259,7 @@ def with_traces(record: ProfileRecord, tracer: Tracer) -> ProfileRecord:
         record,
         detail="values",
         traces=tuple(trace for trace in tracer.records() if trace.loop in known),
+        calls=tuple(call for call in tracer.calls() if all(runs.loop in known for runs in call.runs)),
         cost=replace(record.cost, values_ns=tracer.spent_ns),
     )
 

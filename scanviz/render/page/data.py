@@ -42,8 +42,8 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
     'rnn.py'
     """
     numbers, parts = _shared_out(record.traces), parts_of(record)
-    run = encode(replace(record, functions=(), loops=(), traces=(), repeats=()))
-    for name in ("functions", "loops", "traces", "repeats"):
+    run = encode(replace(record, functions=(), loops=(), traces=(), calls=(), repeats=()))
+    for name in ("functions", "loops", "traces", "calls", "repeats"):
         run.pop(name, None)
     run["off_cpu"] = off_cpu(record)
     return {

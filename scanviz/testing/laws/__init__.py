@@ -9,6 +9,7 @@ Examples
 
 from scanviz.testing.laws import (
     advice,
+    any_step,
     axes,
     batch_draws,
     batches,
@@ -57,6 +58,7 @@ from scanviz.testing.laws.law import Law, all_laws, law
 
 FAMILIES = (
     advice,
+    any_step,
     axes,
     batch_draws,
     batches,

@@ -380,13 +380,13 @@ def test_the_report_shows_the_step_and_the_rows_of_states() -> None:
     assert all(len(line) <= 50 for line in narrow.splitlines())
 
 
-def test_the_report_of_a_step_that_was_not_kept_shows_the_nearest() -> None:
+def test_the_report_of_a_step_that_was_not_kept_computes_it_or_shows_the_nearest() -> None:
     x = np.ones(3000)
     x[731] = -1.0
     traced = scanviz.trace(logs(), x)
     assert "at step 731" in traced.report() and "first NaN: step 731" in traced.report()
-    text = traced.report(step=735)
-    assert "the nearest kept to step 735" in text
+    assert "the nearest kept to step 735" in render_values(traced.record, step=735)
+    assert "at step 735\n" in traced.report(step=735)
     assert "no values are shown: there is no loop named 'log'" in traced.report(scan="log")
 
 

@@ -1,0 +1,262 @@
+"""Calls held while they go on: what their Programs were given, and what their loops hold at some steps.
+
+Of each function the first call, the last, and the first in which a NaN or an infinity came up are kept, under a byte budget: those
+of which :mod:`scanviz.profiler.values.tracing` keeps runs.  Everything is copied when it is met.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.observe import CompiledFunction
+from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
+from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
+
+BUDGET = 16 * 2**20  # bytes of all calls that are held
+FIRST_STRIDE = 16  # steps between checkpoints at first
+MOST_CHECKPOINTS = 32  # of a loop; where there are more, every second one goes
+_PART = 4  # one part in so many of a call's bytes may go to checkpoints
+
+
+class _Checkpoints:
+    """States of one loop at every k-th step; k doubles when there are too many."""
+
+    __slots__ = ("kept", "room", "stride")
+
+    def __init__(self, room: int, stride: int) -> None:
+        self.room, self.stride = room, stride
+        self.kept: dict[int, tuple[tuple[int, ...], tuple[Any, ...]]] = {}  # step → runs begun, states
+
+    def take(self, step: int, begun: tuple[int, ...], states: tuple[Any, ...]) -> None:
+        self.kept[step] = begun, states
+        size = max(1, sum(array.nbytes for array in states))
+        while self.kept and len(self.kept) > min(MOST_CHECKPOINTS, self.room // size):
+            self.stride *= 2
+            self.kept = {k: each for k, each in self.kept.items() if not k % self.stride}
+
+
+class KnownProgram:
+    """A function whose calls are held.
+
+    Parameters
+    ----------
+    event : CompiledFunction
+        The function.
+    stride : int
+        Steps between checkpoints at first.
+
+    Attributes
+    ----------
+    outputs : list of tuple of int
+        Registers that each instruction of its Program fills.
+    outer : set of int
+        Keys of loops that are instructions of its Program.
+    read : set of int
+        Registers that loops fill and other instructions read.
+    begun : dict of int to int
+        Runs of each loop that have begun.
+    first, event, last : HeldCall or None
+        The calls that are kept.
+    open : list of HeldCall
+        Calls that are going on.
+    """
+
+    __slots__ = (
+        "begun",
+        "calls",
+        "event",
+        "first",
+        "key",
+        "last",
+        "open",
+        "outer",
+        "outputs",
+        "read",
+        "stride",
+    )
+
+    def __init__(self, event: CompiledFunction, stride: int) -> None:
+        self.stride = stride
+        program: Program = event.program
+        loops = [each for each in program.instructions if isinstance(each, LoopInstruction)]
+        filled = {register for loop in loops for register in loop.outputs}
+        self.key, self.calls = event.key, 0
+        self.outputs = [instruction.outputs for instruction in program.instructions]
+        self.outer = {loop.key for loop in loops}
+        self.read = {
+            register for each in program.instructions for register in each.inputs if register in filled
+        }
+        self.begun = {loop.key: 0 for loop, _ in all_loops(program)}
+        self.first: HeldCall | None = None
+        self.event: HeldCall | None = None
+        self.last: HeldCall | None = None
+        self.open: list[HeldCall] = []
+
+    def held(self) -> list[HeldCall]:
+        """Return the calls that are held, in order."""
+        kept = [call for call in (self.first, self.event, self.last) if call is not None]
+        return sorted([*kept, *self.open], key=lambda call: call.number)
+
+    def keep(self, call: HeldCall) -> None:
+        """Keep a call that has ended if it is the first, the last so far, or the first with an event."""
+        self.open.remove(call)
+        if self.first is None:
+            self.first = call
+        elif self.event is None and call.has_event and not self.first.has_event:
+            self.event, self.last = call, None
+        else:
+            self.last = call
+
+
+class HeldCalls:
+    """The calls of all functions that are held.
+
+    Parameters
+    ----------
+    stride : int
+        Steps between checkpoints at first.
+
+    Examples
+    --------
+    >>> HeldCalls().records()
+    ()
+    """
+
+    def __init__(self, stride: int = FIRST_STRIDE) -> None:
+        self._stride = stride
+        self._functions: dict[int, KnownProgram] = {}
+        self._going_on: dict[int, list[tuple[int, HeldCall | None]]] = {}  # by thread: calls, outer first
+
+    def compiled(self, event: CompiledFunction) -> None:
+        """Know of a function that has loops."""
+        known = KnownProgram(event, self._stride)
+        if known.begun:
+            self._functions.setdefault(event.key, known)
+
+    def begin(self, function: int, call: int) -> None:
+        """Open a call; of calls of one function that go on at once in several threads none is held."""
+        known = self._functions.get(function)
+        opened = None
+        if known is not None:
+            taken = sum(each.bytes for other in self._functions.values() for each in other.held())
+            opened = HeldCall(known, known.calls, max(0, BUDGET - taken) // 2)
+            known.calls += 1
+            known.open.append(opened)
+            if len(known.open) > 1:
+                for each in known.open:
+                    each.drop()
+        self._going_on.setdefault(threading.get_ident(), []).append((call, opened))
+
+    def end(self, call: int) -> None:
+        """Close a call."""
+        stack = self._going_on.get(threading.get_ident(), [])
+        if stack and stack[-1][0] == call:
+            _, found = stack.pop()
+            if found is not None:
+                found.function.keep(found)
+        if not stack:
+            self._going_on.pop(threading.get_ident(), None)
+
+    @property
+    def current(self) -> HeldCall | None:
+        """The call that this thread is in."""
+        stack = self._going_on.get(threading.get_ident())
+        return stack[-1][1] if stack else None
+
+    def records(self) -> tuple[HeldCallRecord, ...]:
+        """Return the calls that were held, with those that are going on."""
+        calls = [call for known in self._functions.values() for call in known.held()]
+        return tuple(call.record() for call in calls if call.fits and call.given)
+
+
+class HeldCall:
+    """A call that is going on or has ended.
+
+    Parameters
+    ----------
+    function : KnownProgram
+        Whose call it is.
+    number : int
+        Which call.
+    room : int
+        Bytes that it may take.
+    """
+
+    __slots__ = (
+        "_counts", "_first", "bytes", "checkpoints", "fits", "function", "given", "has_event", "inputs", "number",
+        "results", "room",
+    )  # fmt: skip
+
+    def __init__(self, function: KnownProgram, number: int, room: int) -> None:
+        self.function, self.number, self.room = function, number, room
+        self.fits, self.given, self.has_event = True, False, False
+        self.bytes = 0  # that it takes; checkpoints count with all the room that they may take
+        self.inputs: tuple[Any, ...] = ()
+        self._first = dict(function.begun)  # runs of each loop that began before
+        self._counts = dict.fromkeys(function.begun, 0)
+        self.results: dict[int, Any] = {}
+        self.checkpoints: dict[int, _Checkpoints] = {}
+
+    def drop(self) -> None:
+        """Hold nothing of the call."""
+        self.fits, self.bytes = False, 0
+        self.inputs, self.results, self.checkpoints = (), {}, {}
+
+    def give(self, values: Sequence[Any]) -> None:
+        """Take what the Program is given."""
+        whole = sum(np.asarray(value).nbytes for value in values) + self.room // _PART
+        self.given, self.fits = True, self.fits and whole <= self.room
+        if self.fits:
+            self.inputs, self.bytes = tuple([np.array(value) for value in values]), whole
+
+    def result(self, index: int, values: Sequence[Any]) -> None:
+        """Take results of an instruction of the Program: of a loop what something else reads, as far as there is room."""
+        for register, value in zip(self.function.outputs[index], values, strict=True):
+            if self.fits and register in self.function.read and self.bytes + value.nbytes <= self.room:
+                self.results[register] = np.array(value)
+                self.bytes += value.nbytes
+
+    def loop_begins(self, loop: int) -> None:
+        """Count a run of a loop."""
+        self._counts[loop] += 1
+        self.function.begun[loop] += 1
+
+    def step_begins(self, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]) -> None:
+        """Take what a loop outside of others holds, at some of the steps."""
+        if not self.fits or loop not in self.function.outer:
+            return
+        found = self.checkpoints.get(loop)
+        if found is None:
+            found = self.checkpoints[loop] = _Checkpoints(
+                self.room // _PART // len(self.function.outer), self.function.stride
+            )
+        if step and not step % found.stride:
+            found.take(
+                step, tuple(self._first[key] + count for key, count in self._counts.items()), held(step)
+            )
+
+    def record(self) -> HeldCallRecord:
+        """Return what was kept so far."""
+        arrays: list[ArrayRecord] = []
+
+        def place(array: Any) -> int:
+            arrays.append(ArrayRecord.of(array))
+            return len(arrays) - 1
+
+        return HeldCallRecord(
+            function=self.function.key,
+            call=self.number,
+            inputs=tuple(map(place, self.inputs)),
+            runs=tuple(LoopRunsRecord(key, self._first[key], count) for key, count in self._counts.items()),
+            checkpoints=tuple(
+                CheckpointRecord(loop, step, counts, tuple(map(place, states)))
+                for loop, taken in self.checkpoints.items()
+                for step, (counts, states) in sorted(taken.kept.items())
+            ),
+            results={str(register): place(value) for register, value in self.results.items()},
+            arrays=tuple(arrays),
+        )

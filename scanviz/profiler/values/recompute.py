@@ -1,0 +1,155 @@
+"""Values computed again in a process of its own, for views that show records: within budgets of time and memory.
+
+A record may come from anybody, and what its Programs compute may take for ever or all the memory that there is; in a process of its
+own, which gets so much memory and is ended after so much time, that harms nobody.  Requests and answers are lines of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Any
+
+from scanviz.profiler.values.replay import SECONDS, RecomputeError
+from scanviz.record.codec import decode
+from scanviz.record.file import save
+from scanviz.record.model import ProfileRecord
+from scanviz.record.traces import TraceRecord
+
+MEMORY = 2**30  # bytes that values may take beside what the process takes by itself
+STARTING = 20.0  # seconds that the process may take before it begins
+_WORKER = "scanviz.profiler.values.recompute_worker"
+
+
+class RecomputeService:
+    """Computes values of a record again, when asked.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        Holds Programs and what calls were given.
+    seconds : float
+        How long a window of steps may take.
+    memory : int
+        Bytes that it may take.
+    """
+
+    def __init__(self, record: ProfileRecord, seconds: float = SECONDS, memory: int = MEMORY) -> None:
+        self.seconds, self.memory = seconds, memory
+        self._record = record
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: queue.Queue[bytes] = queue.Queue()
+        self._lock = threading.Lock()  # one request at a time
+
+    def window(self, loop: int, run: int, first: int, last: int) -> TraceRecord:
+        """Return the values of steps of a run, as :meth:`scanviz.profiler.values.replay.Replayer.window` has it.
+
+        Raises
+        ------
+        RecomputeError
+            If they cannot be computed, or not within the time and the memory.
+        """
+        with self._lock:
+            started = self._process is None
+            answer = self._asked([loop, run, first, last], self.seconds + (STARTING if started else 1.0))
+        if "error" in answer:
+            raise RecomputeError(str(answer["error"]))
+        return decode(TraceRecord, answer["trace"])
+
+    def _asked(self, request: list[int], patience: float) -> dict[str, Any]:
+        process = self._started()
+        assert process.stdin is not None  # it is a pipe
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+            line = self._answers.get(timeout=patience)
+        except queue.Empty:
+            self._end()
+            raise RecomputeError(
+                f"step {request[2]} was not computed within {self.seconds:g} s", fix="--recompute=SECONDS allows more"
+            ) from None  # fmt: skip
+        except OSError:
+            line = b""
+        if not line:
+            self._end()
+            raise RecomputeError(
+                "the process that computes values again has ended", found="it may have needed too much memory"
+            )
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="scanviz-recompute-")
+            path = Path(self._folder.name) / "asked.scanviz"
+            save(_needed(self._record), path)
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", _WORKER, str(path), str(self.seconds), str(self.memory)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+                start_new_session=True,  # ctrl+c of the terminal is not for it
+            )
+            self._answers = queue.Queue()
+            assert self._process.stdout is not None  # it is a pipe
+            threading.Thread(
+                target=_read,
+                args=(self._process.stdout, self._answers),
+                name="scanviz recompute",
+                daemon=True,
+            ).start()
+        return self._process
+
+    def take(self, record: ProfileRecord) -> None:
+        """Compute values of another record from now on: a newer one of the same run."""
+        with self._lock:
+            if record is not self._record:
+                self._end()
+                self._record = record
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):  # what was written to a process that is gone
+                        stream.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+
+def _read(stream: IO[bytes], answers: queue.Queue[bytes]) -> None:
+    """Hand on lines as they come, and an empty one at the end."""
+    try:
+        for line in stream:
+            answers.put(line)
+    except (OSError, ValueError):  # closed by the other thread
+        pass
+    answers.put(b"")
+
+
+def _needed(record: ProfileRecord) -> ProfileRecord:
+    """Return the record without what computing does not need."""
+    functions = tuple(replace(function, rewrites=None) for function in record.functions)
+    return replace(record, functions=functions, repeats=())
+
+
+__all__ = ["MEMORY", "RecomputeService"]

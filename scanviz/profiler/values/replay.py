@@ -1,0 +1,304 @@
+"""Values of any step of any run whose Program and inputs a record holds: computed again from the nearest checkpoint.
+
+The Program comes from the record as data, and the reference tier computes it: what it gave while the record was made, it gives
+again, bit for bit on the same machine.  What an outermost loop is given is computed instruction by instruction, as far as the loop
+needs it; then the loop goes on from the checkpoint before the step.  A loop inside it is met on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.reference import perform
+from scanviz.engine.errors import ScanvizError, ScanvizValueError
+from scanviz.engine.ops.current_step import running_loop
+from scanviz.engine.ops.effects import without_printing
+from scanviz.engine.program.file import from_bytes
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    LoopInstruction,
+    Program,
+    all_loops,
+    programs_in,
+)
+from scanviz.engine.runtime.arena import LoopArena, LoopInputs
+from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.driver import take_steps
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.interpreter import Interpreted, Interpreter
+from scanviz.profiler.values.window import Deadline, Enough, OutOfTime, StepWindow
+from scanviz.record.held_calls import Array, CheckpointRecord, HeldCallRecord
+from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.plain_text import sanitize
+from scanviz.record.traces import TraceRecord
+
+SECONDS = 20.0  # that computing a window may take
+MOST_STEPS = 256  # of a window
+
+
+class RecomputeError(ScanvizValueError):
+    """Values cannot be computed again."""
+
+
+class Replayer:
+    """Computes values of a record again.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        Holds Programs and what calls were given.
+    seconds : float
+        How long a window may take.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.vector("x")
+    >>> sums, _ = scanviz.scan(lambda x_t, s: s + x_t, sequences=x, outputs_info=0.0, name="sums")
+    >>> traced = scanviz.trace(scanviz.function([x], sums), range(1000))
+    >>> window = Replayer(traced.record).window(traced.traces[0].loop, 0, 500, 501)
+    >>> [each.values.tolist() for each in window.variables if each.name == "s[t]" and each.role == "output"]
+    [[[125250.0], [125751.0]]]
+    """
+
+    def __init__(self, record: ProfileRecord, seconds: float = SECONDS) -> None:
+        self.record, self.seconds = record, seconds
+        self._programs: dict[int, _Known] = {}
+        self._call: _Call | None = None
+
+    def window(self, loop: int, run: int, first: int, last: int) -> TraceRecord:
+        """Return the values of steps ``first`` to ``last`` of a run of a loop, as far as the run went.
+
+        Parameters
+        ----------
+        loop : int
+            Key of the loop.
+        run : int
+            Which run of it, counted from 0.
+        first, last : int
+            The steps, both included; at most 256.
+
+        Raises
+        ------
+        RecomputeError
+            If the record does not hold what is needed, there is no such step, or it takes too long.
+        ScanvizError
+            What the program raises before it comes to these steps.
+        """
+        known = next((each for each in self.record.loops if each.key == loop), None)
+        if known is None:
+            raise RecomputeError(f"there is no loop {loop} in the record")
+        if first < 0 or last < first or last - first >= MOST_STEPS:
+            raise RecomputeError(
+                f"steps {first} to {last} are no window", expected=f"up to {MOST_STEPS} steps, in order"
+            )
+        held = self._held(known, run)
+        call = self._opened(held)
+        begun = next(runs.first for runs in held.runs if runs.loop == loop)
+        point = call.checkpoint(loop, run, first)
+        if point is not None:
+            begun = point.begun[[runs.loop for runs in held.runs].index(loop)]
+        resumed = point is not None and point.loop == loop
+        window = StepWindow(call.known.loops[loop], known, run, begun - resumed, first, last, self.seconds)
+        error = call.computed(window, loop, point)
+        return self._found(window, known, error)
+
+    def _held(self, loop: LoopRecord, run: int) -> HeldCallRecord:
+        """Return the call that a run of a loop was part of."""
+        of = [call for call in self.record.calls if call.function == loop.function]
+        found = next((call for call in of if call.has_run(loop.key, run)), None)
+        if found is not None:
+            return found
+        kept = [
+            f"{r.first} to {r.first + r.count - 1}"
+            for call in of
+            for r in call.runs
+            if r.loop == loop.key and r.count
+        ]
+        raise RecomputeError(
+            f"what run {run} of {sanitize(loop.name)} was given is not in the record",
+            expected=f"a run of {', '.join(kept)}" if kept else None,
+            fix=None
+            if kept
+            else "scanviz profile --values SCRIPT keeps what the first call, the last and the first with a NaN were given,"
+            " 8 MiB at most",
+        )  # fmt: skip
+
+    def _opened(self, held: HeldCallRecord) -> _Call:
+        """Return a call to compute in; the last one is kept, with what was computed for it."""
+        if self._call is None or self._call.held is not held:
+            function = next(each for each in self.record.functions if each.key == held.function)
+            if function.key not in self._programs:
+                self._programs[function.key] = _known(self.record, function)
+            self._call = _Call(self._programs[function.key], held)
+        return self._call
+
+    def _found(self, window: StepWindow, loop: LoopRecord, error: ScanvizError | None) -> TraceRecord:
+        name = sanitize(loop.name)
+        if error is not None and window.done <= window.first:
+            raise error
+        if window.done <= window.first:
+            raise RecomputeError(
+                f"run {window.run} of {name} has no step {window.first}",
+                expected=f"a step below {window.done or window.most_steps}",
+            )
+        kept = [trace for trace in self.record.traces if (trace.loop, trace.run) == (loop.key, window.run)]
+        total = kept[0].total_steps if kept else window.most_steps
+        return window.trace(loop.key, total)
+
+
+class _Known(NamedTuple):
+    """A Program that was read, and its loops by the keys of the record."""
+
+    program: Program
+    loops: dict[int, LoopInstruction]
+
+
+def _known(record: ProfileRecord, function: FunctionRecord) -> _Known:
+    name = sanitize(function.name)
+    if not function.program:
+        raise RecomputeError(
+            f"the record does not hold the Program of {name}: it was larger than 1 MiB, or is of an earlier version"
+        )
+    program = from_bytes(function.program)
+    inside = [loop for loop, _ in all_loops(program)]
+    records = [loop for loop in record.loops if loop.function == function.key]
+    if len(inside) != len(records):
+        raise RecomputeError(
+            f"the Program of {name} has {len(inside)} loops, and the record tells of {len(records)}"
+        )
+    return _Known(program, {each.key: loop for loop, each in zip(inside, records, strict=True)})
+
+
+class _Call:
+    """A held call whose values are computed again, as far as they are asked for."""
+
+    def __init__(self, known: _Known, held: HeldCallRecord) -> None:
+        self.known, self.held = known, held
+        program = known.program
+        if len(program.inputs) != len(held.inputs):
+            raise RecomputeError(
+                f"call {held.call} was given {len(held.inputs)} values, and its Program takes {len(program.inputs)}"
+            )
+        self._interpreter = Interpreter(program, perform, ArrayModule())
+        self._values: list[Array | None] = [None] * len(program.registers)
+        for number, constant in program.constants.items():
+            self._values[number] = constant
+        for number, place in zip(program.inputs, held.inputs, strict=True):
+            self._values[number] = held.arrays[place].array()
+        for name, place in held.results.items():
+            if int(name) < len(self._values):
+                self._values[int(name)] = held.arrays[place].array()
+
+    def checkpoint(self, loop: int, run: int, first: int) -> CheckpointRecord | None:
+        """Return the last checkpoint before a step of a run."""
+        outer = self._around(loop)
+        place = [runs.loop for runs in self.held.runs].index(loop)
+        found = None
+        for point in self.held.checkpoints:
+            if self.known.loops[point.loop] is outer:
+                before = point.step <= first if point.loop == loop else point.begun[place] <= run
+                found = point if before else found
+        return found
+
+    def _around(self, loop: int) -> AnyInstruction:
+        """Return the instruction of the function's Program that a loop is, or is inside of."""
+        wanted = self.known.loops[loop]
+        return next(
+            each
+            for each in self.known.program.instructions
+            if any(loop is wanted for loop in _loops_of(each))
+        )
+
+    def computed(self, window: StepWindow, loop: int, point: CheckpointRecord | None) -> ScanvizError | None:
+        """Compute until the window is full or the run has ended; return the error that ended it before."""
+        instruction = self._around(loop)
+        watch = Watch(self.held.function, (window,))
+        try:
+            with np.errstate(all="ignore"), without_printing():
+                self._enter(instruction, window.seconds)
+                if isinstance(instruction, LoopInstruction):
+                    self._run(instruction, watch, window, point)
+                else:
+                    self._interpreter.run_apart(
+                        self.known.program, instruction, self._given(instruction), watch
+                    )
+        except Enough:
+            return None
+        except ScanvizError as error:
+            return error
+        except OutOfTime:
+            raise RecomputeError(
+                f"step {window.first} of run {window.run} of {sanitize(self.known.loops[loop].name)} was not reached"
+                f" within {window.seconds:g} s", fix="--recompute=SECONDS allows more"
+            ) from None  # fmt: skip
+        except MemoryError:
+            raise RecomputeError("there is too little memory to compute these values again") from None
+        return None
+
+    def _run(
+        self, loop: LoopInstruction, watch: Watch, window: StepWindow, point: CheckpointRecord | None
+    ) -> None:
+        """Run a loop of the function's Program from a checkpoint on."""
+        given = self._given(loop)
+        values = [given[number] for number in loop.inputs]
+        module = self._interpreter.module
+        arena = LoopArena(LoopInputs(loop, module), values, watch)
+        arena.open(None, [], None)
+        done = 0
+        if point is not None:
+            done = min(point.step, arena.steps)
+            arena.resume(done, self._states(loop, point))
+        if loop is window.loop:
+            window.begin(arena.steps)
+        code = Interpreted(self._interpreter, loop)
+        with running_loop(loop.name):
+            while done < arena.steps:
+                done = take_steps(arena, code, done, arena.chunk_end(done, arena.steps))
+
+    def _states(self, loop: LoopInstruction, point: CheckpointRecord) -> list[Array]:
+        if len(point.states) != len(loop.states) + len(loop.carries):
+            raise RecomputeError(
+                f"the checkpoint of {sanitize(loop.name)} at step {point.step} is of another loop"
+            )
+        return [self.held.arrays[place].array() for place in point.states]
+
+    def _given(self, instruction: AnyInstruction) -> list[Array | None]:
+        """Return the values of registers; those that the instruction writes over are copied."""
+        values = list(self._values)
+        if isinstance(instruction, LoopInstruction):
+            for state in instruction.states:
+                if state.in_place:
+                    values[state.outer] = np.array(values[state.outer])
+        return values
+
+    def _enter(self, instruction: AnyInstruction, seconds: float) -> None:
+        """Compute what an instruction reads, as far as that is not known."""
+        program, watch = self.known.program, Watch(self.held.function, (Deadline(seconds),))
+        makers = {number: each for each in program.instructions for number in each.outputs}
+        waiting = [instruction]
+        while waiting:
+            missing = [makers[number] for number in waiting[-1].inputs if self._values[number] is None]
+            if missing:
+                waiting += missing
+                continue
+            reached = waiting.pop()
+            if reached is not instruction and any(self._values[number] is None for number in reached.outputs):
+                results = self._interpreter.run_apart(program, reached, self._given(reached), watch)
+                for number, value in zip(reached.outputs, results, strict=True):
+                    self._values[number] = np.asarray(value)
+
+
+def _loops_of(instruction: AnyInstruction) -> Iterator[LoopInstruction]:
+    """Iterate over the loops that an instruction is or holds."""
+    if isinstance(instruction, LoopInstruction):
+        yield instruction
+    for program in programs_in(instruction):
+        yield from (loop for loop, _ in all_loops(program))
+
+
+__all__ = ["MOST_STEPS", "SECONDS", "RecomputeError", "Replayer"]

@@ -1,0 +1,181 @@
+"""The values of some steps of one run of a loop, taken while a call is computed again; and the end of it when they are there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.observe import Observer
+from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.profiler.values.kept import Piece, piece_of
+from scanviz.profiler.values.sampling import statistics_of
+from scanviz.record.loops import LoopRecord
+from scanviz.record.trace_layout import trace_heads
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
+
+NUMBERS = 1024  # of each value at most
+ALL_NUMBERS = 2**20  # of all values of a window
+FEWEST = 16
+
+
+class Enough(BaseException):
+    """What was looked for is there, or cannot come any more: no error, so that nothing takes it for one."""
+
+
+class OutOfTime(BaseException):
+    """The time that computing again may take is over."""
+
+
+class Deadline(Observer):
+    """Ends a computation at a moment.
+
+    Parameters
+    ----------
+    seconds : float
+        From now on.
+    """
+
+    detail = "values"
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self._end = seconds, time.monotonic() + seconds
+
+    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        """Look at the clock."""
+        if time.monotonic() > self._end:
+            raise OutOfTime
+
+
+class StepWindow(Deadline):
+    """Takes the values of steps of one run.
+
+    Parameters
+    ----------
+    loop, record : LoopInstruction, LoopRecord
+        The loop, in the Program that is computed and as data.
+    run : int
+        Which run of it.
+    begun : int
+        How many of its runs have begun.
+    first, last : int
+        The steps.
+    seconds : float
+        How long it may take.
+    """
+
+    def __init__(
+        self,
+        loop: LoopInstruction,
+        record: LoopRecord,
+        run: int,
+        begun: int,
+        first: int,
+        last: int,
+        seconds: float,
+    ) -> None:
+        super().__init__(seconds)
+        self.loop, self.run, self.first, self.last = loop, run, first, last
+        self.heads = trace_heads(loop, record)
+        self.limit = max(FEWEST, min(NUMBERS, ALL_NUMBERS // max(1, len(self.heads) * (last - first + 1))))
+        self.most_steps = self.done = 0
+        self._begun, self._over = begun, False
+        self._rows: dict[int, dict[int, Piece]] = {}  # by step, then by register
+        self._wanted = {head.register for head in self.heads}
+
+    @property
+    def inside(self) -> bool:
+        """Whether the run goes on now."""
+        return self._begun == self.run + 1 and not self._over
+
+    def begin(self, most_steps: int) -> None:
+        """Count a run that begins, or goes on from a checkpoint."""
+        self._begun += 1
+        if self.inside:
+            self.most_steps = most_steps
+
+    def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
+        """Count the runs of the loop."""
+        if loop == self.loop.key:
+            self.begin(n_steps)
+
+    def loop_end(
+        self,
+        function: int,
+        loop: int,
+        steps: int,
+        elapsed_ns: int,
+        setup_ns: int,
+        error: BaseException | None,
+    ) -> None:
+        """End the computation with the run."""
+        if loop == self.loop.key and self.inside:
+            self._over = True
+            if error is None:
+                raise Enough
+
+    def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
+        """Take what a step begins with; the step after the last one that is wanted ends the computation."""
+        super().step_inputs(function, loop, step, values)
+        if loop != self.loop.key or not self.inside:
+            return
+        if step > self.last:
+            self._over = True
+            raise Enough
+        self.done = step + 1
+        self._take(step, self.loop.body.inputs, values)
+
+    def instruction(
+        self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]
+    ) -> None:
+        """Take the results of an operation."""
+        if loop == self.loop.key and self.inside:
+            self._take(step, self.loop.body.instructions[index].outputs, values)
+            if step == self.last and index == len(self.loop.body.instructions) - 1:
+                self._over = True
+                raise Enough
+
+    def _take(self, step: int, registers: Sequence[int], values: Sequence[Any]) -> None:
+        if step < self.first:
+            return
+        row = self._rows.setdefault(step, {})
+        for register, value in zip(registers, values, strict=True):
+            if register in self._wanted:
+                row[register] = piece_of(value, self.limit)
+
+    def trace(self, loop: int, total_steps: int) -> TraceRecord:
+        """Return the values, as of a run of so many steps."""
+        steps = sorted(self._rows)
+        variables = [
+            _variable(head.record, [self._rows[step].get(head.register) for step in steps])
+            for head in self.heads
+        ]
+        return TraceRecord(
+            loop=loop,
+            run=self.run,
+            total_steps=max(total_steps, self.done),
+            steps=tuple(steps),
+            reasons=("asked",) * len(steps),
+            variables=tuple(variables),
+        )
+
+
+def _variable(head: TracedVariableRecord, pieces: Sequence[Piece | None]) -> TracedVariableRecord:
+    """Return a variable with its values; a smaller value than others, or one that an error kept from being, is filled with NaN."""
+    width = max((len(piece.numbers) for piece in pieces if piece is not None), default=0)
+    values = np.full((len(pieces), width), np.nan)
+    statistics = np.zeros((len(pieces), 5))
+    for row, piece in enumerate(pieces):
+        if piece is None:
+            statistics[row, :3] = np.nan
+            continue
+        values[row, : len(piece.numbers)] = piece.numbers
+        statistics[row] = piece.statistics if piece.statistics is not None else statistics_of(piece.numbers)
+    shape = next((piece.shape for piece in pieces if piece is not None), ())
+    return replace(head, shape=tuple(map(int, shape)), statistics=statistics, values=values)
+
+
+__all__ = ["Deadline", "Enough", "OutOfTime", "StepWindow"]

@@ -1,0 +1,189 @@
+"""What calls of functions were given, as data: with a function's Program enough to compute every value of the call again.
+
+A loop's states are kept at some of its steps (checkpoints), so that a step is computed from the nearest of them, and results of
+loops where there is room, so that a loop which reads them does not have to wait for another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.graph.types import DTYPES
+from scanviz.record.loops import LoopRecord
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayRecord:
+    """An array of any dtype and shape.
+
+    Attributes
+    ----------
+    dtype : str
+        As NumPy names it.
+    shape : tuple of int
+        Its shape.
+    content : bytes
+        Its elements in C order, little-endian.
+
+    Examples
+    --------
+    >>> ArrayRecord.of(np.arange(3)).array()
+    array([0, 1, 2])
+    """
+
+    dtype: str
+    shape: tuple[int, ...] = ()
+    content: bytes = b""
+
+    @staticmethod
+    def of(array: Array) -> ArrayRecord:
+        """Return an array as a record."""
+        dtype = array.dtype
+        content = np.ascontiguousarray(array, dtype.newbyteorder("<")).tobytes()
+        return ArrayRecord(dtype.name, tuple(map(int, array.shape)), content)
+
+    @property
+    def expected_bytes(self) -> int:
+        """How many bytes it has, by its dtype and shape; 0 where these are nonsense."""
+        if self.dtype not in DTYPES or min(self.shape, default=0) < 0:
+            return 0
+        return prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    def array(self) -> Array:
+        """Return the array, which nothing else holds."""
+        dtype = np.dtype(self.dtype)
+        found = np.frombuffer(self.content, dtype.newbyteorder("<"))
+        return found.astype(dtype).reshape(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRunsRecord:
+    """The runs of a loop in a call.
+
+    Attributes
+    ----------
+    loop : int
+        Key of the loop.
+    first : int
+        Number of the first of them, among all runs of the loop.
+    count : int
+        How many began.
+    """
+
+    loop: int
+    first: int = 0
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRecord:
+    """What a loop of a call held before one of its steps.
+
+    Attributes
+    ----------
+    loop : int
+        Key of the loop, which is no part of another one.
+    step : int
+        The step that comes next.
+    begun : tuple of int
+        For each of the call's ``runs`` in order, how many had begun.
+    states : tuple of int
+        Places in the call's ``arrays``: of each state the rows that earlier steps may have written and later ones may read, then
+        of each carry its value.
+    """
+
+    loop: int
+    step: int
+    begun: tuple[int, ...] = ()
+    states: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCallRecord:
+    """What a call of a function was given, and what its loops held at some of their steps.
+
+    Attributes
+    ----------
+    function : int
+        Key of the function.
+    call : int
+        Which call of it, counted from 0.
+    inputs : tuple of int
+        Places in ``arrays`` of what the function's Program was given, shared variables included.
+    runs : tuple of LoopRunsRecord
+        The runs of the function's loops in this call.
+    checkpoints : tuple of CheckpointRecord
+        By loop and step.
+    results : dict of str to int
+        Places in ``arrays`` of registers of the Program that loops filled, by the register's number.
+    arrays : tuple of ArrayRecord
+        The arrays themselves.
+    """
+
+    function: int
+    call: int
+    inputs: tuple[int, ...] = ()
+    runs: tuple[LoopRunsRecord, ...] = ()
+    checkpoints: tuple[CheckpointRecord, ...] = ()
+    results: dict[str, int] = field(default_factory=dict)
+    arrays: tuple[ArrayRecord, ...] = ()
+
+    def has_run(self, loop: int, run: int) -> bool:
+        """Return whether a run of a loop was part of this call."""
+        return any(runs.loop == loop and 0 <= run - runs.first < runs.count for runs in self.runs)
+
+
+def check_held_calls(
+    calls: tuple[HeldCallRecord, ...], functions: Mapping[int, object], loops: Mapping[int, LoopRecord]
+) -> None:
+    """Refuse calls of no function, of loops of other functions, or with arrays that are not what they say.
+
+    Raises
+    ------
+    ScanvizValueError
+        Naming the function and the call.
+
+    Examples
+    --------
+    >>> check_held_calls((), {}, {})
+    """
+    for call in calls:
+        if call.function not in functions:
+            raise _refused(call, "is of a function which is not in the record")
+        for array in call.arrays:
+            _check_array(call, array)
+        places = [
+            *call.inputs, *call.results.values(), *(k for each in call.checkpoints for k in each.states)
+        ]  # fmt: skip
+        if any(not 0 <= place < len(call.arrays) for place in places):
+            raise _refused(call, "names an array which is not there")
+        keys = {runs.loop for runs in call.runs} | {each.loop for each in call.checkpoints}
+        if any(key not in loops or loops[key].function != call.function for key in keys):
+            raise _refused(call, "has runs of a loop which is not of its function")
+        if any(len(each.begun) != len(call.runs) for each in call.checkpoints):
+            raise _refused(call, "has a checkpoint that does not count the runs of each loop")
+        if any(not name.isdecimal() or len(name) > 9 for name in call.results):
+            raise _refused(call, "has a result of no register")
+
+
+def _check_array(call: HeldCallRecord, array: ArrayRecord) -> None:
+    known = array.dtype in DTYPES and len(array.shape) <= 32 and min(array.shape, default=0) >= 0
+    if not known or array.expected_bytes != len(array.content):
+        raise _refused(call, f"has an array which is no {array.dtype[:20]!a} of shape {array.shape[:32]}")
+
+
+def _refused(call: HeldCallRecord, what: str) -> ScanvizValueError:
+    return ScanvizValueError(
+        f"the profile makes no sense: call {call.call} of function {call.function} {what}"
+    )
+
+
+__all__ = ["ArrayRecord", "CheckpointRecord", "HeldCallRecord", "LoopRunsRecord", "check_held_calls"]

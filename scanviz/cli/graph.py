@@ -35,6 +35,7 @@ OPTIONS = (
     Option(("--scan",), "NAME", "this loop alone"),
     Option(("--depth",), "N", "loops nested deeper are closed; 0 closes all"),
     Option(("--types",), "", "write dtypes and shapes"),
+    Option(("--plumbing",), "", "draw sizes, broadcasts and other plumbing as well"),
     Option(("--before",), "", "the graph as it was built, before the rewrites"),
     Option(("--unrolled",), "N", "the first N steps of a loop side by side, its back-propagation below"),
     Option(("--connections",), "[=FROM,TO]", "which input reaches which output, or the path of one"),
@@ -238,13 +239,14 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         record_for = record
     steps = _number(parsed, "unrolled", 1)
     if steps is not None:
-        return unrolled(graph, scan, steps, record_for)
+        return unrolled(graph, scan, steps, record_for, plumbing="plumbing" in options)
     return diagram_of(
         graph,
         record=record_for,
         function=function.key if record_for is not None else None,
         depth=_number(parsed, "depth", 0),
         scan=scan,
+        plumbing="plumbing" in options,
     )
 
 

@@ -79,6 +79,7 @@ EDGES = {
     "enters": "#57606a",
     "leaves": "#57606a",
     "recurrence": "#b45309",
+    "accumulates": "#7e22ce",
     "connection": "#1d4ed8",
 }
 _DARK_EDGES = {
@@ -86,6 +87,7 @@ _DARK_EDGES = {
     "enters": "#9da7b3",
     "leaves": "#9da7b3",
     "recurrence": "#fbbf24",
+    "accumulates": "#d8b4fe",
     "connection": "#93c5fd",
 }
 CHANGES = {"added": "#1a7f37", "removed": "#cf222e", "moved": "#0969da"}
@@ -100,8 +102,10 @@ ROLE_TEXT = {
     "enters": "into the step",
     "leaves": "out of the step",
     "recurrence": "read again, steps later",
+    "accumulates": "added to what is there",
     "connection": "reaches",
 }
+ROLE_SIGNS = {"recurrence": "- -", "accumulates": "+"}  # of roles that a legend explains
 KIND_TEXT = {
     "input": "input",
     "shared": "shared variable",
@@ -156,9 +160,22 @@ def node_classes(kind: str, loop_kind: str, share: float | None, change: str) ->
     return " ".join(names)
 
 
-def edge_classes(role: str, change: str) -> str:
-    """Return the style classes of an edge."""
-    return f"sv-edge-{role}" + (f" sv-{change}" if change in CHANGES else "")
+def edge_classes(role: str, change: str, loop_kind: str = "") -> str:
+    """Return the style classes of an edge, in the order in which they give way to one another.
+
+    Examples
+    --------
+    >>> edge_classes("enters", "", "sitsot"), edge_classes("data", "added")
+    ('sv-edge-enters sv-edge-kind-sitsot', 'sv-edge-data sv-added')
+    """
+    kind = f" sv-edge-kind-{loop_kind}" if loop_kind in LOOP_KINDS else ""
+    return f"sv-edge-{role}{kind}" + (f" sv-{change}" if change in CHANGES else "")
+
+
+def edge_line(role: str, change: str, loop_kind: str = "") -> str:
+    """Return the light colour of an edge: of what happened to it, else of the state whose rows it joins, else of its role."""
+    paint = LOOP_KINDS.get(loop_kind)
+    return CHANGES.get(change, paint.line if paint is not None else EDGES.get(role, EDGES["data"]))
 
 
 def style_sheet() -> str:
@@ -169,10 +186,13 @@ def style_sheet() -> str:
     rules += [_shape(f"sv-{kind}", paint) for kind, paint in _DARK_NODE_KINDS.items()]
     rules += [_shape(f"sv-kind-{kind}", paint) for kind, paint in _DARK_LOOP_KINDS.items()]
     rules += [f".sv-shape.sv-heat-{level}{{fill:{fill}}}" for level, fill in enumerate(_DARK_HEAT)]
-    lines = {f"edge-{role}": line for role, line in _DARK_EDGES.items()} | _DARK_CHANGES
+    lines = {f"edge-{role}": line for role, line in _DARK_EDGES.items()}
+    lines |= {f"edge-kind-{kind}": paint.line for kind, paint in _DARK_LOOP_KINDS.items()} | _DARK_CHANGES
     for name, line in lines.items():
         rules.append(f".sv-line.sv-{name}{{stroke:{line}}}.sv-tip.sv-{name}{{fill:{line};stroke:{line}}}")
-        rules.append(f".sv-text.sv-{name}{{fill:{line}}}")
+        rules.append(
+            f".sv-text.sv-{name}{{fill:{line}}}.sv-plus.sv-{name}{{fill:{DARK_PAPER};stroke:{line}}}"
+        )
     rules += [f".sv-shape.sv-{change}{{stroke:{line}}}" for change, line in _DARK_CHANGES.items()]
     return "@media (prefers-color-scheme:dark){" + "".join(rules) + "}"
 

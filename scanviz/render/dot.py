@@ -164,7 +164,7 @@ class _Writer:
     def _edge(self, number: int, edge: Edge) -> None:
         if edge.source not in self.names or edge.target not in self.names:
             return
-        colour = CHANGES.get(edge.change, EDGES.get(edge.role, EDGES["data"]))
+        colour = colours.edge_line(edge.role, edge.change)
         settings = [
             f'id="edge-{number}" class="{colours.edge_classes(edge.role, edge.change)}" color="{colour}"',
             f"tooltip={_quoted(edge_title(edge))}",

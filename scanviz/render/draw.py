@@ -185,6 +185,7 @@ def draw(
     scan: str | None = None,
     depth: int | None = None,
     types: bool = False,
+    plumbing: bool = False,
     engine: str = "auto",
     force: bool = False,
 ) -> Picture:
@@ -202,6 +203,8 @@ def draw(
         Loops nested deeper are closed.
     types : bool
         Whether dtypes and shapes are written.
+    plumbing : bool
+        Whether sizes, broadcasts and other plumbing are drawn; else a note counts them.
     engine : {"auto", "dot", "wasm", "own"}
         Who lays it out.
     force : bool
@@ -227,17 +230,19 @@ def draw(
     >>> sums, _ = scanviz.scan(lambda x_t, total: total + x_t, sequences=x, outputs_info=0.0, name="sums")
     >>> print(scanviz.draw(sums))
     total
+    not drawn: 1 operation of plumbing (sizes, broadcasts); --plumbing draws it
     ○      x
-    ├─●    dimension{axis=0} ← x
-    │ │ ·  0.0
-    │ │ │  ╔═ loop sums ═...
-    │ ◆ │  ║ n_steps  (n-steps into the loop) ← dimension{axis=0}
-    ◆   │  ║ x  (sequence into the loop) ← x
-    │   ◆  ║ total  (sitsot into the loop) ← 0.0
-    ◇   │  ║ x[t]
+    │ ·    0.0
+    │ │    ╔═ loop sums ═...
+    │ │ ◆  ║ n_steps  (n-steps into the loop)
+    ◆ │    ║ x  (sequence into the loop) ← x
+    │ ◆    ║ total  (sitsot into the loop) ← 0.0
+    ◇ │    ║ x[t]
     ...
     """
-    picture = Picture(diagram_for(what, scan=scan, depth=depth), DrawOptions(types, engine))
+    picture = Picture(
+        diagram_for(what, scan=scan, depth=depth, plumbing=plumbing), DrawOptions(types, engine)
+    )
     if path is not None:
         picture.save(path, force=force)
     return picture

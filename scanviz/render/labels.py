@@ -10,6 +10,7 @@ from scanviz.render.colours import CHANGE_SIGNS, KIND_TEXT, LOOP_KINDS, ROLE_TEX
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
 
 LONGEST = 44  # characters of a label; the whole of it is in the tooltip
+LONGEST_IN_TIME = 24  # in a picture of steps side by side
 _NARROW, _WIDE = frozenset("iljtfrI.,:;'|![]() -·"), frozenset("mwMW@%—")
 
 
@@ -68,7 +69,7 @@ def signed(label: str, change: str) -> str:
 
 def node_lines(node: Node, types: bool) -> list[str]:
     """Return the lines written on a node: its label first, then less important ones."""
-    lines = [signed(short(node.label), node.change)]
+    lines = [signed(short(node.label, LONGEST if node.band is None else LONGEST_IN_TIME), node.change)]
     if node.kind == "port" and node.loop_kind:
         lines.append(kind_name(node.loop_kind))
     if types and node.type:

@@ -19,9 +19,11 @@ from scanviz.render.colours import (
     LOOP_KINDS,
     NODE_KINDS,
     PAPER,
+    ROLE_SIGNS,
     ROLE_TEXT,
     Paint,
     edge_classes,
+    edge_line,
     node_classes,
     node_paint,
     style_sheet,
@@ -42,8 +44,10 @@ from scanviz.render.labels import (
     text_width,
 )
 from scanviz.render.layout.placed import LETTER, PORT_LONGEST, SMALL, SMALL_LINE, Box, Placed, Point
+from scanviz.render.layout.ways import is_straight, sign, way_text
 from scanviz.render.marks import MARK
 
+_PLUS = 4.0  # radius of the sign of a sum
 _ROUND = {"input": 9, "inner_input": 9, "inner_output": 9, "output": 9, "shared": 4, "until": 3}
 _DASHED = ("constant", "summary")
 _THICK = {"inner_output": 1.8, "port": 1.6, "output": 2.4}
@@ -90,8 +94,8 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
         if cluster.id in placed.boxes
     ]
     lines += [
-        _edge(number, edge, placed.routes[number], types)
-        for number, edge in enumerate(diagram.edges)
+        _edge(number, edge, placed.routes[number], types, flow)
+        for number, (edge, flow) in enumerate(zip(diagram.edges, _flows(diagram), strict=True))
         if number in placed.routes
     ]
     lines += [_node(node, placed, types) for node in diagram.nodes]
@@ -115,10 +119,11 @@ def _words(
     anchor: str = "middle",
     colour: str = INK,
     extra: str = "",
+    classes: str = "",
 ) -> str:
-    faint = " sv-faint" if colour == FAINT else ""
+    more = " sv-faint" if colour == FAINT else f" {classes}" if classes else ""
     return (
-        f'<text class="sv-text{faint}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"{extra}>'
+        f'<text class="sv-text{more}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"{extra}>'
         f"{_text(text)}</text>"
     )
 
@@ -181,70 +186,59 @@ def _port(port: Port, box: Box) -> str:
     return f'<g id="{_text(element_id(port.id))}" class="sv-port">{_title(port_title(port))}{shape}{words}{kind}</g>'
 
 
-def _edge(number: int, edge: Edge, points: list[Point], types: bool) -> str:
-    colour = CHANGES.get(edge.change, EDGES.get(edge.role, EDGES["data"]))
-    classes = edge_classes(edge.role, edge.change)
+def _flows(diagram: Diagram) -> list[str]:
+    """Return of each edge the kind of the state whose rows it joins to a step, where the picture shows rows."""
+    kinds = {node.id: node.loop_kind for node in diagram.nodes if node.kind == "cell"}
+    return [kinds.get(edge.source) or kinds.get(edge.target) or "" for edge in diagram.edges]
+
+
+def _edge(number: int, edge: Edge, points: list[Point], types: bool, flow: str) -> str:
+    colour = edge_line(edge.role, edge.change, flow)
+    classes = edge_classes(edge.role, edge.change, flow)
     dashes = ' stroke-dasharray="5 3"' if edge.role == "recurrence" or edge.change == "removed" else ""
-    thick = 2.0 if edge.change or edge.role == "connection" else 1.4 if edge.role == "recurrence" else 1.0
-    beside = len(points) == 4 and points[0][1] == points[1][1]  # led past others, on straight lines
-    path = _round_about(points) if beside else _curve(points)
+    thick = (
+        2.0 if edge.change or edge.role == "connection" else 1.4 if flow or edge.role == "recurrence" else 1.0
+    )
     parts = [
-        f'<path class="sv-line {classes}" d="{path}" fill="none" stroke="{colour}" stroke-width="{thick:g}"{dashes}/>',
-        _tip(points, colour, classes),
+        f'<path class="sv-line {classes}" d="{way_text(points)}" fill="none" stroke="{colour}" stroke-width="{thick:g}"{dashes}/>',
+        _plus(points, colour, classes) if edge.role == "accumulates" else _tip(points, colour, classes),
     ]
-    label = "" if edge.role == "data" and edge.label.isdigit() else edge.label
+    hidden = flow or (edge.role == "data" and edge.label.isdigit())  # a row says itself which one it is
+    label = "" if hidden else edge.label
     if types and edge.type and edge.role == "enters":
         label = f"{label} {edge.type}".strip()
     if label or edge.change:
-        x, y = points[1] if beside else points[len(points) // 2]
-        if beside:
-            y = (points[1][1] + points[2][1]) / 2
-        parts.append(
-            _words(x + 3, y, signed(short(label), edge.change), size=SMALL, anchor="start", colour=colour)
-        )
+        x, y = _label_place(points)
+        words = signed(short(label), edge.change)
+        parts.append(_words(x, y, words, size=SMALL, anchor="start", colour=colour, classes=classes))
     return f'<g id="edge-{number}" class="{classes}">{_title(edge_title(edge))}{"".join(parts)}</g>'
 
 
-def _curve(points: list[Point]) -> str:
-    """Return a way through points that leaves and enters layers straight down."""
-    (x, y), *rest = points
-    parts = [f"M{x:.1f} {y:.1f}"]
-    for a, b in rest:
-        half = (y + b) / 2
-        parts.append(
-            f"L{a:.1f} {b:.1f}"
-            if abs(a - x) < 0.5
-            else f"C{x:.1f} {half:.1f} {a:.1f} {half:.1f} {a:.1f} {b:.1f}"
-        )
-        x, y = a, b
-    return "".join(parts)
+def _label_place(points: list[Point]) -> Point:
+    """Return where an edge's label stands: beside its line."""
+    if len(points) == 4 and points[0][1] == points[1][1]:  # led past others, on straight lines
+        return points[1][0] + 3, (points[1][1] + points[2][1]) / 2
+    x, y = points[len(points) // 2]
+    return x + 3, y
 
 
-def _round_about(points: list[Point]) -> str:
-    """Return a way along straight lines with round corners."""
-    (x, y), *rest = points
-    parts = [f"M{x:.1f} {y:.1f}"]
-    for k, (a, b) in enumerate(rest):
-        if k + 1 < len(rest):
-            c, d = rest[k + 1]
-            bend = min(6.0, (abs(a - x) + abs(b - y)) / 2, (abs(c - a) + abs(d - b)) / 2)
-            parts.append(f"L{a - _sign(a - x) * bend:.1f} {b - _sign(b - y) * bend:.1f}")
-            parts.append(f"Q{a:.1f} {b:.1f} {a + _sign(c - a) * bend:.1f} {b + _sign(d - b) * bend:.1f}")
-        else:
-            parts.append(f"L{a:.1f} {b:.1f}")
-        x, y = a, b
-    return "".join(parts)
-
-
-def _sign(value: float) -> float:
-    return 0.0 if abs(value) < 1e-9 else 1.0 if value > 0 else -1.0
+def _plus(points: list[Point], colour: str, classes: str) -> str:
+    """Return the sign at the end of a way whose value is added to what is there: a plus in a circle."""
+    (x, y), (a, b) = points[-2:]
+    across, down = (a - _PLUS * sign(a - x), b) if abs(a - x) > abs(b - y) else (a, b - _PLUS * sign(b - y))
+    arm = _PLUS - 1.6
+    ring = Box(across - _PLUS, down - _PLUS, 2 * _PLUS, 2 * _PLUS)
+    left, right, upper, lower = across - arm, across + arm, down - arm, down + arm
+    bars = f"M{left:.1f} {down:.1f}L{right:.1f} {down:.1f}M{across:.1f} {upper:.1f}L{across:.1f} {lower:.1f}"
+    shape = _rect(ring, Paint(PAPER, colour), f"sv-plus {classes}", radius=_PLUS)
+    return f'{shape}<path class="sv-line {classes}" d="{bars}" fill="none" stroke="{colour}"/>'
 
 
 def _tip(points: list[Point], colour: str, classes: str) -> str:
     """Return the arrow head at the end of a way."""
     (x, y), (a, b) = points[-2], points[-1]
-    if abs(a - x) > 2 * abs(b - y) and len(points) > 3:  # comes in from the side
-        side = _sign(a - x)
+    if abs(a - x) > 2 * abs(b - y) and is_straight(points):  # comes in from the side
+        side = sign(a - x)
         corners = [(a, b), (a - 6 * side, b - 3), (a - 6 * side, b + 3)]
     else:
         down = 1.0 if b >= y else -1.0
@@ -269,9 +263,9 @@ def _head(diagram: Diagram) -> list[tuple[str, float]]:
         for change in legend.changes
     ]
     roles = [
-        (f"- - {ROLE_TEXT[role]}", Paint(PAPER, EDGES[role]), f"edge-{role}")
+        (f"{ROLE_SIGNS[role]} {ROLE_TEXT[role]}", Paint(PAPER, EDGES[role]), f"edge-{role}")
         for role in legend.roles
-        if role == "recurrence"
+        if role in ROLE_SIGNS
     ]
     if kinds or changes or roles:
         rows.append(_swatches([*kinds, *roles, *changes]))

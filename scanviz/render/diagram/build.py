@@ -26,6 +26,7 @@ def diagram_of(
     depth: int | None = None,
     closed: Collection[str] = (),
     scan: str | None = None,
+    plumbing: bool = False,
 ) -> Diagram:
     """Return the picture of a graph with its loops.
 
@@ -43,6 +44,8 @@ def diagram_of(
         Names of loops that are closed.
     scan : str, optional
         Name of the loop to show alone; ``depth`` then counts from it.
+    plumbing : bool
+        Whether sizes, broadcasts and other plumbing are drawn; else a note counts them.
 
     Raises
     ------
@@ -58,7 +61,7 @@ def diagram_of(
     >>> [(each.kind, each.label) for each in picture.nodes]
     [('input', 'x'), ('operation', 'tanh'), ('output', 'y')]
     """
-    picture = whole_picture(graph, HeatMap(record, function_of(record, function, graph)))
+    picture = whole_picture(graph, HeatMap(record, function_of(record, function, graph)), folded=not plumbing)
     clusters = picture.clusters
     for name in (*closed, *([scan] if scan is not None else [])):
         if name not in {cluster.label for cluster in clusters}:
@@ -86,11 +89,24 @@ def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:
     )
 
 
-def whole_picture(graph: GraphSnapshot, heat: HeatMap) -> Diagram:
-    """Return the picture of a graph with every loop open."""
-    picture = PictureBuilder(heat)
+def whole_picture(graph: GraphSnapshot, heat: HeatMap, folded: bool = False) -> Diagram:
+    """Return the picture of a graph with every loop open, without plumbing where that is ``folded``."""
+    picture = PictureBuilder(heat, folded)
     PictureLevel(picture, graph, None, "", None).draw()
-    return Diagram(graph.title, tuple(picture.nodes), tuple(picture.clusters), tuple(picture.edges))
+    notes = (plumbing_note(picture.left_out),) if picture.left_out else ()
+    return Diagram(graph.title, tuple(picture.nodes), tuple(picture.clusters), tuple(picture.edges), notes)
 
 
-__all__ = ["diagram_of", "unknown_loop", "whole_picture"]
+def plumbing_note(count: int) -> str:
+    """Return what a picture without so many operations says of them.
+
+    Examples
+    --------
+    >>> plumbing_note(1)
+    'not drawn: 1 operation of plumbing (sizes, broadcasts); --plumbing draws it'
+    """
+    what = f"{count} operation{'' if count == 1 else 's'} of plumbing (sizes, broadcasts)"
+    return f"not drawn: {what}; --plumbing draws {'it' if count == 1 else 'them'}"
+
+
+__all__ = ["diagram_of", "plumbing_note", "unknown_loop", "whole_picture"]

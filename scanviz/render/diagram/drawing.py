@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot
 from scanviz.record.names import TakenNames
+from scanviz.record.plumbing import plumbing, shown_variable
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
 from scanviz.render.diagram.taps import at_step, lags, steps_text, taps, with_taps
@@ -19,10 +20,19 @@ _LEAVES: dict[str, NodeKind] = {"shared": "shared", "constant": "constant"}
 
 
 class PictureBuilder:
-    """Collects a picture's parts, and gives ids that nothing else has."""
+    """Collects a picture's parts, and gives ids that nothing else has.
 
-    def __init__(self, heat: HeatMap) -> None:
-        self.heat = heat
+    Parameters
+    ----------
+    heat : HeatMap
+        Times.
+    folded : bool
+        Whether plumbing is left out.
+    """
+
+    def __init__(self, heat: HeatMap, folded: bool = False) -> None:
+        self.heat, self.folded = heat, folded
+        self.left_out = 0  # operations that are plumbing
         self.nodes: list[Node] = []
         self.clusters: list[Cluster] = []
         self.edges: list[Edge] = []
@@ -43,13 +53,18 @@ class PictureLevel:
         self.picture, self.graph, self.cluster, self.path, self.loop = picture, graph, cluster, path, loop
         self.source_of: dict[int, str] = {}  # number of a variable → id of what gives it
         self.result: dict[int, str] = {}  # … → which result it is, of an operation that has several
+        self.plumbing = plumbing(graph) if picture.folded else {}
+        self.shown = shown_variable(self.plumbing, graph)
+        picture.left_out += len(self.plumbing)
 
     def draw(self) -> None:
         """Draw the graph, and what is wanted of the function's."""
         for number, variable in enumerate(self.graph.variables):
             if self.loop is None and variable.role == "input":
-                self.given_by(number)
+                self.leaf(number)
         for place, node in enumerate(self.graph.nodes):
+            if place in self.plumbing:
+                continue
             if node.loop is None:
                 self.operation(node, place)
             else:
@@ -75,18 +90,24 @@ class PictureLevel:
 
     def edge(
         self,
-        source: str,
+        source: str | None,
         target: str,
         role: EdgeRole = "data",
         label: str = "",
         type: str = "",
         place: int | None = None,
     ) -> None:
-        """Add an edge."""
-        self.picture.edges.append(Edge(source, target, role, label, type, place=place))
+        """Add an edge; none from plumbing that is left out."""
+        if source is not None:
+            self.picture.edges.append(Edge(source, target, role, label, type, place=place))
 
-    def given_by(self, number: int) -> str:
-        """Return the id of what gives a variable; a leaf is drawn when it is first read."""
+    def given_by(self, number: int) -> str | None:
+        """Return the id of what gives a variable, None of plumbing that is left out; a leaf is drawn when it is first read."""
+        shown = self.shown.get(number, number)
+        return None if shown is None else self.leaf(shown)
+
+    def leaf(self, number: int) -> str:
+        """Return the id of what gives a variable that is drawn."""
         known = self.source_of.get(number)
         if known is None:
             variable = self.graph.variables[number]
@@ -116,7 +137,9 @@ class PictureLevel:
             label = f"{name} = {label}"
         time, share = self.picture.heat.operation(self.loop, node.operation)
         sources = [
-            (self.given_by(number), number, k) for k, number in enumerate(node.inputs) if written[k] is None
+            (self.given_by(number), self.shown.get(number, number) or 0, k)
+            for k, number in enumerate(node.inputs)
+            if written[k] is None
         ]
         drawn = Node(
             self.path + (node.key or f"n{place}"),

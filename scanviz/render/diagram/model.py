@@ -30,6 +30,7 @@ EdgeRole = Literal[
     "enters",  # from a port of a loop to the step's input
     "leaves",  # from a step's result to a port of its loop
     "recurrence",  # from a step's result to the step's input that reads it later
+    "accumulates",  # from an operation to a row of a buffer, to which it is added
     "connection",  # from an outer input to an outer output that it reaches
 ]
 Change = Literal["", "added", "removed", "moved"]
@@ -100,7 +101,10 @@ class Node:
     side : str
         ``"in"`` or ``"out"`` for a port, else empty.
     column, row : int or None
-        Its place in a grid, for pictures in which time goes from left to right.
+        Its place in a grid, for pictures in which time goes from left to right: odd columns are steps, even ones hold the rows that
+        the step before them writes and the step after them reads.
+    band : int or None
+        In such a picture, what it belongs to: 0 for the loop, 1 for its back-propagation.
     """
 
     id: str
@@ -121,6 +125,7 @@ class Node:
     side: Literal["", "in", "out"] = ""
     column: int | None = None
     row: int | None = None
+    band: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

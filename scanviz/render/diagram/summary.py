@@ -202,6 +202,7 @@ def _summary(members: Sequence[Node]) -> Node:
         change=changes.pop() if len(changes) == 1 else "",
         column=first.column,
         row=first.row,
+        band=first.band,
     )
 
 

@@ -1,8 +1,8 @@
 """A loop drawn step by step: time from left to right, every row of its buffers a cell, its back-propagation below.
 
-The picture is that of a run of so many steps.  Cells and steps have a place in a grid: a column for each time, rows for
-sequences, operations and buffers.  Step s of a back-propagation of T steps belongs to step T-1-s of the loop and stands under it,
-and so do the cells of its mitmot buffers: cell c holds the gradient of the state's row of step T-1-c.
+The picture is that of a run of so many steps.  Cells and steps have a place in a grid: a column for each step and one for the
+rows of states between two steps.  Step s of a back-propagation of T steps belongs to step T-1-s of the loop and stands under it,
+and so do the cells of its mitmot buffers: cell c holds the gradient of the state's row of step T-1-c, and is called by that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from scanviz.record.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
-from scanviz.render.diagram.build import unknown_loop, whole_picture
+from scanviz.record.plumbing import plumbing as plumbing_of_step
+from scanviz.render.diagram.build import plumbing_note, unknown_loop, whole_picture
 from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
@@ -23,7 +24,12 @@ MOST_STEPS = 8
 
 
 def unrolled(
-    graph: GraphSnapshot, scan: str | None, steps: int, record: ProfileRecord | None = None
+    graph: GraphSnapshot,
+    scan: str | None,
+    steps: int,
+    record: ProfileRecord | None = None,
+    *,
+    plumbing: bool = False,
 ) -> Diagram:
     """Return the first steps of a loop side by side.
 
@@ -37,6 +43,8 @@ def unrolled(
         How many steps, 8 at most.
     record : ProfileRecord, optional
         A run, for the times of steps.
+    plumbing : bool
+        Whether sizes, broadcasts and other plumbing are drawn.
 
     Raises
     ------
@@ -49,7 +57,7 @@ def unrolled(
             expected=f"1 to {MOST_STEPS}",
             fix="fewer steps show the same: a loop's steps are alike",
         )
-    picture = whole_picture(graph, HeatMap(record, function_of(record, None, graph)))
+    picture = whole_picture(graph, HeatMap(record, function_of(record, None, graph)), folded=not plumbing)
     loops = _loops(graph, picture)
     box = _chosen(picture, scan)
     loop, records = loops[box.id], {each.key: each for each in record.loops} if record is not None else {}
@@ -59,17 +67,23 @@ def unrolled(
         notes.append(f"no run had more than {times.longest_run} steps")
         steps = times.longest_run
     below = _gradient(picture, box, records)
-    columns = _columns_before(loop, loops[below.id] if below is not None else None)
+    before = _times_before(loop, loops[below.id] if below is not None else None)
     names = _outer_names(graph, loops, box)
-    drawn = draw(Side("", loop, box, _alone(picture, box), steps, columns, 0, names), None)
+    drawn = draw(Side("", loop, box, _alone(picture, box), steps, before, 0, names), None)
     parts = [(drawn, times)]
     if below is not None:
-        side = _gradient_side(picture, loops, (box, below), steps, columns, drawn.next_row + 1)
+        side = _gradient_side(picture, loops, (box, below), steps, before, drawn.next_row + 1)
         parts.append((draw(side, drawn), records.get(below.loop) if below.loop is not None else None))
-        notes.append(f"step s of {below.label} stands under the step of {box.label} that it belongs to")
+        last = f"step {steps - 1}" if steps > 1 else "the step"
+        notes.append(
+            f"below, from right to left: {below.label}, whose first step is that of {last}; + adds to what is there"
+        )
     unread = list(dict.fromkeys(name for part, _ in parts for name in part.unread))
     if unread:
         notes.append(f"not drawn, for no step reads it: {', '.join(unread)}")
+    hidden = 0 if plumbing else sum(len(plumbing_of_step(loops[one.id].step)) for one in (box, below) if one)
+    if hidden:
+        notes.append(plumbing_note(hidden))
     shown = f"{steps} step{'s' if steps > 1 else ''} of {box.label}"
     return Diagram(
         f"{graph.title}: {shown}" if graph.title else shown,
@@ -85,7 +99,7 @@ def _gradient_side(
     loops: dict[str, LoopSnapshot],
     pair: tuple[Cluster, Cluster],
     steps: int,
-    columns: int,
+    before: int,
     row: int,
 ) -> Side:
     """Return how the back-propagation (the second of the pair) of a loop is to be drawn: below it, in the same columns."""
@@ -96,7 +110,7 @@ def _gradient_side(
         below,
         _alone(picture, below),
         steps,
-        columns,
+        before,
         row,
         {},
         of=box.label,
@@ -105,14 +119,16 @@ def _gradient_side(
     )
 
 
-def _columns_before(loop: LoopSnapshot, below: LoopSnapshot | None) -> int:
-    """Return the column of time 0: before it stand what is read by all steps and the initial rows."""
-    taps = [number for v in loop.variables if v.kind != "sequence" for number in (*v.reads, *v.writes)]
-    first = -min([0, *taps])
-    if below is not None:
-        later = [number for v in below.variables if v.kind == "mitmot" for number in (*v.reads, *v.writes)]
-        first = max([first, *later])
-    return 1 + first
+def _times_before(loop: LoopSnapshot, below: LoopSnapshot | None) -> int:
+    """Return how many times before time 0 have a column, for initial rows and their gradients."""
+    found = [0]
+    for variable in loop.variables:
+        if variable.kind not in ("sequence", "non_sequence", "nitsot"):
+            found.append((variable.kind == "mitmot") - min([0, *variable.reads, *variable.writes]))
+    for variable in below.variables if below is not None else ():
+        if variable.kind == "mitmot":
+            found.append(max([*variable.reads, *variable.writes, 0]))
+    return max(found)
 
 
 def _loops(graph: GraphSnapshot, picture: Diagram) -> dict[str, LoopSnapshot]:

@@ -18,7 +18,8 @@ from scanviz.record.codec import encode
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
-from scanviz.render.layout.placed import node_size
+from scanviz.render.layout.placed import Box, Placed, node_size, port_boxes
+from scanviz.render.layout.timeline import has_time
 from scanviz.render.marks import marked
 
 ENGINES = ("dot", "wasm", "own")
@@ -30,6 +31,7 @@ NAMES = {
 }
 FORMATS = ("svg", "png", "pdf", "dot")
 LARGEST = 400  # nodes that anybody reads
+LARGEST_IN_TIME = 1600  # of steps side by side, which are alike
 
 
 class CannotDrawError(Exception):
@@ -97,7 +99,8 @@ def drawn(
     >>> drawn(Diagram("f", nodes=(Node("a", "operation", "exp"),)), engine="own").engine
     "scanviz's own layout"
     """
-    diagram = summarised(diagram, largest)
+    in_time = largest == LARGEST and has_time(diagram)
+    diagram = summarised(diagram, LARGEST_IN_TIME if in_time else largest)
     if form == "dot":
         return Drawing(to_dot(diagram, types=types).encode(), "no engine", diagram.notes)
     notes: list[str] = []
@@ -114,9 +117,8 @@ def drawn(
 
 
 def _engines(diagram: Diagram) -> tuple[str, ...]:
-    """Return the engines in their order; where nodes have places in a grid, that which keeps to them comes first."""
-    in_grid = any(node.column is not None for node in diagram.nodes)
-    return ("own", "dot", "wasm") if in_grid else ENGINES
+    """Return the engines in their order; where nodes have places in time, that which keeps to them comes first."""
+    return ("own", "dot", "wasm") if has_time(diagram) else ENGINES
 
 
 def _tried(engine: str, form: str, diagram: Diagram, seconds: float, types: bool) -> tuple[bytes | None, str]:
@@ -200,11 +202,26 @@ def _drawing(svg: bytes, form: str, engine: str, notes: tuple[str, ...]) -> Draw
 
 
 def _rows(diagram: Diagram, types: bool) -> bytes:
-    """Return a drawing in plain rows, whose making takes no thought: nodes in their order, eight a row."""
-    from scanviz.render.layout.layered import layered
+    """Return a drawing in plain rows, whose making takes no thought: nodes in their order, eight a row, and straight lines."""
     from scanviz.render.svg import to_svg
 
-    nodes = tuple(replace(node, row=k // 8, column=k % 8) for k, node in enumerate(diagram.nodes))
-    assert all(node_size(node, types).width > 0 for node in nodes[:1])
-    simple = replace(diagram, nodes=nodes, clusters=())
-    return to_svg(simple, layered(simple, types), types=types).encode()
+    sizes = [node_size(node, types) for node in diagram.nodes]
+    wide, tall = (
+        max((size.width for size in sizes), default=0.0),
+        max((size.height for size in sizes), default=0.0),
+    )
+    boxes = {
+        node.id: Box(k % 8 * (wide + 30.0) + 14.0, k // 8 * (tall + 30.0) + 14.0, *size)
+        for k, (node, size) in enumerate(zip(diagram.nodes, sizes, strict=True))
+    }
+    routes = {}
+    for number, edge in enumerate(diagram.edges):
+        if edge.source in boxes and edge.target in boxes:
+            source, target = boxes[edge.source], boxes[edge.target]
+            routes[number] = [(source.centre, source.bottom), (target.centre, target.y)]
+    ports = {name: box for node in diagram.nodes for name, box in port_boxes(node, boxes[node.id]).items()}
+    rows = -(-len(sizes) // 8)
+    placed = Placed(
+        boxes | ports, routes, min(8, len(sizes)) * (wide + 30.0) + 14.0, rows * (tall + 30.0) + 14.0
+    )
+    return to_svg(replace(diagram, clusters=()), placed, types=types).encode()

@@ -7,14 +7,14 @@ places in a grid, as in unrolled pictures, they stand there.
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Sequence
 
-from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.diagram.model import Diagram, Edge
 from scanviz.render.labels import cluster_lines, text_width
-from scanviz.render.layout.level import GAP, LAYER_GAP, LayeredLevel, running
+from scanviz.render.layout.level import LayeredLevel
 from scanviz.render.layout.placed import (
+    HEAD,
     LETTER,
     SMALL,
     SMALL_LINE,
@@ -22,10 +22,11 @@ from scanviz.render.layout.placed import (
     BoxSize,
     Placed,
     node_size,
-    port_width,
+    port_boxes,
 )
+from scanviz.render.layout.timeline import has_time, timeline
 
-MARGIN, HEAD = 14.0, 20.0
+MARGIN = 14.0
 LANE = 13.0  # between two edges that are led round a loop
 
 
@@ -40,7 +41,7 @@ def layered(diagram: Diagram, types: bool = False) -> Placed:
     >>> placed.boxes["a"].bottom < placed.boxes["b"].y
     True
     """
-    return _Layout(diagram, types).whole()
+    return timeline(diagram, types) if has_time(diagram) else _Layout(diagram, types).whole()
 
 
 class _Layout:
@@ -64,7 +65,6 @@ class _Layout:
         for number, edge in enumerate(diagram.edges):
             self._edge(number, edge)
         self.lanes: dict[int, float] = {}
-        self.bypassed: set[int] = set()
 
     def _put(self, part: str, parent: str | None, known: set[str]) -> None:
         self.parent[part] = parent if parent in known else None
@@ -94,11 +94,7 @@ class _Layout:
 
     def whole(self) -> Placed:
         """Lay out everything."""
-        if any(node.column is not None and node.row is not None for node in self.diagram.nodes):
-            self._grid()
-        else:
-            size = self._box(None, 0)
-            self.placed.width, self.placed.height = size
+        self.placed.width, self.placed.height = self._box(None, 0)
         self._ports()
         for number, edge in enumerate(self.diagram.edges):
             self._finish_route(number, edge)
@@ -169,101 +165,15 @@ class _Layout:
                 for edge in self.around[each]:
                     self.lanes[edge] += x
 
-    def _grid(self) -> None:
-        """Put nodes where their grid has them, and boxes around them."""
-        placed = [node for node in self.diagram.nodes if node.column is not None and node.row is not None]
-        loose = [node for node in self.diagram.nodes if node.column is None or node.row is None]
-        lowest = max((node.row or 0 for node in placed), default=0)
-        cells = [(node, node.column or 0, node.row or 0) for node in placed]
-        cells += [(node, k, lowest + 1) for k, node in enumerate(loose)]
-        widths: dict[int, float] = defaultdict(float)
-        heights: dict[int, float] = defaultdict(float)
-        sizes = {node.id: node_size(node, self.types) for node in self.diagram.nodes}
-        for node, column, row in cells:
-            widths[column] = max(widths[column], sizes[node.id].width)
-            heights[row] = max(heights[row], sizes[node.id].height)
-        heads = self._heads(cells, widths)
-        tall = {row: height + heads.get(row, 0.0) for row, height in heights.items()}
-        lefts, tops = running(widths, GAP * 2), running(tall, LAYER_GAP)
-        for node, column, row in cells:
-            size = sizes[node.id]
-            x = lefts[column] + (widths[column] - size.width) / 2
-            y = tops[row] + heads.get(row, 0.0) + (heights[row] - size.height) / 2
-            self.placed.boxes[node.id] = Box(x + 3 * MARGIN, y + 2 * MARGIN, *size)
-        for cluster in reversed(self.diagram.clusters):
-            self._surround(cluster)
-        boxes = self.placed.boxes.values()
-        self.placed.width = max((box.right for box in boxes), default=0.0) + 5 * MARGIN
-        self.placed.height = max((box.bottom for box in boxes), default=0.0) + 2 * MARGIN
-        for edge in itertools.chain.from_iterable(self.around.values()):
-            source = self.diagram.edges[edge].source
-            self.lanes[edge] = self.placed.boxes[self.owner.get(source, source)].right + LANE
-        self._bypass()
-
-    def _heads(self, cells: list[tuple[Node, int, int]], widths: dict[int, float]) -> dict[int, float]:
-        """Return the room that titles of boxes need above rows, and widen columns for them."""
-        found: dict[int, float] = {}
-        for cluster in self.diagram.clusters:
-            inside = [(column, row) for node, column, row in cells if node.cluster == cluster.id]
-            if inside:
-                lines, columns = cluster_lines(cluster), {column for column, _ in inside}
-                top = min(row for _, row in inside)
-                found[top] = max(found.get(top, 0.0), HEAD + SMALL_LINE * (len(lines) - 1))
-                if len(columns) == 1:
-                    widest = max(
-                        text_width(line, LETTER * 1.1 if k == 0 else SMALL) for k, line in enumerate(lines)
-                    )
-                    (column,) = columns
-                    widths[column] = max(widths[column], widest + 12)
-        return found
-
-    def _bypass(self) -> None:
-        """Lead edges between nodes of one column past the nodes in between, on the left."""
-        taken: dict[float, int] = defaultdict(int)
-        for number, edge in enumerate(self.diagram.edges):
-            source, target = self.placed.boxes.get(edge.source), self.placed.boxes.get(edge.target)
-            if source is None or target is None or edge.role == "recurrence":
-                continue
-            distance = max(target.y - source.bottom, source.y - target.bottom)
-            if abs(source.centre - target.centre) > 1 or distance < LAYER_GAP * 1.6:
-                continue
-            lane = min(source.x, target.x) - 7.0 - 4.0 * (taken[source.centre] % 6)
-            taken[source.centre] += 1
-            a, b = source.y + source.height / 2, target.y + target.height / 2
-            self.placed.routes[number] = [(source.x, a), (lane, a), (lane, b), (target.x, b)]
-            self.bypassed.add(number)
-
-    def _surround(self, cluster: Cluster) -> None:
-        boxes = [self.placed.boxes[text] for text in self.inside[cluster.id] if text in self.placed.boxes]
-        if not boxes:
-            self.placed.boxes[cluster.id] = Box(0.0, 0.0, 2 * MARGIN, 2 * MARGIN)
-            return
-        head = HEAD + SMALL_LINE * (len(cluster_lines(cluster)) - 1)
-        lines = cluster_lines(cluster)
-        title = max(text_width(line, LETTER * 1.15 if k == 0 else SMALL) for k, line in enumerate(lines)) + 16
-        x, y = min(box.x for box in boxes) - 6, min(box.y for box in boxes) - head
-        right, bottom = max(box.right for box in boxes) + 6, max(box.bottom for box in boxes) + 6
-        if right - x < title:
-            x, right = (x + right - title) / 2, (x + right + title) / 2
-        self.placed.boxes[cluster.id] = Box(x, y, right - x, bottom - y)
-
     def _ports(self) -> None:
         """Put the ports of closed loops at the edges of their node."""
         for node in self.diagram.nodes:
-            box = self.placed.boxes[node.id]
-            for side in ("in", "out"):
-                ports = [port for port in node.ports if port.side == side]
-                whole = sum(port_width(port) + 4.0 for port in ports)
-                x = box.x + (box.width - whole) / 2 + 2.0
-                for port in ports:
-                    top = box.y if side == "in" else box.bottom - 24.0
-                    self.placed.boxes[port.id] = Box(x, top, port_width(port), 24.0)
-                    x += port_width(port) + 4.0
+            self.placed.boxes.update(port_boxes(node, self.placed.boxes[node.id]))
 
     def _finish_route(self, number: int, edge: Edge) -> None:
         """Join an edge's way to the borders of what it leaves and reaches."""
         source, target = self.placed.boxes.get(edge.source), self.placed.boxes.get(edge.target)
-        if source is None or target is None or edge.source == edge.target or number in self.bypassed:
+        if source is None or target is None or edge.source == edge.target:
             return
         if edge.role == "recurrence":
             lane = max(self.lanes.get(number, 0.0), source.right + 6, target.right + 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 
 from scanviz.render.layout.ordering import acyclic, layers_of, ordered
 from scanviz.render.layout.placed import (
@@ -17,7 +18,19 @@ STRAIGHTENING = 6
 
 
 class LayeredLevel:
-    """Places of the parts of one box."""
+    """Places of the parts of one box.
+
+    Parameters
+    ----------
+    sizes : list of BoxSize
+        Of the parts.
+    edges : list of (int, int, int)
+        A number, and the parts that it leads from and to.
+    first, last : dict of int to int
+        Parts that stand at the top and at the end, as :func:`layers_of` takes them.
+    near : collection of int
+        Parts that nothing in the box leads to, and which stand right above the first that they lead to.
+    """
 
     def __init__(
         self,
@@ -25,13 +38,15 @@ class LayeredLevel:
         edges: list[tuple[int, int, int]],
         first: dict[int, int],
         last: dict[int, int],
+        near: Collection[int] = (),
     ) -> None:
         self.sizes = list(sizes)
-        count = len(sizes)
+        self.count = count = len(sizes)
         pairs = acyclic(count, [(a, b) for _, a, b in edges])
         self.layer = layers_of(
             count, [(a, b) for a, b in pairs if b not in first and a not in last], first, last
         )
+        self._lower(pairs, near, set(first) | set(last))
         self.joints: dict[int, list[int]] = {}
         self.links: list[tuple[int, int]] = []
         for number, a, b in edges:
@@ -41,7 +56,21 @@ class LayeredLevel:
         for part, layer in enumerate(self.layer):
             rows[layer].append(part)
         self.rows = ordered(rows, self.links)
-        self._place(count)
+        self.place({})
+
+    def _lower(self, pairs: list[tuple[int, int]], near: Collection[int], fixed: Collection[int]) -> None:
+        """Let parts stand right above the first that they lead to, where that makes more edges short than long."""
+        if not near:
+            return
+        below: dict[int, list[int]] = defaultdict(list)
+        above: dict[int, int] = defaultdict(int)
+        for a, b in pairs:
+            below[a].append(b)
+            above[b] += a not in near
+        for part in sorted(range(self.count), key=lambda part: -self.layer[part]):
+            free = part in near or (part not in fixed and above[part] < len(below[part]))
+            if free and below[part]:
+                self.layer[part] = max(1, min(self.layer[b] for b in below[part]) - 1)
 
     def _lead(self, number: int, a: int, b: int) -> None:
         """Let an edge that passes layers stand in each of them."""
@@ -57,10 +86,13 @@ class LayeredLevel:
         if self.layer[a] != self.layer[b]:
             self.links += itertools.pairwise(chain)
 
-    def _place(self, count: int) -> None:
-        centres = self._centres()
+    def place(self, more: Mapping[int, float]) -> None:
+        """Give every part its place, with so much more room below layers than usual."""
+        count, centres = self.count, self._centres()
         heights = [max((self.sizes[number].height for number in row), default=0.0) for row in self.rows]
-        tops = running(dict(enumerate(heights)), LAYER_GAP)
+        tall = {k: height + more.get(k, 0.0) for k, height in enumerate(heights)}
+        tops = running(tall, LAYER_GAP)
+        self.tops, self.heights = [tops[k] for k in range(len(heights))], heights
         middles = {number: tops[k] + heights[k] / 2 for k, row in enumerate(self.rows) for number in row}
         left = min((centres[number] - size.width / 2 for number, size in enumerate(self.sizes)), default=0.0)
         self.boxes = [
@@ -88,7 +120,7 @@ class LayeredLevel:
     @staticmethod
     def _through(x: float, top: float, height: float) -> list[Point]:
         """Return where an edge enters and leaves a layer: straight down, so that it touches nothing there."""
-        return [(x, top), (x, top + height)] if height > 30 else [(x, top + height / 2)]
+        return [(x, top), (x, top + height)] if height else [(x, top)]
 
     def _centres(self) -> dict[int, float]:
         """Return the middle of each part: near its neighbours, in the order of its layer, without overlap."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scanviz.render.diagram.model import Node, Port
-from scanviz.render.labels import node_lines, short, text_width
+from scanviz.render.diagram.model import Cluster, Node, Port
+from scanviz.render.labels import cluster_lines, node_lines, short, text_width
 
 
 class Box(NamedTuple):
@@ -66,6 +66,9 @@ class Placed:
 LETTER, SMALL = 11.0, 8.5  # sizes of text
 LINE, SMALL_LINE = 14.0, 11.0
 PAD = 7.0
+HEAD = 20.0  # above what stands in an open loop
+TITLE_INDENT = 8.0
+PORT_HEIGHT = 24.0
 PORT_LONGEST = 24  # characters of a closed loop's port
 
 
@@ -101,3 +104,28 @@ def ports_width(node: Node, side: str) -> float:
 def port_width(port: Port) -> float:
     """Return how wide a port of a closed loop is."""
     return max(text_width(short(port.label, PORT_LONGEST), SMALL), text_width(port.kind, SMALL)) + 8.0
+
+
+def port_boxes(node: Node, box: Box) -> dict[str, Box]:
+    """Return where the ports of a closed loop stand: at the upper and the lower edge of its node."""
+    found: dict[str, Box] = {}
+    for side in ("in", "out"):
+        x = box.x + (box.width - ports_width(node, side)) / 2 + 2.0
+        for port in node.ports:
+            if port.side == side:
+                top = box.y if side == "in" else box.bottom - PORT_HEIGHT
+                found[port.id] = Box(x, top, port_width(port), PORT_HEIGHT)
+                x += port_width(port) + 4.0
+    return found
+
+
+def title_size(cluster: Cluster) -> BoxSize:
+    """Return how much room the title of an open loop takes."""
+    lines = cluster_lines(cluster)
+    widest = max(text_width(line, LETTER * 1.15 if k == 0 else SMALL) for k, line in enumerate(lines))
+    return BoxSize(widest, HEAD - 4.0 + SMALL_LINE * (len(lines) - 1))
+
+
+def title_box(cluster: Cluster, box: Box) -> Box:
+    """Return where the title of an open loop stands: in the upper left corner of its box."""
+    return Box(box.x + TITLE_INDENT, box.y + 2.0, *title_size(cluster))

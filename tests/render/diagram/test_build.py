@@ -38,7 +38,7 @@ def test_a_loop_alone_is_shown_with_its_ports_and_nothing_around():
 
 
 def test_loops_are_closed_by_name():
-    picture = diagram_of(snapshot(several_taps()), closed=["rnn"])
+    picture = diagram_of(snapshot(several_taps()), closed=["rnn"], plumbing=True)
     assert [cluster.label for cluster in picture.clusters] == ["grad_of_rnn"]
     [loop] = [node for node in picture.nodes if node.kind == "loop"]
     assert loop.label == "rnn" and picture.notes == ("closed: rnn",)

@@ -1,14 +1,18 @@
 """The picture of any graph: everything in it is in the picture, once, and closing a loop loses nothing around it."""
 
 from collections import Counter
+from functools import partial
 
 from hypothesis import given
 
+from scanviz.record.plumbing import plumbing
 from scanviz.record.snapshot import snapshot
-from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram import build
 from scanviz.render.diagram.folding import depths
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import all_loops, assert_sound, history, with_gradients
+
+diagram_of = partial(build.diagram_of, plumbing=True)
 
 
 def graphs_of(case):
@@ -185,3 +189,21 @@ def test_ids_of_operations_stay_through_rewrites_that_leave_them_alone(case):
 def _of_node(key):
     """Return the key of a node without what tells two forms of it apart, which a merge makes one: no node is removed then."""
     return key.partition("~")[0]
+
+
+@given(case=random_loops())
+def test_a_picture_without_plumbing_lacks_nothing_else_and_counts_it(case):
+    for graph in graphs_of(case):
+        whole, folded = diagram_of(graph), build.diagram_of(graph)
+        assert_sound(folded)
+        levels = [graph, *(loop.step for _, _, loop in all_loops(graph))]
+        boxes = [None, *(cluster.id for cluster in whole.clusters)]
+        left_out = Counter()
+        for box, level in zip(boxes, levels, strict=True):
+            left_out[box] = len(plumbing(level))
+        assert folded.clusters == whole.clusters
+        for kind in ("operation", "loop", "port", "inner_input", "inner_output", "until"):
+            counts = [Counter(node.cluster for node in d.nodes if node.kind == kind) for d in (whole, folded)]
+            assert counts[0] - counts[1] == (+left_out if kind == "operation" else Counter())
+        count = sum(left_out.values())
+        assert folded.notes == ((build.plumbing_note(count),) if count else ())

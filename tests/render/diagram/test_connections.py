@@ -23,7 +23,7 @@ def test_a_path_exists_exactly_where_the_pattern_says(case):
     record = compiled(case)
     graph = record.functions[0].graph
     snapshots = {each.key: each for each, _ in graph.all_loops()}
-    picture = diagram_of(graph)
+    picture = diagram_of(graph, plumbing=True)
     edges = {(edge.source, edge.target) for edge in picture.edges}
     nodes = {node.id: node for node in picture.nodes}
     for loop in record.loops:

@@ -25,7 +25,7 @@ def test_without_what_is_new_it_is_the_first_moment_and_without_what_is_gone_the
         before, after = record.snapshot(k), record.snapshot(k + 1)
         picture = difference(before, after)
         assert_sound(picture)
-        first, second = diagram_of(before), diagram_of(after)
+        first, second = diagram_of(before, plumbing=True), diagram_of(after, plumbing=True)
         assert names(picture, "removed") == Counter(node.id for node in second.nodes)
         assert sum(node.change != "added" for node in picture.nodes) == len(first.nodes)
         assert Counter((e.label, e.kind) for e in picture.nodes if e.change != "added") <= Counter(

@@ -1,0 +1,283 @@
+"""The inside of one step of a picture in which time goes from left to right.
+
+What the step computes stands in layers from top to bottom.  What it reads of its states comes in at one side of its box and what it
+writes leaves at the other, through a gutter along that side in which nothing stands; from there a line runs between two layers to
+where it is read.  What else it reads stands above the box or in it.  So no line crosses anything but lines.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scanviz.render.diagram.model import Node
+from scanviz.render.layout.level import LayeredLevel
+from scanviz.render.layout.placed import Box, BoxSize, Point, port_boxes
+
+TRACK = 7.0  # between two lines side by side
+PAD = 10.0  # between the border of a box and what stands in it
+MOST_AT_SIDE = 3  # lines that enter or leave a node at its side
+
+
+@dataclass(slots=True)
+class Crossing:
+    """A line through the side of a step's box.
+
+    Attributes
+    ----------
+    ends : list of (int, str, str)
+        Numbers of edges, and what each reaches or leaves: the node, and the port or node itself.
+    reads : bool
+        Whether it comes in.
+    port : float
+        Where it crosses the border, from the top of the box.
+    track : float
+        Where it runs along the border, from the left of the block.
+    """
+
+    ends: list[tuple[int, str, str]]
+    reads: bool
+    port: float = 0.0
+    track: float = 0.0
+
+
+@dataclass(slots=True)
+class StepParts:
+    """What one step holds.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        In it, above it and below it.
+    sizes : dict of str to BoxSize
+        Of these.
+    owner : dict of str to str
+        Id of a port → id of its node.
+    inner : list of (int, str, str)
+        Edges between these nodes.
+    from_above : dict of str to list of (int, str)
+        What comes in through the top: source → its edges and what they reach.
+    """
+
+    nodes: list[Node]
+    sizes: dict[str, BoxSize]
+    owner: dict[str, str]
+    inner: list[tuple[int, str, str]] = field(default_factory=list)
+    from_above: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+
+
+class StepBlock:
+    """Places of one step, from the upper left corner of its block: first what stands above the box, then the box, then below.
+
+    Parameters
+    ----------
+    parts : StepParts
+        What it holds.
+    title : BoxSize
+        Of the box.
+    crossings : dict of str to Crossing
+        Lines through its sides.
+    reads_left : bool
+        Whether what is read comes in at the left.
+    """
+
+    def __init__(
+        self, parts: StepParts, title: BoxSize, crossings: Mapping[str, Crossing], reads_left: bool
+    ) -> None:
+        self.parts, self.crossings, self.reads_left = parts, crossings, reads_left
+        self.nodes = {node.id: node for node in parts.nodes}
+        self.routes: dict[int, list[Point]] = {}
+        self.boxes: dict[str, Box] = {}
+        self._layers(title)
+        self._gutters()
+        self._spaces()
+
+    def _layers(self, title: BoxSize) -> None:
+        """Give everything its layer: 0 above the box, 1 its title and what only waits to be read, then operations."""
+        parts = self.parts
+        names: list[str] = ["", *self.nodes, *parts.from_above]  # the title first, which keeps it at the left
+        self.number = {name: k for k, name in enumerate(names)}
+        sizes = [BoxSize(title.width, title.height + 4.0)]
+        sizes += [parts.sizes[name] for name in self.nodes]
+        sizes += [BoxSize(0.0, 0.0)] * (len(parts.from_above) + 1)
+        sky = len(names)  # so that there is a layer above the title
+        edges = [(k, self._part(a), self._part(b)) for k, a, b in parts.inner]
+        for name, reached in parts.from_above.items():
+            edges += [(k, self.number[name], self._part(b)) for k, b in reached]
+        self.ends = {number: (a, b) for number, a, b in parts.inner}
+        self.ends |= {number: (a, b) for a, reached in parts.from_above.items() for number, b in reached}
+        given = {b for _, _, b in edges}
+        first: dict[int, int] = {0: 1, sky: 0}
+        last: dict[int, int] = {}
+        first.update({self.number[name]: 0 for name in parts.from_above})
+        for node in self.nodes.values():
+            if node.cluster is None:  # above the step or below it
+                (last if self.number[node.id] in given else first)[self.number[node.id]] = 0
+        chips = [
+            k
+            for node in self.nodes.values()
+            if (k := self.number[node.id]) not in given and k not in first and node.kind != "operation"
+        ]
+        self.level = LayeredLevel(sizes, edges, first, last, chips)
+        self.below = max((k for k in range(len(names)) if k in last), default=None)
+        self.edges = edges
+
+    def _part(self, name: str) -> int:
+        return self.number[self.parts.owner.get(name, name)]
+
+    def _gutters(self) -> None:
+        """Give each line through a side its place beside the others, and find what it may reach at the side."""
+        self.at_side: dict[tuple[str, bool], list[str]] = defaultdict(list)  # node, reads → crossings there
+        for name, crossing in self.crossings.items():
+            for _, node, end in crossing.ends:
+                row = self.level.rows[self.level.layer[self.number[node]]]
+                left = crossing.reads == self.reads_left
+                outermost = row[0 if left else -1] == self.number[node]
+                met = self.at_side[node, crossing.reads]
+                if outermost and end == node and len(met) < MOST_AT_SIDE and name not in met:
+                    met.append(name)
+        count = {reads: sum(c.reads == reads for c in self.crossings.values()) for reads in (True, False)}
+        self.left = PAD + TRACK * count[self.reads_left]
+        self.right = PAD + TRACK * count[not self.reads_left]
+        self.width = self.left + self.level.width + self.right
+        placed = {True: 0, False: 0}
+        for crossing in self.crossings.values():
+            beside = PAD / 2 + TRACK * placed[crossing.reads]
+            placed[crossing.reads] += 1
+            crossing.track = beside if crossing.reads == self.reads_left else self.width - beside
+
+    def _spaces(self) -> None:
+        """Give each line between two layers its height there, and all nodes their places."""
+        self.height_in_gap: dict[tuple[str, int], float] = {}  # crossing, gap below layer → height
+        lines: dict[int, list[str]] = defaultdict(list)
+        for name, crossing in self.crossings.items():
+            for _, node, _ in crossing.ends:
+                if name not in self.at_side[node, crossing.reads]:
+                    gap = self.level.layer[self.number[node]] - crossing.reads
+                    if name not in lines[gap]:
+                        lines[gap].append(name)
+        self.level.place({gap: TRACK * len(names) for gap, names in lines.items()})
+        tops, heights = self.level.tops, self.level.heights
+        end = self._last_inside()
+        for gap, names in lines.items():
+            floor = tops[gap] + heights[gap]
+            room = TRACK * (len(names) + 1) if gap == end else tops[gap + 1] - floor
+            for k, name in enumerate(names):
+                self.height_in_gap[name, gap] = floor + room * (k + 1) / (len(names) + 1)
+        self.floor = tops[end] + heights[end] + TRACK * len(lines.get(end, ()))
+        for node in self.nodes:
+            self.boxes[node] = self.level.boxes[self.number[node]].moved(self.left, 0.0)
+            self.boxes |= port_boxes(self.nodes[node], self.boxes[node])
+
+    @property
+    def top(self) -> float:
+        """Where the box begins."""
+        return self.level.tops[1]
+
+    @property
+    def sides(self) -> tuple[float, float]:
+        """From where to where lines may cross the sides of the box."""
+        tops, heights = self.level.tops, self.level.heights
+        end = self._last_inside()
+        first = min(2, end)
+        return tops[first] + (heights[first] if first == 1 else 0.0), self.floor
+
+    def _last_inside(self) -> int:
+        lowest = len(self.level.tops) - 1
+        return lowest - 1 if self.below is not None else lowest
+
+    def stretch(self, bottom: float) -> None:
+        """Let the box reach down to a height, and what stands below it make room."""
+        more = bottom - self.sides[1]
+        gap = self._last_inside()
+        self.bottom = max(bottom, self.sides[1]) + PAD
+        if more <= 0 or self.below is None:
+            return
+        for node in self.nodes:
+            if self.level.layer[self.number[node]] > gap:
+                self.boxes[node] = self.boxes[node].moved(0.0, more)
+        self.level.tops[gap + 1] += more
+
+    @property
+    def end(self) -> float:
+        """Where the block ends: with its box, or what stands below it."""
+        tops, heights = self.level.tops, self.level.heights
+        return max(self.bottom, tops[-1] + heights[-1])
+
+    def box(self) -> Box:
+        """Return the border of the step."""
+        return Box(0.0, self.top, self.width, self.bottom - self.top)
+
+    def lead(self) -> None:
+        """Lead all lines inside."""
+        self._spread()
+        for number, a, b in self.edges:
+            if self.level.layer[a] < self.level.layer[b]:
+                self.routes[number] = self._down(number, a, b)
+        for name, crossing in self.crossings.items():
+            for number, node, end in crossing.ends:
+                self.routes[number] = self._through_side(name, crossing, number, node, end)
+
+    def _spread(self) -> None:
+        """Spread the lines that reach a node over its upper edge, those from the left at the left."""
+        coming: dict[int, list[tuple[float, int]]] = defaultdict(list)
+        for number, a, b in self.edges:
+            joints = self.level.routes.get(number)
+            x = joints[-1][0] if joints else self.level.boxes[a].centre
+            coming[b].append((x, number))
+        for name, crossing in self.crossings.items():
+            for number, node, end in crossing.ends:
+                if crossing.reads and end == node and name not in self.at_side[node, True]:
+                    coming[self.number[node]].append((crossing.track - self.left, number))
+        self.entry: dict[int, float] = {}
+        for part, lines in coming.items():
+            box = self.level.boxes[part].moved(self.left, 0.0)
+            for k, (_, number) in enumerate(sorted(lines)):
+                self.entry[number] = box.x + box.width * (k + 1) / (len(lines) + 1)
+
+    def _down(self, number: int, a: int, b: int) -> list[Point]:
+        """Return the way of an edge from layer to layer."""
+        tops, heights, layer = self.level.tops, self.level.heights, self.level.layer
+        source, target = self.ends[number]
+        start, goal = (
+            self.level.boxes[a].moved(self.left, 0.0),
+            self.boxes[self.parts.owner.get(target, target)],
+        )
+        x = self.boxes[source].centre if source in self.parts.owner else start.centre
+        end = self.boxes[target].centre if target in self.parts.owner else self.entry[number]
+        way = [(x, start.bottom), (x, tops[layer[a]] + heights[layer[a]])]
+        way += [(p + self.left, q) for p, q in self.level.routes.get(number, [])]
+        way += [(end, tops[layer[b]]), (end, goal.y)]
+        return _without_repeats(way)
+
+    def _through_side(self, name: str, crossing: Crossing, number: int, node: str, end: str) -> list[Point]:
+        """Return the way between the border and a node, from the border where it comes in."""
+        box, port = self.boxes[node], crossing.port
+        left = crossing.reads == self.reads_left
+        border = 0.0 if left else self.width
+        met = self.at_side[node, crossing.reads]
+        if name in met:
+            y = box.y + box.height / 2 + TRACK * (met.index(name) - (len(met) - 1) / 2)
+            way = [
+                (border, port),
+                (crossing.track, port),
+                (crossing.track, y),
+                (box.x if left else box.right, y),
+            ]
+        else:
+            gap = self.level.layer[self.number[node]] - crossing.reads
+            y = self.height_in_gap[name, gap]
+            x = self.entry.get(number, self.boxes[end].centre) if end == node else self.boxes[end].centre
+            way = [(border, port), (crossing.track, port), (crossing.track, y), (x, y)]
+            way.append((x, box.y if crossing.reads else box.bottom))
+        return _without_repeats(way if crossing.reads else way[::-1])
+
+
+def _without_repeats(way: Sequence[Point]) -> list[Point]:
+    """Return a way without points that stand where the one before stands."""
+    found = list(way[:1])
+    for point in way[1:]:
+        if abs(point[0] - found[-1][0]) > 0.01 or abs(point[1] - found[-1][1]) > 0.01:
+            found.append(point)
+    return found if len(found) > 1 else [*found, way[-1]]

@@ -1,0 +1,134 @@
+"""Laws of pictures of loops step by step: lines cross lines alone, states flow at one height, back-propagation stands below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.nodes import Variable, is_floating
+from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.selection import Selection
+from scanviz.record.graph import GraphSnapshot
+from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.render.diagram.model import Diagram
+from scanviz.render.diagram.unrolled import unrolled
+from scanviz.render.layout.layered import layered
+from scanviz.render.layout.placed import Box, Placed, Point, title_box
+from scanviz.render.layout.ways import way_points
+from scanviz.testing.laws.law import law
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+
+_INSIDE = 0.5  # what a line may be off by
+LOOPS = random_loops()
+
+
+@law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans(), plumbing=st.booleans())
+def a_line_crosses_no_box_and_no_title(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> None:
+    """Of a loop and its gradient step by step every line is drawn, from end to end, and crosses no node and no title."""
+    for picture in _pictures(case, steps, rewritten, plumbing):
+        _check_lines(picture, layered(picture))
+
+
+@law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans())
+def states_flow_at_one_height_and_nothing_overlaps(case: LoopCase, steps: int, rewritten: bool) -> None:
+    """The rows of a state stand at one height, in the order of time, and no two nodes or steps stand on one another."""
+    for picture in _pictures(case, steps, rewritten, False):
+        boxes = layered(picture).boxes
+        _check_apart([boxes[node.id] for node in picture.nodes])
+        _check_apart([boxes[cluster.id] for cluster in picture.clusters])
+        for node in picture.nodes:
+            if node.cluster is not None:
+                assert _holds(boxes[node.cluster], boxes[node.id]), node.label
+        rows = [node for node in picture.nodes if node.kind == "cell" and not (node.column or 0) % 2]
+        for a in rows:
+            for b in rows:
+                if (a.band, a.variable) == (b.band, b.variable) and (a.column or 0) < (b.column or 0):
+                    assert abs(boxes[a.id].y - boxes[b.id].y) < _INSIDE, (a.label, b.label)
+                    assert boxes[a.id].right < boxes[b.id].x, (a.label, b.label)
+        upper = [boxes[node.id].bottom for node in picture.nodes if node.band == 0]
+        lower = [boxes[node.id].y for node in picture.nodes if node.band == 1]
+        assert not lower or max(upper) < min(lower)
+
+
+def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> Iterator[Diagram]:
+    history = rewrites_record(RewriteHistory(_with_gradient(case), Selection("all")))
+    graph = history.snapshot(len(history.applications) if rewritten else 0)
+    assert graph is not None
+    for name in dict.fromkeys(_names(graph)):
+        yield unrolled(graph, name, steps, plumbing=plumbing)
+
+
+def _names(graph: GraphSnapshot) -> Iterator[str]:
+    for loop, _ in graph.all_loops():
+        yield loop.name
+
+
+def _with_gradient(case: LoopCase) -> list[Variable]:
+    results, updates, inputs, _ = case.build()
+    wanted = [*results, *dict(updates).values()]
+    smooth = [result for result in results if is_floating(result)]
+    wrt = [variable for variable, _ in inputs if is_floating(variable)]
+    if smooth and wrt:
+        cost = sum((T.sum(T.cast(result, "float64")) for result in smooth), T.constant(0.0))
+        wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
+    return wanted
+
+
+def _check_lines(picture: Diagram, placed: Placed) -> None:
+    owner = {port.id: node.id for node in picture.nodes for port in node.ports}
+    obstacles = [(node.id, placed.boxes[node.id], node.label) for node in picture.nodes]
+    obstacles += [
+        (f"title of {cluster.id}", title_box(cluster, placed.boxes[cluster.id]), cluster.label)
+        for cluster in picture.clusters
+    ]
+    for number, edge in enumerate(picture.edges):
+        assert number in placed.routes, f"{edge} is not drawn"
+        points = way_points(placed.routes[number])
+        ends = [owner.get(end, end) for end in (edge.source, edge.target)]
+        for point, end in zip((points[0], points[-1]), ends, strict=True):
+            assert _touches(point, placed.boxes[end]), (edge, point, placed.boxes[end])
+        for name, box, label in obstacles:
+            if name not in ends:
+                crossed = [(a, b) for a, b in pairwise(points) if _crosses(a, b, box)]
+                assert not crossed, f"{edge.source} → {edge.target} crosses {label}: {crossed}, {box}"
+
+
+def _touches(point: Point, box: Box) -> bool:
+    x, y = point
+    across = box.x - _INSIDE <= x <= box.right + _INSIDE
+    return across and box.y - _INSIDE <= y <= box.bottom + _INSIDE
+
+
+def _crosses(a: Point, b: Point, box: Box) -> bool:
+    """Return whether a straight line runs through the inside of a box (Liang and Barsky's clipping)."""
+    begun, ended = 0.0, 1.0
+    for start, step, low, high in (
+        (a[0], b[0] - a[0], box.x + _INSIDE, box.right - _INSIDE),
+        (a[1], b[1] - a[1], box.y + _INSIDE, box.bottom - _INSIDE),
+    ):
+        if low >= high:
+            return False
+        if abs(step) < 1e-9:
+            if not low < start < high:
+                return False
+            continue
+        first, last = sorted(((low - start) / step, (high - start) / step))
+        begun, ended = max(begun, first), min(ended, last)
+    return begun < ended
+
+
+def _holds(around: Box, box: Box) -> bool:
+    across = around.x - _INSIDE <= box.x and box.right <= around.right + _INSIDE
+    return across and around.y - _INSIDE <= box.y and box.bottom <= around.bottom + _INSIDE
+
+
+def _check_apart(boxes: list[Box]) -> None:
+    for k, a in enumerate(boxes):
+        for b in boxes[k + 1 :]:
+            beside = a.right <= b.x + _INSIDE or b.right <= a.x + _INSIDE
+            assert beside or a.bottom <= b.y + _INSIDE or b.bottom <= a.y + _INSIDE, (a, b)

@@ -66,7 +66,8 @@ def page_of(record: ProfileRecord) -> str:
 
     beside = beyond_the_clock(record)
     notes = [f"{beside}."] if beside else ()
-    return page(record, Extras(advice=_advice(record), notes=notes, to_try=to_try(record)))
+    best = to_try(record)
+    return page(record, Extras(advice=_advice(record), notes=notes, to_try=best.text if best else ""))
 
 
 def _advice(record: ProfileRecord) -> list[dict[str, str]]:

@@ -43,8 +43,8 @@ def record_bundle(record: ProfileRecord) -> dict[str, str]:
     whole = parts[0].total_ns
     *known, rest = totals(parts)
     known.sort(key=lambda row: -row.total_ns)
-    sentences = [sentence.text for sentence in verdict(record, parts)]
-    sentences += filter(None, [to_try(record)])
+    ends = filter(None, [to_try(record)])
+    sentences = [sentence.text for sentence in (*verdict(record, parts), *ends)]
     loops = sorted(record.loops, key=lambda loop: -loop.total_ns)
     titles = loop_titles(record)
     blocks = [

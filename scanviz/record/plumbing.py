@@ -13,7 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from scanviz.record.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord
 
 NOTICEABLE = 0.02  # of the time of its list: from then on a row is shown, whatever it does
@@ -67,26 +67,27 @@ def plumbing(graph: GraphSnapshot) -> dict[int, int | None]:
     return found
 
 
-def plumbing_of(
-    owner: FunctionRecord | LoopRecord, graph: GraphSnapshot | None, operations: Sequence[OperationRecord]
-) -> frozenset[int]:
-    """Return which operations of a list are plumbing, by their ``index``; none where the graph was not kept.
-
-    Parameters
-    ----------
-    owner : FunctionRecord or LoopRecord
-        Whose operations they are.
-    graph : GraphSnapshot or None
-        The function's graph as it runs, or the one of the loop's step.
-    operations : sequence of OperationRecord
-        The list.  One that takes at least ``NOTICEABLE`` of its time is not among those returned.
-    """
+def plumbing_operations(graph: GraphSnapshot | None) -> frozenset[int]:
+    """Return which operations of the program around a graph are plumbing alone, by their ``index``; none of a graph not kept."""
     if graph is None:
         return frozenset()
     folded = plumbing(graph)
     others = {node.operation for number, node in enumerate(graph.nodes) if number not in folded}
-    candidates = {graph.nodes[number].operation for number in folded} - others
-    times = {each.index: owner.ran_ns(each) for each in operations}
+    found = {graph.nodes[number].operation for number in folded} - others
+    return frozenset(index for index in found if index is not None)
+
+
+def folded_rows(owner: FunctionRecord | LoopRecord, candidates: Collection[int]) -> frozenset[int]:
+    """Return which of a list's operations are left out of it: plumbing that takes less than ``NOTICEABLE`` of the list's time.
+
+    Parameters
+    ----------
+    owner : FunctionRecord or LoopRecord
+        Whose operations are listed.
+    candidates : collection of int
+        What :func:`plumbing_operations` returns of its graph.
+    """
+    times = {operation.index: owner.ran_ns(operation) for operation in owner.operations}
     least = NOTICEABLE * sum(times.values())
     return frozenset(index for index, time in times.items() if index in candidates and time <= least)
 
@@ -160,4 +161,4 @@ def _type(variable: VariableSnapshot) -> tuple[str, list[str]]:
     return found.group(1), [size.strip() for size in found.group(2).split(",") if size.strip()]
 
 
-__all__ = ["NOTICEABLE", "plumbing", "plumbing_of", "shown_variable"]
+__all__ = ["NOTICEABLE", "folded_rows", "plumbing", "plumbing_operations", "shown_variable"]

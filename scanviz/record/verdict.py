@@ -35,15 +35,16 @@ class VerdictSentence:
     Attributes
     ----------
     topic : str
-        ``"time"``: where it goes; ``"rewriting"``: what rules did; ``"unusual"``: what is not as it should be.
+        ``"time"``: where it goes; ``"rewriting"``: what rules did; ``"unusual"``: what is not as it should be; ``"try"``: what
+        would make it faster.
     text : str
         The sentence.
     function, loop : int or None
         Keys of what it is about.
     source : SourceRecord or None
         The line it is about.
-    step : int or None
-        The step of the loop it is about.
+    step, run : int or None
+        The step and the run of the loop's value that is not as it should be.
     """
 
     topic: str
@@ -52,6 +53,7 @@ class VerdictSentence:
     loop: int | None = None
     source: SourceRecord | None = None
     step: int | None = None
+    run: int | None = None
 
 
 def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tuple[VerdictSentence, ...]:
@@ -204,9 +206,9 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
                 f"`{sanitize(titles[loop.key])}` is `{sanitize(bad.variable.name)}` at step {bad.step}{run}"
             )
             text = f"The first {what} in {where}"
-            source = bad.variable.source
+            text = f"{text}{_at(bad.variable.source)}."
             yield VerdictSentence(
-                "unusual", f"{text}{_at(source)}.", loop.function, loop.key, source, bad.step
+                "unusual", text, loop.function, loop.key, bad.variable.source, bad.step, trace.run
             )
             break
     slowest = max(record.loops, key=lambda loop: loop.measures.get("slowest_hundredth_ns", 0.0), default=None)

@@ -23,6 +23,7 @@ from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Input, TabbedContent, TabPane
 
+from scanviz.profiler.advice.best import LONG_NS, to_try
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.footer import Footer
@@ -34,9 +35,12 @@ from scanviz.tui.search_input import SearchInput, focus_now
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
 from scanviz.tui.tree import LoopTree
+from scanviz.tui.verdict_bar import VerdictBar, place_of
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import TabView, TextBlock
 
+ONE_LINE = 100  # columns below which the tree is one line above the tabs
+LOW = 30  # rows below which the first tab is packed closer
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
 BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
 SHORT = 4  # letters of a title that is cut
@@ -71,6 +75,7 @@ class ScanvizApp(App[None]):
         Binding("comma", "step(-1)", "step back", show=False),
         Binding("full_stop", "step(1)", "step forward", show=False),
         Binding("tab", "focus_next", "other side", show=False),
+        Binding("i", "verdict", "verdict"),
         Binding("t", "tree", "tree", show=False),
         Binding("z", "wide", "whole width", show=False),
         Binding("y", "copy", "copy command"),
@@ -109,6 +114,7 @@ class ScanvizApp(App[None]):
         """Lay the application out."""
         first = start(self.source.record)
         yield TextBlock(id="title")
+        yield VerdictBar(id="verdict")
         with Horizontal(id="body"):
             yield LoopTree(id="tree")
             with Vertical(id="right"), TabbedContent(id="tabs"):
@@ -124,7 +130,12 @@ class ScanvizApp(App[None]):
         """Show the record, and listen to the script if one runs."""
         self.set_reactive(ScanvizApp.state, start(self.source.record))
         self.watch_state()
-        focus_now(self._tree)
+        if self.size.width < ONE_LINE:
+            self.view.focus_inside()
+        else:
+            focus_now(self._tree)
+        if not self.source.live:
+            self._look_for_advice()
         self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
         self.set_timer(SOON, self._prepare)
         self.set_interval(TIDYING, partial(gc.collect, 1))
@@ -144,6 +155,16 @@ class ScanvizApp(App[None]):
                     leave = partial(self.exit, return_code=128 + number)
                     asyncio.get_running_loop().add_signal_handler(number, leave)
 
+    def _look_for_advice(self) -> None:
+        """Look in a thread for what to try: it reads graphs, which nobody is to wait for."""
+        if self.source.record.wall_ns >= LONG_NS:  # of shorter runs there is none
+            self.run_worker(self._advise, thread=True, group="advice")
+
+    def _advise(self) -> None:
+        found = to_try(self.source.record)
+        if found is not None:
+            self.call_from_thread(self._verdict.advise, found)
+
     def _prepare(self) -> None:
         for view in self.views:
             view.prepare(self.state)
@@ -151,7 +172,12 @@ class ScanvizApp(App[None]):
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
         narrow = event.size.width < NARROW
-        classes = {"narrow": narrow, "stacked": event.size.width < BESIDE}
+        classes = {
+            "narrow": narrow,
+            "one-line": event.size.width < ONE_LINE,
+            "short": event.size.height < LOW,
+            "stacked": event.size.width < BESIDE,
+        }
         self.add_class(
             *(name for name, wanted in classes.items() if wanted)
         )  # all at once: styles are applied once
@@ -191,6 +217,10 @@ class ScanvizApp(App[None]):
         return self.main.query_one("#tree", LoopTree)
 
     @property
+    def _verdict(self) -> VerdictBar:
+        return self.main.query_one("#verdict", VerdictBar)
+
+    @property
     def _searched(self) -> LoopTree | TabView:
         """What n and N go through: the tree if it was searched last, else the tab that is seen."""
         return self._tree if self._searched_tree else self.view
@@ -212,6 +242,7 @@ class ScanvizApp(App[None]):
         """Show the state in what stands around the tabs."""
         self._tell_title()
         self._tree.show(self.state)
+        self._verdict.tell(self.state)
 
     def _tell_title(self) -> None:
         self.main.query_one("#title", TextBlock).show(self._title())
@@ -243,6 +274,7 @@ class ScanvizApp(App[None]):
             self._tell_title()
         if finished and not any(told) and not self._fresh:
             self._timer.stop()
+            self._look_for_advice()
 
     def _read_record(self) -> None:
         """Read a record in a thread; the next look takes it (a thread that waited could keep the application from ending)."""
@@ -260,6 +292,7 @@ class ScanvizApp(App[None]):
         if not self._has_tabs:
             return
         number = self.views.index(self.view)
+        self.set_class(number > 0, "inside")
         if number != self._chosen:
             self._came_from.clear()
             self._chosen = number
@@ -308,6 +341,7 @@ class ScanvizApp(App[None]):
     def _choose(self, number: int) -> None:
         """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
         self._chosen = number
+        self.set_class(number > 0, "inside")
         self.main.query_one("#tabs", TabbedContent).active = f"tab-{number + 1}"
         self.views[number].show(self.state)
         self.views[number].focus_inside()
@@ -328,6 +362,17 @@ class ScanvizApp(App[None]):
             self.notify("This loop has no back-propagation here, and is none.")
         else:
             self.state = self.state.at_loop(found)
+
+    def on_verdict_bar_followed(self, event: VerdictBar.Followed) -> None:
+        """Go to the place that a sentence of the verdict is about; escape comes back."""
+        title, state = place_of(event.sentence, self.state)
+        self._came_from.append((0, self.state))
+        self._go(next(k for k, view in enumerate(VIEWS) if title == view.TITLE), state)
+
+    def action_verdict(self) -> None:
+        """Go to the verdict, which stands above the first tab."""
+        self.action_view(0)
+        focus_now(self._verdict)
 
     def action_tree(self) -> None:
         """Give the focus to the tree."""

@@ -1,7 +1,7 @@
-"""A chart of times over steps in characters: a bar a column, with a cursor, on an even or a logarithmic scale.
+"""A chart of times over steps in characters: the median over runs as a bar, a band to the p95, and what is above as dots.
 
-A column stands for several steps where there are more steps than columns, and shows the slowest of them, so that no slow step is
-ever hidden; a step takes several columns where there are fewer.
+A column stands for several steps where there are more steps than columns; a step takes several columns where there are fewer.  No
+slow step is ever hidden: what is above the band of its column has a dot of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from scanviz.record.loops import Samples
 from scanviz.tui.colours import CYAN, RED, YELLOW
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
+_SLOWEST = 3  # why a step was kept: among the slowest
+BAND, DOT = "░", "•"
 AXIS = 9  # columns for the numbers on the left
 
 
@@ -59,23 +61,63 @@ class Window:
         return Window(first, first + width)
 
 
-def columns_of(
-    series: Samples, window: Window, width: int, slow_ns: float = math.inf
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each column the slowest time of its steps (NaN for none), whether it is above what is slow, and its cell.
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Times of steps by cell: what is drawn alike, a cell being one column, or several where there are fewer steps.
 
-    Cells are what is drawn alike: one or more steps a cell, and a cell is one column, or several where there are fewer steps.
+    Attributes
+    ----------
+    median, high : numpy.ndarray
+        float64, shape (cells,): half of the times are below, and 95 % of them, NaN where no step was kept.  Steps that were
+        kept for being slow count only where there are no others.
+    beyond : dict of int to numpy.ndarray
+        The times above ``high`` of cells that have any.
+    slow : numpy.ndarray
+        bool: whether a time of the cell is above what is slow.
+    shown : numpy.ndarray
+        The cell of each column.
     """
-    span = window.last - window.first + 1
-    cells = max(1, min(width, span))
-    high = np.full(cells, -np.inf)
-    steps, times = series[:, 1], series[:, 2]
-    seen = (steps >= window.first) & (steps <= window.last)
-    places = cell_of(steps[seen], window, cells)
-    np.maximum.at(high, places, times[seen])
-    high[np.isinf(high)] = np.nan
-    shown = np.arange(width) * cells // width
-    return high[shown], high[shown] > slow_ns, shown
+
+    median: np.ndarray
+    high: np.ndarray
+    beyond: dict[int, np.ndarray]
+    slow: np.ndarray
+    shown: np.ndarray
+
+    @property
+    def extremes(self) -> tuple[float, float]:
+        """The least and the most that is drawn."""
+        most = max((float(times.max()) for times in self.beyond.values()), default=0.0)
+        return float(np.nanmin(self.median)), max(most, float(np.nanmax(self.high)))
+
+
+def cells_of(series: Samples, window: Window, width: int, slow_ns: float = math.inf) -> Cells:
+    """Return the times of the steps in a window for so many columns."""
+    count = max(1, min(width, window.last - window.first + 1))
+    steps = series[:, 1]
+    seen = series[(steps >= window.first) & (steps <= window.last)]
+    places, times = cell_of(seen[:, 1], window, count), seen[:, 2]
+    fair = seen[:, 3] != _SLOWEST
+    lacking = np.bincount(places[fair], minlength=count)[places] == 0 if len(seen) else fair
+    fair |= lacking
+    median, high = (_ranked(places[fair], times[fair], count, part) for part in (0.5, 0.95))
+    above = times > high[places]
+    beyond = {int(cell): times[above & (places == cell)] for cell in np.unique(places[above])}
+    slow = np.zeros(count, bool)
+    slow[places[times > slow_ns]] = True
+    return Cells(median, high, beyond, slow, np.arange(width) * count // width)
+
+
+def _ranked(places: np.ndarray, times: np.ndarray, count: int, part: float) -> np.ndarray:
+    """Return the time of each cell that such a part of its times does not exceed (nearest rank), NaN for none."""
+    order = np.lexsort((times, places))
+    many = np.bincount(places, minlength=count)
+    first = np.cumsum(many) - many
+    found = np.full(count, np.nan)
+    some = many > 0
+    rank = np.ceil(part * many[some]).astype(np.int64) - 1
+    found[some] = times[order][first[some] + rank]
+    return found
 
 
 def cell_of(step: Any, window: Window, cells: int) -> Any:
@@ -112,7 +154,7 @@ def chart(
     logarithmic : bool
         Whether equal heights are equal ratios.
     slow_ns : float
-        Nanoseconds above which a step is marked as slow, by its colour and by ``•`` below it.
+        Nanoseconds above which a step is marked as slow, by ``•`` below it.
 
     Examples
     --------
@@ -125,31 +167,24 @@ def chart(
              0  3
     """
     width, height = max(4, size[0] - AXIS), max(2, size[1] - 2)
-    high, slow, cells = columns_of(series, window, width, slow_ns)
-    if np.isnan(high).all():
+    cells = cells_of(series, window, width, slow_ns)
+    if np.isnan(cells.median).all():
         return [Text("no step that was kept lies here")]
-    top = float(np.nanmax(high))
-    base = max(1.0, float(np.nanmin(high))) / 1.5 if logarithmic else 0.0
-    heights = [0.0 if math.isnan(each) else _part(each, base, top, logarithmic) * height for each in high]
-    here = cells == cell_of(cursor, window, int(cells[-1]) + 1)
+    least, top = cells.extremes
+    scale = Scale(max(1.0, least) / 1.5 if logarithmic else 0.0, top, height, logarithmic)
+    here = cells.shown == cell_of(cursor, window, len(cells.median))
+    drawn = [_column(cells, cell, scale) for cell in range(len(cells.median))]
     lines = []
     for row in range(height):
-        label = duration(top) if row == 0 else duration(base) if row == height - 1 and height > 2 else ""
+        label = (
+            duration(top) if row == 0 else duration(scale.base) if row == height - 1 and height > 2 else ""
+        )
         line = Text(f"{label:>{AXIS - 1}} ", style="dim")
-        drawn = []
-        for column, number in enumerate(heights):
-            full = number - (height - 1 - row)
-            cell = (
-                _EIGHTHS[max(0, min(8, math.ceil(full * 8)))]
-                if number
-                else ("·" if row == height - 1 else " ")
-            )
-            style = f"bold {YELLOW}" if here[column] else f"bold {RED}" if slow[column] else CYAN
-            drawn.append((cell, style if cell != " " else ""))
-        for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
-            line.append("".join(cell for cell, _ in run), style=style)  # one span for many cells
+        looks = [_look(drawn[cell][row], bool(here[k])) for k, cell in enumerate(cells.shown)]
+        for style, run in itertools.groupby(looks, key=lambda look: look[1]):
+            line.append("".join(sign for sign, _ in run), style=style)  # one span for many cells
         lines.append(line)
-    marks = np.where(slow, "•", " ")
+    marks = np.where(cells.slow[cells.shown], DOT, " ")
     columns = np.flatnonzero(here)
     if len(columns):
         marks[columns[len(columns) // 2]] = "▲"
@@ -157,6 +192,55 @@ def chart(
     first, last = amount(window.first), amount(window.last)
     lines.append(Text(f"{'':{AXIS}}{first}{last:>{max(1, width - len(first))}}", style="dim"))
     return lines
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How times become heights.
+
+    Attributes
+    ----------
+    base, top : float
+        Nanoseconds at the foot and at the top.
+    height : int
+        Rows.
+    logarithmic : bool
+        Whether equal heights are equal ratios.
+    """
+
+    base: float
+    top: float
+    height: int
+    logarithmic: bool
+
+    def rows(self, time_ns: float) -> float:
+        """Return the height of a time in rows."""
+        return _part(time_ns, self.base, self.top, self.logarithmic) * self.height
+
+
+def _column(cells: Cells, cell: int, scale: Scale) -> list[str]:
+    """Return a cell's characters from the top down: its bar, its band, its dots."""
+    height = scale.height
+    if math.isnan(cells.median[cell]):
+        return [" "] * (height - 1) + ["·"]
+    bar, band = scale.rows(cells.median[cell]), scale.rows(cells.high[cell])
+    found = []
+    for row in range(height):
+        foot = height - 1 - row
+        filled = max(0, min(8, math.ceil((bar - foot) * 8)))
+        found.append(_EIGHTHS[filled] if filled or band <= foot else BAND)
+    for time in cells.beyond.get(cell, ()):
+        found[height - 1 - min(height - 1, int(scale.rows(time)))] = DOT
+    return found
+
+
+def _look(sign: str, here: bool) -> tuple[str, str]:
+    """Return a character of the chart with its style."""
+    if sign == " ":
+        return sign, ""
+    if here:
+        return sign, f"bold {YELLOW}"
+    return sign, f"bold {RED}" if sign == DOT else CYAN
 
 
 def _part(value: float, base: float, top: float, logarithmic: bool) -> float:

@@ -139,6 +139,10 @@ class ViewState:
             return replace(self, operation=None)
         return replace(self, operation=index, line=str(found.source or ""))
 
+    def at_line(self, line: str) -> ViewState:
+        """Look at a line of the user's, as ``file:line``."""
+        return replace(self, line=line)
+
     def with_record(self, record: ProfileRecord) -> ViewState:
         """Look at the same in a newer record of the same run."""
         known = replace(self, record=record)

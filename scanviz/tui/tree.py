@@ -98,8 +98,9 @@ class LoopTree(Tree[Key]):
     def _tell_times(self, record: ProfileRecord) -> None:
         """Write the labels, where they have changed; loops keep their places while a script runs."""
         functions = {function.key: function for function in record.functions}
+        whole = record.wall_ns or sum(function.total_ns for function in record.functions)
         labels: dict[Key, Text] = {
-            ("function", key): self._function_label(function) for key, function in functions.items()
+            ("function", key): self._function_label(function, whole) for key, function in functions.items()
         }
         for loop in record.loops[:MOST]:
             if loop.function in functions:
@@ -109,18 +110,19 @@ class LoopTree(Tree[Key]):
                 node.set_label(labels[key])
 
     @staticmethod
-    def _function_label(function: FunctionRecord) -> Text:
-        label = Text(sanitize(function.name), style="bold")
+    def _function_label(function: FunctionRecord, whole: int) -> Text:
+        label = Text(f"{share(function.total_ns, whole):>6} ")
+        label.append(sanitize(function.name), style="bold")
         if function.origin:
             label.append(f"  {sanitize(function.origin)}", style="not bold italic")
         return label.append(f"  {duration(function.total_ns)}", style="dim")
 
     @staticmethod
     def _loop_label(loop: LoopRecord, function: FunctionRecord) -> Text:
-        label = Text("↩ " if loop.gradient_of is not None else "")
-        label.append(sanitize(loop.name))
         whole = function.total_ns or loop.total_ns
-        return label.append(f"  {share(loop.total_ns, whole)}  {duration(loop.total_ns)}", style="dim")
+        label = Text(f"{share(loop.total_ns, whole):>6} ")
+        label.append("↩ " if loop.gradient_of is not None else "")
+        return label.append(sanitize(loop.name)).append(f"  {duration(loop.total_ns)}", style="dim")
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Key]) -> None:
         """Show what the cursor stands on."""

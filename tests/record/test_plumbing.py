@@ -6,7 +6,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import declarations
 from scanviz.record import plumbing as module
-from scanviz.record.plumbing import plumbing, plumbing_of, shown_variable
+from scanviz.record.plumbing import folded_rows, plumbing, plumbing_operations, shown_variable
 from scanviz.record.snapshot import snapshot
 
 
@@ -81,12 +81,12 @@ def test_a_row_that_takes_noticeable_time_is_no_plumbing():
         f(np.ones((5, 3)))
     function = p.record.functions[0]
     graph = function.graph
-    hidden = plumbing_of(function, graph, function.operations)
+    hidden = folded_rows(function, plumbing_operations(graph))
     times = {each.index: function.ran_ns(each) for each in function.operations}
     assert hidden and all(times[index] <= 0.02 * sum(times.values()) for index in hidden)
     numbers = plumbing(graph)
     assert hidden <= {graph.nodes[k].operation for k in numbers}
-    assert plumbing_of(function, None, function.operations) == frozenset()
+    assert plumbing_operations(None) == frozenset()
 
 
 def test_the_operations_it_names_are_declared():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.tui.chart import AXIS, Window, cell_of, chart, columns_of
+from scanviz.tui.chart import AXIS, Window, cell_of, cells_of, chart
 
 times = st.lists(st.integers(1, 10**10), min_size=1, max_size=60)
 
@@ -13,16 +13,36 @@ def series_of(found, reason=0):
     return np.array([[0, step, time, reason] for step, time in enumerate(found)], np.int64)
 
 
-@given(times, st.integers(4, 40))
-def test_a_column_shows_the_slowest_of_its_steps(found, width):
-    window = Window(0, len(found) - 1)
-    high, _, cells = columns_of(series_of(found), window, width)
-    of_cell = {}
-    for step, time in enumerate(found):
-        cell = cell_of(step, window, int(cells[-1]) + 1)
-        of_cell[cell] = max(of_cell.get(cell, 0), time)
-    assert high.tolist() == [of_cell[cell] for cell in cells.tolist()]
-    assert max(found) in high.tolist()
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10**10), st.integers(0, 3)), min_size=1),
+    st.integers(4, 40),
+)
+def test_a_column_has_the_median_the_p95_and_all_that_is_above(found, width):
+    rows = np.array([[0, step, time, reason] for step, time, reason in found], np.int64)
+    window = Window(0, 30)
+    cells = cells_of(rows, window, width)
+    count = len(cells.median)
+    for cell in range(count):
+        mine = [row for row in found if cell_of(row[0], window, count) == cell]
+        fair = sorted(time for _, time, reason in mine if reason != 3) or sorted(time for _, time, _ in mine)
+        if not mine:
+            assert np.isnan(cells.median[cell]) and np.isnan(cells.high[cell])
+            continue
+        assert sum(time <= cells.median[cell] for time in fair) >= len(fair) / 2
+        assert sum(time < cells.median[cell] for time in fair) <= len(fair) / 2
+        assert sum(time <= cells.high[cell] for time in fair) >= 0.95 * len(fair)
+        above = sorted(time for _, time, _ in mine if time > cells.high[cell])
+        assert sorted(cells.beyond.get(cell, ())) == above
+    assert cells.extremes[1] == max(time for _, time, _ in found)
+
+
+def test_over_many_runs_a_step_is_a_bar_a_band_and_dots():
+    times = [*range(100, 140), *range(160, 360, 5), *([900] * 2)]  # two runs of 82 were far slower
+    rows = np.array([[run, 0, time, 0] for run, time in enumerate(times)], np.int64)
+    lines = chart(rows, Window(0, 0), (AXIS + 4, 22), 9, False)
+    column = [line.plain[AXIS] for line in lines[:-2]]
+    assert column[0] == "•" and column.count("•") <= 2  # and what is just above the band
+    assert column[-1] == "█" and "░" in column and set(column) <= set(" •░▁▂▃▄▅▆▇█")
 
 
 @given(times, st.integers(4, 40), st.integers(3, 12), st.data(), st.booleans())
@@ -47,7 +67,7 @@ def test_few_steps_take_several_columns_each():
 
 def test_slow_steps_are_marked_and_what_was_not_kept_is_a_dot():
     rows = series_of([100, 100, 900, 100])
-    _, slow, _ = columns_of(rows, Window(0, 3), 4, 800)
+    slow = cells_of(rows, Window(0, 3), 4, 800).slow
     assert slow.tolist() == [False, False, True, False]
     lines = chart(rows[[0, 2]], Window(0, 3), (AXIS + 4, 4), 0, False, 800)
     assert lines[1].plain[AXIS:] == "▂·█·" and lines[2].plain[AXIS:] == "▲ •"
@@ -91,5 +111,6 @@ def test_a_million_steps_are_drawn_without_a_loop_over_them():
     rows = np.zeros((1_000_000, 4), np.int64)
     rows[:, 1], rows[:, 2] = np.arange(1_000_000), 1000
     rows[777_777, 2] = 50_000
-    high, _, _ = columns_of(rows, Window(0, 999_999), 100)
-    assert high[77] == 50_000 and np.delete(high, 77).max() == 1000
+    cells = cells_of(rows, Window(0, 999_999), 100)
+    assert cells.beyond.keys() == {77} and cells.beyond[77].tolist() == [50_000]
+    assert cells.median.max() == cells.high.max() == 1000

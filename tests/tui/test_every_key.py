@@ -14,6 +14,7 @@ from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.tree import LoopTree
+from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.graph import GraphPane
 from scanviz.tui.views.rewrites import DifferencePane
@@ -92,6 +93,7 @@ STEP_KEYS = [
     Key("G", step, 39),
     Key("end", step, 39),
 ]
+SIZES = {"the picture": (50, 24)}  # on which the picture is wider than the screen
 PARTS: dict[str, tuple[type, str, list[Key]]] = {
     "the application": (
         ScanvizApp,
@@ -109,6 +111,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("comma", step, 2),
             Key("full_stop", step, 4),
             Key("tab", focus),
+            Key("i", focus, "verdict"),
             Key("t", focus, "tree"),
             Key("z", lambda app: app.query_one("#tree").display, False),
             Key("y", lambda app: app.clipboard, "scanviz report p.scanviz --scan rnn"),
@@ -147,7 +150,18 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("S", order),
         ],
     ),
-    "Profile": (VIEWS[0], "1", []),
+    "the verdict": (
+        VerdictBar,
+        "i",
+        [
+            Key("down", lambda app: app.query_one("#verdict").chosen, 1),
+            Key("j", lambda app: app.query_one("#verdict").chosen, 1),
+            Key("up", lambda app: app.query_one("#verdict").chosen, 0, before="down"),
+            Key("k", lambda app: app.query_one("#verdict").chosen, 0, before="down"),
+            Key("enter", tab, before="down"),
+        ],
+    ),
+    "Profile": (VIEWS[0], "1", [Key("p", lambda app: app.view.unfolded, True)]),
     "Steps": (
         VIEWS[1],
         "2",
@@ -295,7 +309,7 @@ def test_every_key_changes_what_it_is_for(name):
     waiting = list(reversed(keys))
 
     async def run():
-        async with opened(size=(80, 24)) as (app, pilot):
+        async with opened(size=SIZES.get(name, (80, 24))) as (app, pilot):
             app.state = app.state.at_step(3).at_rewrite(2)
             await go(begin, pilot)
             first = app.state

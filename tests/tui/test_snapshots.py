@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import textual
 
+from scanviz.record.model import CallPartsRecord, CostRecord, ThreadTimesRecord
 from scanviz.record.values import DurationRecord
 from tests.tui.driver import NUMBERS, opened
 from tests.tui.records_for_tui import traced_record
@@ -40,8 +41,17 @@ def fixed_record():
     functions = tuple(
         dataclasses.replace(_fixed_function(function), measures={}) for function in record.functions
     )
-    record = dataclasses.replace(record, measures={})
-    return dataclasses.replace(record, script="rnn.py", loops=loops, functions=functions, wall_ns=5_000 * US)
+    return dataclasses.replace(
+        record,
+        script="rnn.py",
+        loops=loops,
+        functions=functions,
+        wall_ns=5_000 * US,
+        measures={},
+        cost=CostRecord(),
+        building=(),
+        threads=ThreadTimesRecord(inside_ns=4_000 * US),
+    )
 
 
 def _fixed_loop(loop):
@@ -65,6 +75,11 @@ def _fixed_loop(loop):
         copy_ns=2_000.0,
         overhead_ns=3_000.0,
         buffer_bytes=4096,
+        watching_ns=0,
+        setup_ns=0,
+        first_run_ns=0,
+        tiers=(),
+        cost_ns=0.0,
         series=series,
     )
 
@@ -79,6 +94,8 @@ def _fixed_function(function):
     return dataclasses.replace(
         function,
         first_ns=2_000 * US,
+        build_ns={},
+        call_parts=CallPartsRecord(),
         call_times=DurationRecord(3, 4_000 * US, US, US, US, US, US),
         operations=operations,
         rewrites=dataclasses.replace(function.rewrites, applications=applications),

@@ -5,30 +5,32 @@ from __future__ import annotations
 from scanviz.profiler.report.units import share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.record.verdict import VerdictSentence
 
 LONG_NS = 1_000_000_000  # of shorter runs, looking for advice would be a part worth noticing
 WORTH = 0.05  # of the run
 
 
-def to_try(record: ProfileRecord) -> str:
-    """Return in a sentence what saves most for sure; nothing where that is little, and of short runs.
+def to_try(record: ProfileRecord) -> VerdictSentence | None:
+    """Return in a sentence what saves most for sure; None where that is little, and of short runs.
 
     Examples
     --------
-    >>> to_try(ProfileRecord(script="rnn.py", wall_ns=1_500_000))
-    ''
+    >>> to_try(ProfileRecord(script="rnn.py", wall_ns=1_500_000)) is None
+    True
     """
     if record.wall_ns < LONG_NS:
-        return ""
+        return None
     from scanviz.profiler.advice.rules import advice_of  # much code, which reads graphs
 
     sure = [(advice.gain_ns, advice) for advice in advice_of(record) if advice.gain_ns is not None]
     gain_ns, best = max(sure, key=lambda pair: pair[0], default=(0.0, None))
     if best is None or gain_ns < WORTH * record.wall_ns:
-        return ""
+        return None
     place = f" ({best.source})" if best.source is not None else ""
     gain = share(gain_ns, record.wall_ns)
-    return sanitize(f"To try: {best.title}{place}, about {gain} of the time; scanviz advise tells more.")
+    text = sanitize(f"To try: {best.title}{place}, about {gain} of the time; scanviz advise tells more.")
+    return VerdictSentence("try", text, source=best.source)
 
 
 __all__ = ["to_try"]

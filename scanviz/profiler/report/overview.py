@@ -30,7 +30,7 @@ from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
 from scanviz.record.threads import beyond_the_clock
-from scanviz.record.verdict import verdict
+from scanviz.record.verdict import VerdictSentence, verdict
 
 NARROWEST = 40
 UNPLANNED = "reference"  # the tier whose functions have no plans
@@ -45,7 +45,7 @@ def render_report(
     top: int = USUAL_TOP,
     scan_name: str | None = None,
     color: bool = False,
-    to_try: str = "",
+    to_try: VerdictSentence | None = None,
 ) -> str:
     """Return the report as text.
 
@@ -61,7 +61,7 @@ def render_report(
         Show this loop alone, in full; a name that is not there gives the nearest ones.
     color : bool
         Whether to add terminal colours.
-    to_try : str
+    to_try : VerdictSentence, optional
         A sentence that the verdict ends with.
 
     Returns
@@ -87,7 +87,7 @@ def print_report(
     top: int = USUAL_TOP,
     scan_name: str | None = None,
     width: int | None = None,
-    to_try: str = "",
+    to_try: VerdictSentence | None = None,
 ) -> None:
     """Print the report as wide as the terminal, coloured only on one that wants it.
 
@@ -120,7 +120,7 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
 
 
 def _body(
-    record: ProfileRecord, width: int, top: int, scan_name: str | None, to_try: str
+    record: ProfileRecord, width: int, top: int, scan_name: str | None, to_try: VerdictSentence | None
 ) -> list[ReportLine]:
     if scan_name is not None:
         return _one_scan(record, width, top, scan_name)
@@ -132,7 +132,7 @@ def _body(
         return [ReportLine("no scanviz function was called", WARNING)]
     parts = parts_of(record)
     lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record, parts)]
-    lines += [ReportLine(to_try, HOT, wraps=True)] if to_try else []
+    lines += [ReportLine(to_try.text, HOT, wraps=True)] if to_try is not None else []
     lines += [*whole_lines(record, parts), *origin_lines(record, width, top)]
     for function in called[:top]:
         lines.extend(function_lines(record, function, parts, width, top))

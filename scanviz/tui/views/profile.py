@@ -3,49 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 from rich.table import Table
 from rich.text import Text
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
 from scanviz.profiler.report.loops import headings
 from scanviz.profiler.report.roofline import limits_in_words
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.units import counted, duration, quantity, share
+from scanviz.record.errors import ScanvizError
+from scanviz.record.graph import GraphSnapshot
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.plumbing import folded_rows, plumbing_operations
 from scanviz.record.processor import off_cpu
 from scanviz.record.roofline import is_native, known_limits
 from scanviz.record.typical import BELOW, typical_step
-from scanviz.tui.colours import CYAN
 from scanviz.tui.linked_selection import SIGN, linked_selection
+from scanviz.tui.stacked_bar import Segment, legend, stacked
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.run_parts import bound_cells, function_rows, run_summary
 from scanviz.tui.views.steps import quoted
-from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
+from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, place_cell, text_cell
 
 _COLUMNS = (
     Column("time", number=True),  # first, so that it is seen however narrow the terminal is
     Column("share", number=True),
-    Column("operation"),
+    Column("operation", flexible=True),
+    Column("line", seen=True),
     Column("gives"),
-    Column("line"),
     Column("no.", number=True),
 )
-BAR = 24
+SHORTER = {
+    "a step (median)": "a step",
+    "operations of a step": "operations",
+    "rows kept for the gradient": "rows kept",
+}
+PLUMBING = "plumbing"  # the row that stands for operations that are left out
 
 
 def table_columns(operations: Sequence[OperationRecord], limited: bool = False) -> list[Column]:
     """Return the columns of a table of operations: the numbers that some of them have come last."""
-    *first, gives, line, number = _COLUMNS
+    *first, gives, number = _COLUMNS
     limit = [Column("of the limit", number=True)] if limited else []
     numbers = [Column(column.title, number=True) for column in columns(operations)]
-    return [*first, *limit, gives, line, number, *numbers]
+    return [*first, *limit, gives, number, *numbers]
 
 
 def limits_of(record: ProfileRecord) -> Mapping[str, float] | None:
@@ -61,9 +71,17 @@ class ProfileView(TabView):
         "Where the time goes: the operations of the loop's step, how a step divides into operations, storing rows and the "
         "loop itself, and the forward loop beside its back-propagation. Of a function: its loops, operations outside of "
         "them, checks and copies, which add up to it, and below what the whole run was spent on. s sorts by the next "
-        "column; enter shows the line that built an operation. ▶ marks what reads or gives the loop variable that was "
+        "column; enter shows the line that built an operation. p shows sizes, arrays filled with a constant, axes for broadcasting "
+        "and checks of shapes too, which are one row else. ▶ marks what reads or gives the loop variable that was "
         "chosen in Variables."
     )
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "plumbing", "plumbing")]
+
+    def __init__(self, state: ViewState, *, id: str | None = None) -> None:
+        super().__init__(state, id=id)
+        self.unfolded = False
+        self._plumbing: dict[tuple[int | None, int | None, int], frozenset[int]] = {}
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
@@ -95,14 +113,15 @@ class ProfileView(TabView):
                 for operation in loop.operations
             ]
             table.retitle(table_columns(loop.operations, limits is not None))
-            table.fill(rows)
-            pair.show(_pair(self.state) or "")
+            table.fill(self._folded(rows, loop, loop.body_ns))
+            pair.show(_pair(self.state, self.room.width) or "")
         elif function is not None:
             about.show(self._with_limits(function_summary(function)))
             more = columns(function.operations)
             table.retitle(table_columns(function.operations, limits is not None))
             parts = parts_of(self.state.record)
-            table.fill(function_rows(function, parts, more, limits))
+            rows = function_rows(function, parts, more, limits)
+            table.fill(self._folded(rows, function, function.total_ns))
             pair.show(run_summary(self.state.record, parts, self.room.width))
         else:
             about.show("Nothing was recorded yet.")
@@ -111,6 +130,40 @@ class ProfileView(TabView):
     def _with_limits(self, summary: Text) -> Text:
         limits = limits_in_words(self.state.record)
         return summary.append(f"\nlimits of the machine: {limits}", "not bold dim") if limits else summary
+
+    def _folded(
+        self, rows: Sequence[tuple[int, Row]], owner: LoopRecord | FunctionRecord, whole_ns: float
+    ) -> list[tuple[object, Row]]:
+        """Return rows with one in place of those of plumbing, unless they are wanted or one of them is looked at."""
+        names = self.state.function, self.state.loop, len(owner.operations)
+        if names not in self._plumbing:
+            self._plumbing[names] = plumbing_operations(self._graph())
+        folded = folded_rows(owner, self._plumbing[names])
+        hidden = [row for index, row in rows if index in folded]
+        if self.unfolded or not hidden or self.state.operation in folded:
+            return list(rows)
+        time = sum(float(row[0].value) for row in hidden)
+        words = f"+ {len(hidden)} of plumbing: sizes, fills, axes (p)"
+        texts = (duration(time) if time else BELOW, share(time, whole_ns), words)
+        cells = [Cell(text, value, "dim") for text, value in zip(texts, (time, time, ""), strict=True)]
+        blank = [Cell("", -1.0 if not isinstance(cell.value, str) else "") for cell in hidden[0][3:]]
+        return [*((index, row) for index, row in rows if index not in folded), (PLUMBING, (*cells, *blank))]
+
+    def _graph(self) -> GraphSnapshot | None:
+        """Return the graph of what is looked at; None where it was not kept or makes no sense."""
+        function = self.state.function_record
+        try:
+            graph = function.graph if function is not None else None
+        except ScanvizError:
+            return None
+        if graph is None or self.state.loop is None:
+            return graph
+        return next((loop.step for loop, _ in graph.all_loops() if loop.key == self.state.loop), None)
+
+    def action_plumbing(self) -> None:
+        """Show sizes, fills and checks too, or no more."""
+        self.unfolded = not self.unfolded
+        self.redraw()
 
     def command(self) -> str:
         """Return the command line that shows this loop."""
@@ -132,6 +185,9 @@ class ProfileView(TabView):
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Show the line that built an operation."""
         event.stop()
+        if self.table().chosen == PLUMBING:
+            self.action_plumbing()
+            return
         state = self.state.at_operation(self.table().chosen)
         if state.line and state.operation is not None:
             self.enter("Source", state)
@@ -151,9 +207,9 @@ def operation_row(
         Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
         Cell(share(time_ns, whole_ns), time_ns),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
+        place_cell(sanitize(str(operation.source or ""))),
         *limit,
         text_cell(sanitize(operation.output)),
-        text_cell(sanitize(str(operation.source or ""))),
         Cell(str(operation.index), operation.index),
         *(_number_cell(measure, operation) for measure in more),
     )
@@ -168,34 +224,26 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
     """Return a loop's time and how a step divides."""
     text = Text(sanitize(loop.name), style="bold")
     parts = [
-        *([busy] if (busy := off_cpu(loop)) else []),
         duration(loop.total_ns),
         counted(loop.runs, "run"),
         counted(loop.steps, "step"),
     ]
     if loop.step_times.count:
         parts.append(f"typical step {duration(loop.step_times.p50_ns)}")
-    parts += headings(loop)
+    parts += [*headings(loop), *([busy] if (busy := off_cpu(loop)) else [])]
     text.append("  " + " · ".join(parts) + "\n", style="not bold")
-    for line in tail_lines(loop):
-        text.append(line.text + "\n", style="not bold")
     whole = loop.typical_ns
     if not whole:
         why = typical_step(loop) or "operations of a step were not timed: too few steps"
         return text.append(why, style="not bold dim")
-    for name, part in (
-        ("operations", loop.body_ns),
-        ("storing rows", loop.copy_ns),
-        ("the loop itself", loop.overhead_ns),
-    ):
-        room = max(8, min(BAR, width - 34))
-        filled = round(room * part / whole)
-        text.append(f"{name:>16} ", style="not bold")
-        text.append("█" * filled + "░" * (room - filled), style=f"not bold {CYAN}")
-        shown = duration(part) if part else BELOW
-        text.append(f" {share(part, whole):>6}  {shown}\n", style="not bold")
-    text.rstrip()
-    return text
+    names = ("operations", loop.body_ns), ("rows", loop.copy_ns), ("loop", loop.overhead_ns)
+    parts_of_step = [Segment(f"{name} {duration(part) if part else BELOW}", part) for name, part in names]
+    told = legend(parts_of_step)
+    text.append("step ", style="not bold")
+    text.append_text(stacked(parts_of_step, max(3, min(30, width - told.cell_len - 7)))).append("  ")
+    text.append_text(told)
+    tails = "; ".join(line.text.strip() for line in tail_lines(loop))
+    return text.append(f"\n{tails}" if tails else "", style="not bold")
 
 
 def function_summary(function: FunctionRecord) -> Text:
@@ -214,7 +262,7 @@ def function_summary(function: FunctionRecord) -> Text:
     return text.append(f"\nbuilt in: {built}", style="not bold") if built else text
 
 
-def _pair(state: ViewState) -> Table | None:
+def _pair(state: ViewState, width: int) -> Table | None:
     """Return the forward loop beside its loops of back-propagation; None where there is no pair."""
     loop = state.loop_record
     if loop is None:
@@ -229,10 +277,21 @@ def _pair(state: ViewState) -> Table | None:
     backward = [each for each in state.record.loops if each.gradient_of == forward.key]
     if not backward:
         return None
-    table = Table(box=None, pad_edge=False)
-    table.add_column("")
-    for each in (forward, *backward):
-        table.add_column(Text(sanitize(each.name)), justify="right", overflow="ellipsis")
+    shown = (forward, *backward)
+    names = [Text(("↩ " if each is not forward else "") + sanitize(each.name)) for each in shown]
+    left = width - min(24, max(name.cell_len for name in names)) - 2
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("", no_wrap=True, overflow="ellipsis", max_width=24)
+    rows: list[list[Text]] = [[name] for name in names]
     for fact in measures("loop", "facts"):
-        table.add_row(fact.title, *(_number_cell(fact, each).text for each in (forward, *backward)))
+        title = SHORTER.get(fact.title, fact.title)
+        cells = [_number_cell(fact, each).text for each in shown]
+        left -= max(len(text) for text in (title, *cells)) + 2
+        if left < 0:
+            break
+        table.add_column(title, justify="right", no_wrap=True)
+        for row, cell in zip(rows, cells, strict=True):
+            row.append(Text(cell))
+    for row, each in zip(rows, shown, strict=True):
+        table.add_row(*row, style="bold" if each is loop else "")
     return table

@@ -14,9 +14,8 @@ from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.roofline import bound_of
-from scanviz.record.verdict import verdict
 from scanviz.tui.colours import CYAN
-from scanviz.tui.views.tables import Cell, Row, text_cell
+from scanviz.tui.views.tables import Cell, Row, place_cell, text_cell
 
 MOST_GONE = 4  # loops that rewrites removed, told below the table
 
@@ -78,9 +77,9 @@ def _row(
         Cell(duration(part.total_ns), part.total_ns),
         Cell(share(part.total_ns, whole), part.total_ns),
         Cell(name + moved, name.casefold(), "" if part.kind in ("operation", "loop") else "dim"),
+        place_cell(sanitize(str(part.source or "")) if part.kind in ("operation", "loop") else ""),
         *bound_cells(operation, limits),
         text_cell(sanitize(operation.output) if operation is not None else ""),
-        text_cell(sanitize(str(part.source or "")) if part.kind in ("operation", "loop") else ""),
         Cell(str(operation.index), operation.index) if operation is not None else Cell("–", -1.0),
         *(
             Cell("–", -1.0) if value is None else Cell(quantity(value, measure.unit), value)
@@ -90,14 +89,11 @@ def _row(
 
 
 def run_summary(record: ProfileRecord, parts: Sequence[RunPart], width: int) -> Text:
-    """Return the verdict, and what the whole run was spent on, a line each with a bar, and the loops that rewrites removed."""
+    """Return what the whole run was spent on, a line each with a bar, and the loops that rewrites removed."""
     whole = parts[0].total_ns
     *known, rest = totals(parts)
     room = max(6, min(20, width - 52))
-    text = Text("\n".join(sentence.text for sentence in verdict(record, parts)))
-    text.append(
-        f"\n\nthe whole run: {duration(whole)}" if text else f"the whole run: {duration(whole)}", style="bold"
-    )
+    text = Text(f"the whole run: {duration(whole)}", style="bold")
     for row in [*sorted(known, key=lambda row: -row.total_ns), rest]:
         filled = round(room * row.total_ns / max(1, whole))
         text.append(f"\n{row.title:>28} ", style="not bold")

@@ -42,9 +42,9 @@ class StepsView(TabView):
 
     TITLE = "Steps"
     ABOUT = (
-        "The time of each step that was kept: the first, the last, the slowest and every k-th. Those that took "
-        "more than twice the median are red, with • below them. "
-        "A column shows the slowest of its steps. The cursor is the step of every tab; enter shows its values. "
+        "The time of the steps that were kept, over all runs: █ the median, ░ up to the p95, • the times above that. Kept are the "
+        "first, the last, the slowest (which count for dots alone) and every k-th. • below the chart: a step that took more than "
+        "twice the loop's median. The cursor is the step of every tab; enter shows its values. "
         "/ finds kept steps by their number or by why they were kept, such as slowest."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -221,7 +221,7 @@ def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
     text = Text(f"{sanitize(loop.name)}: {runs}, {counted(loop.steps, 'step')}, ", style="bold")
     text.append(
         f"median {duration(times.p50_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
-        f"{amount(len(loop.series))} kept{', logarithmic' if logarithmic else ''}"
+        f"{amount(len(loop.series))} kept{', logarithmic' if logarithmic else ''}; █ median ░ p95 • above"
         + (
             f", {counted(loop.block_steps, 'step')} in {counted(loop.blocks, 'block')}" if loop.blocks else ""
         ),

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.widgets import DataTable
 
+NARROWEST = 16  # columns of a cell that is cut
 MOST_ROWS = 1_000  # of a table: the first ones in its order
 
 
@@ -23,10 +25,16 @@ class Column:
         Its heading.
     number : bool
         Whether its cells stand to the right, and larger ones come first when it is sorted by.
+    flexible : bool
+        Whether its cells are cut, where the columns up to the last one that is ``seen`` would not fit.
+    seen : bool
+        Whether it is to be seen without scrolling.
     """
 
     title: str
     number: bool = False
+    flexible: bool = False
+    seen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +75,16 @@ class SortedTable(DataTable[Text]):
         self.all_rows: list[tuple[Any, Row]] = []
         self.order: list[Any] = []
         self.filter = ""  # only rows with this text are shown
+        self._written_for = 0  # columns of the screen
 
     def on_mount(self) -> None:
         """Write the headings."""
         self._write()
+
+    def on_resize(self) -> None:
+        """Cut for another width."""
+        if self.size.width != self._written_for and any(column.flexible for column in self._titles):
+            self._write()
 
     def fill(self, rows: Sequence[tuple[Any, Row]]) -> None:
         """Show rows, each with what it stands for; the cursor stays on the same one."""
@@ -111,18 +125,32 @@ class SortedTable(DataTable[Text]):
         kept = [row for row in self.all_rows if self._kept(row[1])]
         rows = sorted(kept, key=lambda each: _order(each[1][self.by]), reverse=self.reversed)[:MOST_ROWS]
         self.order = [row[0] for row in rows]
+        widths = self._widths([row for _, row in rows])
         for _, row in rows:
             self.add_row(
                 *(
-                    Text(
-                        cell.text, style=cell.style, justify="right" if title.number else "left", no_wrap=True
-                    )
-                    for cell, title in zip(row, self._titles, strict=True)
+                    _written(cell, title, width)
+                    for cell, title, width in zip(row, self._titles, widths, strict=True)
                 )
             )
         if at in self.order:
             self.move_cursor(row=self.order.index(at), scroll=False)
             self.scroll_to(place.x, place.y, animate=False)
+
+    def _widths(self, rows: Sequence[Row]) -> list[int | None]:
+        """Return to how many columns the cells of each column are cut; None where they are whole."""
+        found: list[int | None] = [None] * len(self._titles)
+        cut = next((k for k, column in enumerate(self._titles) if column.flexible), None)
+        self._written_for = self.size.width
+        if cut is None or not self.size.width:
+            return found
+        last = max(k for k, column in enumerate(self._titles) if column.seen or column.flexible)
+        needed = 1  # the scroll bar
+        for k, column in enumerate(self._titles[: last + 1]):
+            longest = max((cell_len(row[k].text) for row in rows), default=0) if k != cut else 0
+            needed += max(longest, len(column.title) + 2 if k != cut else 0) + 2 * self.cell_padding
+        found[cut] = max(NARROWEST, self.size.width - needed)
+        return found
 
     @property
     def chosen(self) -> Any:
@@ -158,6 +186,24 @@ class SortedTable(DataTable[Text]):
         """Sort by the heading that was clicked."""
         event.stop()
         self.sort_by(event.column_index)
+
+
+def _written(cell: Cell, column: Column, width: int | None) -> Text:
+    text = Text(cell.text, style=cell.style, justify="right" if column.number else "left", no_wrap=True)
+    if width is not None:
+        text.truncate(width, overflow="ellipsis")
+    return text
+
+
+def place_cell(text: str, most: int = 24) -> Cell:
+    """Return a cell of a place in a file, cut at its beginning: its end tells the line.
+
+    Examples
+    --------
+    >>> place_cell("a/very/long/way/to/train.py:34", 12).text
+    '…train.py:34'
+    """
+    return Cell(text if len(text) <= most else f"…{text[1 - most :]}", text.casefold())
 
 
 def _order(cell: Cell) -> tuple[int, float, str]:

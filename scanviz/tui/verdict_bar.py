@@ -1,0 +1,196 @@
+"""The run in a few lines above everything else: a bar that adds up to the whole, then the verdict, a sentence a row.
+
+It stands there while the first tab does.  ``i`` goes to it, up and down choose a sentence, and enter, or a click, goes to the place
+that the sentence is about.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.events import Click, Resize
+from textual.message import Message
+
+from scanviz.profiler.report.units import duration
+from scanviz.record.model import ProfileRecord
+from scanviz.record.part_totals import totals
+from scanviz.record.parts import RunPart, parts_of
+from scanviz.record.plain_text import sanitize
+from scanviz.record.verdict import VerdictSentence, verdict
+from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
+from scanviz.tui.stacked_bar import Segment, fitting, legend, stacked
+from scanviz.tui.state import ViewState
+from scanviz.tui.views.base import TextBlock
+
+SIGNS = {"time": ("●", CYAN), "rewriting": ("↻", GREEN), "unusual": ("!", RED), "try": ("→", YELLOW)}
+MARGIN = 3  # columns of a sign
+PART = 4  # of a terminal's rows, one in so many at the most
+SHORTER = {
+    "operations outside of loops": "outside of loops",
+    "checks and copies of calls": "checks and copies",
+}
+
+
+class VerdictBar(TextBlock, can_focus=True):
+    """The verdict."""
+
+    ABOUT: ClassVar[str] = (
+        "The run in short: what its time was spent on (the bar adds up to 100 %), and a sentence each for where the time goes (●),"
+        " what rewriting did (↻), what is unusual (!) and what to try (→). Enter goes to the place that a sentence is about."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "choose(-1)", "sentence before", show=False),
+        Binding("down,j", "choose(1)", "next sentence", show=False),
+        Binding("enter", "go", "go there"),
+    ]
+
+    class Followed(Message):
+        """A sentence was followed to its place."""
+
+        def __init__(self, sentence: VerdictSentence) -> None:
+            super().__init__()
+            self.sentence = sentence
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.sentences: tuple[VerdictSentence, ...] = ()
+        self.chosen = 0
+        self._record: ProfileRecord | None = None
+        self._segments: list[Segment] = []
+        self._rows: list[int] = []  # the sentence of each line
+        self._to_try: VerdictSentence | None = None
+
+    def tell(self, state: ViewState) -> None:
+        """Show the verdict of a state's record."""
+        if self._record is not state.record:
+            self._record = state.record
+            parts = parts_of(state.record)
+            self._segments = segments(parts)
+            self._told_sentences = verdict(state.record, parts)
+            self._draw()
+
+    def advise(self, to_try: VerdictSentence | None) -> None:
+        """End with what to try."""
+        self._to_try = to_try
+        self._draw()
+
+    _told_sentences: tuple[VerdictSentence, ...] = ()
+
+    def _draw(self) -> None:
+        ends = (self._to_try,) if self._to_try is not None else ()
+        self.sentences = (*self._told_sentences, *ends)
+        self.chosen = min(self.chosen, max(0, len(self.sentences) - 1))
+        width = max(20, self.screen.size.width - 2)
+        text = Text(no_wrap=True, overflow="ellipsis")
+        self._rows = []
+        whole = sum(segment.value for segment in self._segments)
+        if self.sentences and whole:
+            text.append(f"{duration(whole)} ", "bold")
+            room = max(10, min(40, width // 5))
+            kept = fitting(self._segments, width - text.cell_len - room - 2)
+            text.append_text(stacked(kept, room)).append("  ").append_text(legend(kept))
+            self._rows.append(-1)
+        rows = wrapped(
+            [sentence.text for sentence in self.sentences],
+            width - MARGIN,
+            max(len(self.sentences), self.screen.size.height // PART - 1),
+        )
+        for number, (sentence, lines) in enumerate(zip(self.sentences, rows, strict=True)):
+            sign, colour = SIGNS[sentence.topic]
+            here = "reverse" if number == self.chosen and self.has_focus else ""
+            for k, line in enumerate(lines):
+                text.append("\n" if text else "")
+                text.append(f"{sign if k == 0 else ' '}  ", f"bold {colour}").append(line, here)
+                self._rows.append(number)
+        self.set_class(not self._rows, "empty")
+        self.show(text)
+
+    def on_resize(self, event: Resize) -> None:
+        """Write for another width."""
+        self._draw()
+
+    def on_focus(self) -> None:
+        """Show which sentence is chosen."""
+        self._draw()
+
+    def on_blur(self) -> None:
+        """Show none as chosen."""
+        self._draw()
+
+    def action_choose(self, by: int) -> None:
+        """Choose the next sentence or the one before."""
+        self.chosen = max(0, min(self.chosen + by, len(self.sentences) - 1))
+        self._draw()
+
+    def action_go(self) -> None:
+        """Go to the place that the sentence is about."""
+        if self.sentences:
+            self.post_message(self.Followed(self.sentences[self.chosen]))
+
+    def on_click(self, event: Click) -> None:
+        """Follow the sentence that was clicked."""
+        number = self._rows[event.y] if 0 <= event.y < len(self._rows) else -1
+        if number >= 0:
+            self.chosen = number
+            self.action_go()
+
+
+def place_of(sentence: VerdictSentence, state: ViewState) -> tuple[str, ViewState]:
+    """Return the tab that a sentence leads to, and what is looked at there."""
+    if sentence.loop is not None:
+        state = state.at_loop(sentence.loop)
+    elif sentence.function is not None:
+        state = state.at_function(sentence.function)
+    if sentence.topic == "rewriting":
+        return "Rewrites", state
+    if sentence.topic == "unusual":
+        if sentence.step is None:
+            return "Steps", state.at_step(state.slowest_step() or 0)
+        several = len({trace.run for trace in state.traces}) > 1
+        return "Values", state.at_step(sentence.step).at_run(sentence.run if several else None)
+    built = [
+        operation
+        for operation in state.operations
+        if sentence.source is not None and operation.source == sentence.source
+    ]
+    if sentence.source is None or (not built and sentence.topic == "time"):
+        return "Profile", state
+    owner = state.loop_record or state.function_record
+    hottest = max(built, key=lambda each: owner.ran_ns(each), default=None) if owner is not None else None
+    state = state.at_operation(hottest.index) if hottest is not None else state
+    return "Source", state.at_line(str(sentence.source))
+
+
+def segments(parts: Sequence[RunPart]) -> list[Segment]:
+    """Return what a run was spent on, the most first, and last what nothing measured."""
+    *known, rest = totals(parts)
+    ordered = sorted(known, key=lambda total: -total.total_ns)
+    return [Segment(SHORTER.get(total.title, total.title), total.total_ns) for total in (*ordered, rest)]
+
+
+def wrapped(texts: Sequence[str], width: int, most: int) -> list[list[str]]:
+    """Return texts as lines, together ``most`` where each text has one at least: the first texts have theirs whole first.
+
+    Examples
+    --------
+    >>> wrapped(["one two three", "four five six"], 8, 3)
+    [['one two', 'three'], ['four…']]
+    """
+    found = [textwrap.wrap(sanitize(text), max(8, width)) or [""] for text in texts]
+    spare = most - len(found)
+    cut: list[list[str]] = []
+    for lines in found:
+        room = 1 + max(0, min(spare, len(lines) - 1))
+        spare -= room - 1
+        kept = lines[:room]
+        if room < len(lines):
+            kept[-1] = textwrap.shorten(f"{kept[-1]} {lines[room]}", max(8, width), placeholder="…")
+        cut.append(kept)
+    return cut
+
+
+__all__ = ["VerdictBar", "place_of", "segments", "wrapped"]

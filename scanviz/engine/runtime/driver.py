@@ -19,7 +19,7 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
 from scanviz.engine.runtime.events import OwnTime, Watch, tell_what_began
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.schedule import LONGEST_BLOCK, SamplingSchedule, Variant, scheduled
+from scanviz.engine.runtime.schedule import LONGEST_BLOCK, PIECE_NS, SamplingSchedule, Variant, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps, Stamps
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
@@ -320,7 +320,11 @@ class _ObservedRun:
             begun = perf_counter_ns()
             try:
                 if isinstance(stamps, BlockStamps):
-                    ends = control_ends(first, last) if control else range(first + block, last + block, block)
+                    ends = (
+                        control_ends(first, last, schedule.step_ns)
+                        if control
+                        else range(first + block, last + block, block)
+                    )
                     first = take_blocks(arena, variant, first, last, ends, stamps)
                 else:
                     first = take_steps(arena, variant, first, last)
@@ -368,18 +372,19 @@ def take_blocks(
     return first
 
 
-def control_ends(first: int, last: int) -> list[int]:
+def control_ends(first: int, last: int, step_ns: int) -> list[int]:
     """Return where a control block is cut: after steps that warm its code up, and after one that shows what entering it takes.
 
     A long part that is compared with nothing is cut evenly: an interrupt loses count of the steps of one piece at most.
 
     Examples
     --------
-    >>> control_ends(100, 140), control_ends(100, 104)
+    >>> control_ends(100, 140, 900), control_ends(100, 104, 900)
     ([108, 109, 140], [104])
     """
-    if last - first > LONGEST_BLOCK:
-        return [*range(first + LONGEST_BLOCK, last, LONGEST_BLOCK), last]
+    piece = max(LONGEST_BLOCK, PIECE_NS // max(1, step_ns))
+    if last - first > piece:
+        return [*range(first + piece, last, piece), last]
     warm = first + WARMED
     return [warm, warm + 1, last] if last - first >= 2 * WARMED else [last]
 

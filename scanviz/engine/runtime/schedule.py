@@ -37,6 +37,10 @@ MOST_PASSED_OVER = 127  # runs between two that are looked at closely
 BLOCK_NS = 50_000, 2_000_000
 BLOCK = 40  # steps of a block, more of very short ones
 LONGEST_BLOCK = 512
+NANOSECONDS = 1000  # shorter steps take nanoseconds
+# Where they do, parts are counted by time: each costs some ten microseconds, whatever it holds.
+SHORT_PART_NS = 20_000, 4_000_000  # a pause at the beginning, and in the long run
+PIECE_NS = 200_000  # a piece of a long part that nothing is compared with
 LONGEST_SAMPLE = 32  # steps of a sample whose operations are timed
 
 
@@ -114,8 +118,8 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "control", "most_steps", "nested", "observer", "own_ns",
-        "passed_over", "run_ns", "step_ns",
+        "_close_runs", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "_wanted", "control", "most_steps", "nested",
+        "observer", "own_ns", "passed_over", "run_ns", "step_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
@@ -124,6 +128,7 @@ class SamplingSchedule:
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
+        self._wanted = self._timed  # steps of a sample whose operations are timed
         self._parts = [Part("ops", self._timed), Part("steps", WARM_UP)]  # the next one last
 
     def ran(self, steps: int, elapsed_ns: int) -> None:
@@ -153,15 +158,17 @@ class SamplingSchedule:
     def _after_a_sample(self) -> list[Part]:
         """Return the pause after a sample and the next sample, the pause last."""
         step_ns, pace = max(1, self.step_ns), self._pace
-        is_long, is_early = step_ns >= LONG_NS, self._pause < pace.longest_pause
-        pause = min(LONGEST_SAMPLE if is_long else self._pause, max(1, NOTIFY_NS // step_ns))
+        first, last = (limit // step_ns if step_ns < NANOSECONDS else 0 for limit in SHORT_PART_NS)
+        longest_pause = max(pace.longest_pause, min(PAUSE_NS // step_ns, USUAL.longest_pause), last)
+        is_long, is_early = step_ns >= LONG_NS, self._pause < max(pace.longest_pause, last)
+        pause = min(LONGEST_SAMPLE if is_long else max(self._pause, first), max(1, NOTIFY_NS // step_ns))
         shortest, longest = (limit // step_ns for limit in BLOCK_NS)
-        block = max(1, min(max(pace.block, min(shortest, pause // 4, LONGEST_BLOCK)), longest))
+        block = max(1, min(max(pace.block, min(shortest, pause // 4)), longest))
         share = LONG_SHARE if is_long else EARLY_SHARE if is_early else SHARE
         timed = min(max(pace.timed, pause // (share - 1)), block, LONGEST_SAMPLE)
-        pause = min(pause, (SHARE - 1) * max(1, self._timed))  # runs that ended early left the sample smaller
-        longest_pause = max(pace.longest_pause, min(PAUSE_NS // step_ns, USUAL.longest_pause))
-        self._pause, self._timed = min(2 * self._pause, longest_pause), 0
+        if self._timed < self._wanted:  # runs that ended early left the sample smaller
+            pause = min(pause, (SHARE - 1) * max(1, self._timed))
+        self._pause, self._timed, self._wanted = min(2 * max(self._pause, first), longest_pause), 0, timed
         if not self.control:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]

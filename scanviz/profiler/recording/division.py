@@ -6,7 +6,8 @@ those with one an operation.
 - The *tick*, the one stamp of a step, costs what neighbouring blocks with and without it differ by (the median over pairs).  Where
   that is too uncertain it is taken from the calibration at start-up.
 - The *typical step* is the median of the steps with one stamp less the tick: what a plain step takes.  Where there are loops inside
-  it is the median over plain blocks, for recording the loops inside can take longer than they do: the tick holds it.
+  it is the median over plain blocks, for recording the loops inside can take longer than they do: the tick holds it.  So it is of
+  steps of few nanoseconds, several of which share a stamp.
 - The stamps of a step whose n operations are timed cost what the medians of its parts come to above that, a share of n + 2 each,
   and no more than the smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording
   them costs.
@@ -28,11 +29,13 @@ from scanviz.profiler.recording.operations import StepTally
 from scanviz.record.statistics import Histogram, median_of
 
 GRAIN = 2.0**-10  # nanoseconds: parts are multiples of it
+PRECISE_NS = 100  # and so are shorter steps; longer ones are whole nanoseconds
 FEWEST = 3  # steps whose operations were timed: of fewer nothing is said
 FEWEST_STEPS = 8  # steps with one stamp, for their median to be a usual one
 FEWEST_PAIRS = 3
 FEWEST_PLAIN = 2  # plain blocks of a loop with loops inside
 TICK = 0.5  # of a stamp among operations, what the one of a step costs about: it is read in C
+ERROR = 0.02  # of a step, that the price of its stamp may be off by
 DEAREST = 4.0  # times the calibrated price that a stamp may be found to cost
 
 
@@ -42,7 +45,7 @@ class Division:
 
     Attributes
     ----------
-    typical_ns : int
+    typical_ns : float
         What a plain step takes.
     operations : tuple of float
         Its operations.
@@ -58,7 +61,7 @@ class Division:
         Whether the tick is of this loop, not of the calibration.
     """
 
-    typical_ns: int
+    typical_ns: float
     operations: tuple[float, ...]
     copies: float
     rest: float
@@ -69,7 +72,7 @@ class Division:
     in_place: bool
 
 
-def tick_cost(pairs: Sequence[float], stamp_ns: float) -> tuple[float, bool]:
+def tick_cost(pairs: Sequence[float], stamp_ns: float, step_ns: float = 0.0) -> tuple[float, bool]:
     """Return what the one stamp of a step costs, and whether that was seen in the loop.
 
     Parameters
@@ -78,6 +81,9 @@ def tick_cost(pairs: Sequence[float], stamp_ns: float) -> tuple[float, bool]:
         How much longer a step with one stamp took than a plain one.
     stamp_ns : float
         The calibrated price of a stamp among operations.
+    step_ns : float
+        The median of the steps with one stamp: an error that is a small part of it does no harm, and code without stamps may be
+        another one, of which the stamp costs more than reading a clock.
 
     Examples
     --------
@@ -85,24 +91,29 @@ def tick_cost(pairs: Sequence[float], stamp_ns: float) -> tuple[float, bool]:
     (57.0, True)
     >>> tick_cost([-300.0, 200.0, 1000.0], 110.0)
     (55.0, False)
+    >>> tick_cost([40.0, 44.0, 37.0], 8.0, 250.0)
+    (40.0, True)
     """
     expected = TICK * stamp_ns
     if len(pairs) < FEWEST_PAIRS:
         return expected, False
     found = float(median_of(pairs))
     error = 1.86 * float(median_of(np.abs(np.array(pairs) - found))) / math.sqrt(len(pairs))
-    if error > expected / 2:
+    if error > max(expected / 2, ERROR * step_ns):
         return expected, False
-    return min(max(found, 0.0), DEAREST * expected), True
+    return min(max(found, 0.0), max(DEAREST * expected, step_ns / 2)), True
 
 
 def _typical(
     tally: StepTally, stepped: Histogram, blocks: Histogram, stamp_ns: float, nested: Sequence[bool]
-) -> tuple[int, float, bool]:
+) -> tuple[float, float, bool]:
     """Return the typical step, the tick, and whether these are of the loop itself."""
-    tick, in_place = tick_cost(tally.pairs, stamp_ns)
-    if any(nested) and len(tally.plain) >= FEWEST_PLAIN:
-        whole, in_place = float(median_of(tally.plain)), True
+    tick, in_place = tick_cost(tally.pairs, stamp_ns, stepped.median if stepped.count else 0.0)
+    if blocks.count > stepped.count and len(tally.plain) >= FEWEST_PLAIN:
+        whole, in_place = tally.plain_ns(), True
+        tick = max(0.0, blocks.median - whole)
+    elif any(nested) and len(tally.plain) >= FEWEST_PLAIN:
+        whole, in_place = tally.plain_ns(), True
         tick = max(0.0, stepped.median - whole)
     elif stepped.count >= max(FEWEST_STEPS, blocks.count):
         whole = stepped.median - tick
@@ -111,7 +122,8 @@ def _typical(
     else:
         *raw, timed = (tally.parts.median(row) for row in range(len(nested) + 3))
         whole, in_place = timed - len(raw) * min(stamp_ns, *raw), False
-    return round(whole), tick, in_place
+    grain = GRAIN if whole < PRECISE_NS else 1
+    return round(whole / grain) * grain, tick, in_place
 
 
 def divided(
@@ -159,7 +171,7 @@ def _error(tally: StepTally, row: int) -> float:
     return max(1.0, 1.86 * below / math.sqrt(parts.count))
 
 
-def apportioned(weights: Sequence[float], whole: int) -> tuple[float, ...]:
+def apportioned(weights: Sequence[float], whole: float) -> tuple[float, ...]:
     """Return numbers in proportion to weights that sum to ``whole`` exactly, in any order: multiples of :data:`GRAIN`.
 
     Without any weight the last has it all.

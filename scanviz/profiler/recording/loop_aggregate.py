@@ -97,6 +97,7 @@ class LoopAggregate:
         "_processor",
         "_row_bytes",
         "_steps",
+        "_ticked_steps",
         "_ticks",
         "_tiers",
         "_times",
@@ -131,7 +132,7 @@ class LoopAggregate:
         self._measures: dict[str, float] = {}
         self._steps, self._control_steps = 0, 0
         self._plain_steps, self._plain_ns = 0, 0  # of them, in blocks that were timed as a whole
-        self._ticks = 0  # stamps of steps, one each
+        self._ticks = self._ticked_steps = 0  # stamps of steps, one each, or one of several
         self._foreign_ns = 0.0  # what stamps of other clocks cost beyond those of the process's clock
         self.stamps, self.chunks, self.recorder_ns = 0, 0, 0
 
@@ -198,7 +199,7 @@ class LoopAggregate:
         """Take a chunk of steps of the run that the thread has open."""
         self._steps += series.steps
         self.chunks += 1
-        if self._totals.clock is not series.source:
+        if self._totals.clock is not series.source and not series.control:
             self._totals.take_clock(series)
         self._parts.add(series)
         if series.control:
@@ -210,6 +211,7 @@ class LoopAggregate:
         self.stamps += count * a_step
         if series.op_ns is None:
             self._ticks += count
+            self._ticked_steps += series.timed_steps
         if series.stamp_ns is not None:
             self._foreign_ns += count * a_step * (series.stamp_ns - self._calibration.stamp_ns)
         if self.detailed and count:
@@ -292,7 +294,7 @@ class LoopAggregate:
         if division is None:
             return self.stamps * self._calibration.stamp_ns + self._foreign_ns
         timed = self.stamps - self._ticks
-        return self._ticks * division.tick_ns + timed * division.stamp_ns
+        return self._ticked_steps * division.tick_ns + timed * division.stamp_ns
 
     def snapshot(self, now: int) -> LoopRecord:
         """Return the record so far; runs that have not ended count up to now."""

@@ -94,8 +94,8 @@ class StepTally:
         Steps left out because the thread did not run in them.
     pairs : deque of float
         How much longer a step with one stamp took than a plain one, from neighbouring blocks of one length.
-    plain : deque of float
-        What a plain step took, block by block.
+    plain, plain_steps : deque
+        What a plain step took, block by block, and the steps of each block.
     slow_steps : int
         Steps in which the thread ran and that took much longer than the usual one.
     slow_ns : numpy.ndarray
@@ -103,8 +103,8 @@ class StepTally:
     """
 
     __slots__ = (
-        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "pairs", "parts", "plain", "slow_ns",
-        "slow_steps",
+        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "pairs", "parts", "plain",
+        "plain_steps", "slow_ns", "slow_steps",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
@@ -113,12 +113,19 @@ class StepTally:
         self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
         self.pairs: deque[float] = deque(maxlen=PAIRS)
         self.plain: deque[float] = deque(maxlen=PAIRS)
+        self.plain_steps: deque[int] = deque(maxlen=PAIRS)
         self._warm = False
         # steps of a plain block → those that warmed its code up and nanoseconds of another, until its neighbour is there
         self._plain: dict[int, tuple[int, float | None]] = {}
         self._entries = Histogram()  # what entering the code takes, which chunks of single stamps tell
         self._waiting: list[StepSeries] = []
         self._weight = 0  # numbers that wait
+
+    def plain_ns(self) -> float:
+        """Return the median plain step, over steps: of few nanoseconds, short blocks are mostly what entering them takes."""
+        order = np.argsort(self.plain, kind="stable")
+        steps = np.cumsum(np.array(self.plain_steps)[order])
+        return float(self.plain[order[np.searchsorted(steps, steps[-1] / 2)]])
 
     @property
     def steps(self) -> int:
@@ -154,9 +161,11 @@ class StepTally:
         self._plain[series.steps] = warm, step_ns
         if warm and not self._warm:
             self._warm = True
-            self.plain.clear()  # blocks too short to be warmed up are all that short runs have, and worse
+            self.plain.clear()
+            self.plain_steps.clear()  # blocks too short to be warmed up are all that short runs have, and worse
         if warm or not self._warm:
             self.plain.append(step_ns)
+            self.plain_steps.append(series.steps)
 
     def _add_stamped(self, series: StepSeries) -> None:
         if series.covers is not None or series.starts is not None or not series.steps:

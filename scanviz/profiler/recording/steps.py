@@ -42,7 +42,8 @@ class StepTimes:
     """
 
     __slots__ = (
-        "_filled", "_pieces", "_waiting", "block_count", "block_steps", "blocks", "sample", "single", "timed",
+        "_filled", "_interval_count", "_intervals", "_pieces", "_waiting", "block_count", "block_steps", "blocks", "sample",
+        "single", "timed",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -54,7 +55,8 @@ class StepTimes:
         )
         self.block_count, self.block_steps = 0, 0
         self._waiting = np.empty(0, np.int64)  # times that wait to be counted
-        self._filled = 0
+        self._filled = self._interval_count = 0
+        self._intervals: list[tuple[int, StepSeries]] = []  # with their runs
         # of what waits: run, first step, number of steps, nanoseconds of the stamps of operations in each
         self._pieces: list[tuple[int, int, int, int]] = []
 
@@ -78,20 +80,30 @@ class StepTimes:
 
     def _take_intervals(self, run: int, series: StepSeries) -> None:
         """Count times of blocks of steps, or of steps with others between them."""
-        self.count_gathered()
-        times = series.step_ns
-        covers = series.covers if series.covers is not None else np.ones(len(times), np.int64)
-        follow = series.first + np.cumsum(covers) - covers
-        starts = follow if series.starts is None else series.starts
+        if len(self._intervals) >= PIECES or self._interval_count > PENDING:
+            self.count_gathered()
+        self._intervals.append((run, series))
+        self._interval_count += len(series.interval_ns)
+
+    def _count_intervals(self) -> None:
+        """Count the intervals gathered."""
+        pieces, self._intervals, self._interval_count = self._intervals, [], 0
+        if not pieces:
+            return
+        covers = np.concatenate([_covers(series) for _, series in pieces])
+        times = np.concatenate([series.step_ns for _, series in pieces])
+        starts = np.concatenate([_starts(series) for _, series in pieces])
+        runs = np.repeat([run for run, _ in pieces], [len(series.interval_ns) for _, series in pieces])
         several = covers > 1
         self.blocks.add(times[several], covers[several])
         self.single.add(times[~several])
-        self.sample.add(np.full(len(times), run), starts, times, covers)
+        self.sample.add(runs, starts, times, covers)
         self.block_count += int(several.sum())
         self.block_steps += int(covers[several].sum())
 
     def count_gathered(self) -> None:
         """Count the steps gathered."""
+        self._count_intervals()
         if not self._filled:
             return
         times = self._waiting[: self._filled]
@@ -116,7 +128,7 @@ class StepTimes:
         found = self._together(division).record()
         if division is None or not found.count:
             return found
-        p50 = division.typical_ns
+        p50 = round(division.typical_ns)
         return replace(
             found,
             min_ns=min(found.min_ns, p50),
@@ -149,6 +161,18 @@ class StepTimes:
         rows = self.sample.rows()
         rows[:, 2] = np.maximum(rows[:, 2] - round(tick_ns), np.minimum(rows[:, 2], 1))
         return rows
+
+
+def _covers(series: StepSeries) -> Samples:
+    return series.covers if series.covers is not None else np.ones(len(series.interval_ns), np.int64)
+
+
+def _starts(series: StepSeries) -> Samples:
+    """Return the first step of each interval."""
+    if series.starts is not None:
+        return series.starts
+    covers = _covers(series)
+    return series.first + np.cumsum(covers) - covers
 
 
 __all__ = ["DETAIL_BYTES", "StepTimes"]

@@ -26,7 +26,8 @@ from scanviz.engine.runtime.stamps import RESOLUTION, Clock, stamps_a_step
 
 HEAD = 4  # the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done
 OFTEN_NS = 200  # steps that take longer have a stamp each: a stamp costs some ten nanoseconds
-RAREST = 6  # the logarithm of the most steps that share a stamp
+SHARED_NS = 500  # of shorter ones as many share a stamp as take about so long
+RAREST = 9  # the logarithm of the most steps that share a stamp
 Shares = Sequence[Sequence[tuple[int, float]]]  # of each stamp, the instructions and their shares of its time
 
 
@@ -153,8 +154,9 @@ class NativeStamps:
         self._variant, self._width, self._shares = variant, width, shares
         self._clock = clock if own is None else own.clock(clock)
         self._ended, self._took, self._k = 0, took, 1
-        while variant == "steps" and 0 < step_ns * self._k < OFTEN_NS and self._k < 1 << RAREST:
-            self._k *= 2
+        if variant == "steps" and 0 < step_ns < OFTEN_NS:
+            while step_ns * self._k < SHARED_NS and self._k < 1 << RAREST:
+                self._k *= 2
         stamps = width * (last - first) if variant == "ops" else (last - first) // self._k + 2
         numbers = np.zeros(HEAD + stamps, np.int64)
         numbers[:3] = first, self._k - 1, self._k.bit_length() - 1

@@ -1,0 +1,33 @@
+"""How often and how much a loop is looked at while it is observed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from scanviz.engine.runtime.driver import control_ends
+from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
+
+PART_NS = 20_000  # about what a part costs beside its steps
+
+
+@pytest.mark.parametrize("step_ns", [2, 20, 150, 900])
+def test_of_steps_of_nanoseconds_parts_are_so_long_that_what_each_costs_is_little(step_ns: int) -> None:
+    schedule, steps = SamplingSchedule(control=True), 200_000_000 // step_ns
+    schedule.step_ns = step_ns
+    parts = list(scheduled(steps, "steps", schedule))
+    pieces = sum(len(control_ends(first, end, step_ns)) for name, first, end in parts if name == "plain")
+    assert parts[-1][2] == steps and all(a[2] == b[1] for a, b in pairwise(parts))
+    assert len(parts) * PART_NS + pieces * 2_000 <= 0.03 * steps * step_ns
+    assert sum(name == "ops" for name, *_ in parts) >= 8, "and enough are looked at closely"
+
+
+def test_of_runs_that_end_early_the_pauses_are_as_short_as_their_samples() -> None:
+    schedule = SamplingSchedule(control=True)
+    schedule.step_ns = 300
+    taken = {"plain": 0, "steps": 0, "ops": 0}
+    for _ in range(2000):
+        for name, first, end in scheduled(3, "steps", schedule):
+            taken[name] += end - first
+    assert taken["ops"] >= 6000 // 128

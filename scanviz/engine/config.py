@@ -39,14 +39,17 @@ class NativeConfig:
     pays_after : float
         The mode ``"auto"`` compiles a loop once its steps have cost so many seconds on NumPy, by estimate: 0 compiles all loops,
         infinity none.
+    threads : int
+        How many threads one call of a loop may use at most; 0 for as many as the process may have processors.
     """
 
-    __slots__ = ("cache", "cache_bytes", "pays_after")
+    __slots__ = ("cache", "cache_bytes", "pays_after", "threads")
 
     def __init__(self) -> None:
         self.cache = os.environ.get("SCANVIZ_NATIVE_CACHE") or "auto"
         self.cache_bytes = 64_000_000
         self.pays_after = float(os.environ.get("SCANVIZ_NATIVE_PAYS_AFTER") or 0.1)
+        self.threads = int(os.environ.get("SCANVIZ_NATIVE_THREADS") or 0)
 
 
 class Config:

@@ -67,6 +67,8 @@ class LoopEmitter(StepsWriter):
     ----------
     inline : bool
         Whether loops and branches inside are written where they stand; else they are called out, so that who observes is notified.
+    parts : int
+        How many parts the rows of states and outputs have, of which the code does one.
     """
 
     def __init__(
@@ -77,8 +79,10 @@ class LoopEmitter(StepsWriter):
         vector_bytes: int,
         marked: bool = False,
         inline: bool = True,
+        parts: int = 1,
     ) -> None:
         super().__init__(loop, plan, vector_bytes, Shared(Code(marked)))
+        self.parts = parts
         self.variant, self.inline = variant, inline
         self.stamped: list[tuple[int, ...]] = []
         self.stamps: StampWriter | None = None
@@ -165,7 +169,7 @@ class LoopEmitter(StepsWriter):
         for step in (self.first, done):
             position = code.add(step, offset - 1)
             position = code.op(f"urem i64 {position.text}, {size}", "int64")
-            ends.append(code.at(start, code.times(position, row)))
+            ends.append(code.at(start, code.times(position, row * self.parts)))
         code.declared["memmove"] = "declare ptr @memmove(ptr, ptr, i64)"
         code.line(f"call ptr @memmove(ptr {ends[1].text}, ptr {ends[0].text}, i64 {row})")
 

@@ -34,7 +34,11 @@ class StepsWriter(ProgramWriter):
         Slot → bytes between rows of a sequence, number of rows of a state or an output.
     held : list of int
         States that are numbers in registers.
+    parts : int
+        How many parts rows in memory have, of which the code does one.
     """
+
+    parts = 1
 
     def __init__(
         self,
@@ -104,12 +108,12 @@ class StepsWriter(ProgramWriter):
         if own == "sequence":
             moved = self._times(self.step, self.numbers[own, k])
         elif own == "state":
-            moved = code.times(self.position(k, self.step, tap), self.row_bytes(own, k))
+            moved = code.times(self.position(k, self.step, tap), self.row_bytes(own, k) * self.parts)
         else:
             position = self.step
             if self.loop.step_outputs[k].keep_last is not None:
                 position = code.op(f"urem i64 {position.text}, {self.numbers[own, k].text}", "int64")
-            moved = code.times(position, self.row_bytes(own, k))
+            moved = code.times(position, self.row_bytes(own, k) * self.parts)
         self.rows[base] = code.at(start, moved)
         return self.rows[base]
 

@@ -12,25 +12,25 @@ import numpy as np
 
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error
 from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.backends.native.jit import Machine, compiled, target
 from scanviz.engine.backends.native.loop import LoopEmitter
 from scanviz.engine.backends.native.stamps import NativeStamps
+from scanviz.engine.backends.native.threads import CHUNK_NS, InParts
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.program.work import work_of
-from scanviz.engine.runtime.aligned import address, aligned_bytes
+from scanviz.engine.runtime.aligned import address
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import FAILED, Outcome
+from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 from scanviz.engine.runtime.stamps import Clock, Stamps
 
-_NOTHING = np.empty(0)
-CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
 FIRST_CHUNK = 256  # steps of the first call, which says how long steps are
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None,
@@ -67,6 +67,7 @@ class NativeCode:
         self._constants = {base: np.ascontiguousarray(value) for base, value in self.handed.constants.items()}
         self._chunk = FIRST_CHUNK
         self._step_ns = 0.0  # what a step took lately
+        self._in_parts = InParts(loop, plan, (chains, EMITS)) if variant == "plain" else None
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
         self._observed: NativeCode | None = None
@@ -80,19 +81,34 @@ class NativeCode:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
         if arena.watch is not None and self.handed.holds_inside:
             return self._for_observers()(arena, first, last)
-        arrays, numbers = self._gathered(arena)
+        if self._in_parts is not None and arena.watch is None:
+            if (
+                not self._in_parts.step_ns and last - first > FIRST_CHUNK
+            ):  # how long steps take is known after some
+                first, outcome, instruction = self._as_whole(arena, first, first + FIRST_CHUNK)
+                if outcome:
+                    return first, outcome, instruction
+            if self._in_parts.run(arena, first, last):
+                return last, DONE, -1
+        return self._as_whole(arena, first, last)
+
+    def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:
+        """Take steps in this thread."""
+        arrays, numbers = gathered(self.handed, self._constants, arena, arena.buffers)
         addresses, told = array("Q", map(address, arrays)), array("q", numbers)
         calls = None
         if self._called:
             calls = Calls(self._called, arena, dict(zip(self.handed.addresses, arrays, strict=True)))
             addresses[self._place_of("called")] = calls.address
         where, what = addresses.buffer_info()[0], told.buffer_info()[0]
-        function = self.machine.function
+        begun = perf_counter_ns()
         if last - first <= self._chunk:
-            found = function(first, last, where, what)
+            found = self.machine.function(first, last, where, what)
         else:
             found = self._in_chunks(where, what, first, last)
         done, outcome = found >> 2, found & 3
+        if self._in_parts is not None and done > first:
+            self._in_parts.note(done - first, perf_counter_ns() - begun)
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
             return done, outcome, put_error(arena, calls, self.handed.sites, left)
@@ -146,50 +162,6 @@ class NativeCode:
     @cached_property
     def _shares(self) -> list[list[tuple[int, float]]]:
         return [_shares(self.loop.body, self.plan, group) for group in self.handed.stamped[1:-1]]
-
-    def _gathered(self, arena: LoopArena) -> tuple[list[Array], list[int]]:
-        """Return the arrays whose addresses the code is handed, and the numbers."""
-        sequences = [_rows_in_order(sequence) for sequence in arena.sequences]
-        numbers = [sequence.strides[0] for sequence in sequences]
-        for state in arena.states:
-            if not state.array.flags.c_contiguous:  # a buffer that a mitmot takes over
-                state.array = np.ascontiguousarray(state.array)
-            numbers.append(state.size)
-        numbers += [max(output.size, 1) for output in arena.outputs]
-        arrays: list[Array] = []
-        for base in self.handed.addresses:
-            kind, k, _ = base
-            match kind:
-                case "sequence":
-                    arrays.append(sequences[k])
-                case "state":
-                    arrays.append(arena.states[k].array)
-                case "output":
-                    arrays.append(arena.outputs[k].array)
-                case "fixed":
-                    arrays.append(np.ascontiguousarray(arena.fixed[k]))
-                case "buffer":
-                    arrays.append(arena.buffers[k])
-                case "carry":
-                    arrays.append(np.array(arena.carried[k]))
-                case "called":
-                    arrays.append(_NOTHING)
-                case _ if base in self._constants:
-                    arrays.append(self._constants[base])
-                case "report":
-                    arrays.append(np.zeros(self.handed.reported, np.int64))
-                case "stamps":
-                    arrays.append(arena.record.numbers)
-                case _:
-                    arrays.append(aligned_bytes(self.handed.scratch))
-        return arrays, numbers
-
-
-def _rows_in_order(sequence: Array) -> Array:
-    """Return a sequence with each row in C order; rows may be any distance apart."""
-    if sequence.flags.c_contiguous or (len(sequence) and sequence[0].flags.c_contiguous):
-        return sequence
-    return np.ascontiguousarray(sequence)
 
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:

@@ -1,0 +1,74 @@
+"""What a loop's code is handed: the arrays whose addresses it reads, and the numbers beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.backends.native.loop import CallArguments
+from scanviz.engine.backends.native.places import Base
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.runtime.aligned import aligned_bytes
+from scanviz.engine.runtime.arena import LoopArena
+
+_NOTHING = np.empty(0)
+
+
+def gathered(
+    handed: CallArguments, constants: Mapping[Base, Array], arena: LoopArena, buffers: Sequence[Any]
+) -> tuple[list[Array], list[int]]:
+    """Return the arrays whose addresses code is handed, in order, and the numbers.
+
+    Parameters
+    ----------
+    constants : mapping
+        The constants, in C order.
+    buffers : sequence of array
+        Those of the plan that the code was written for.
+    """
+    sequences = [_rows_in_order(sequence) for sequence in arena.sequences]
+    numbers = [sequence.strides[0] for sequence in sequences]
+    for state in arena.states:
+        if not state.array.flags.c_contiguous:  # a buffer that a mitmot takes over
+            state.array = np.ascontiguousarray(state.array)
+        numbers.append(state.size)
+    numbers += [max(output.size, 1) for output in arena.outputs]
+    arrays: list[Array] = []
+    for base in handed.addresses:
+        kind, k, _ = base
+        match kind:
+            case "sequence":
+                arrays.append(sequences[k])
+            case "state":
+                arrays.append(arena.states[k].array)
+            case "output":
+                arrays.append(arena.outputs[k].array)
+            case "fixed":
+                arrays.append(np.ascontiguousarray(arena.fixed[k]))
+            case "buffer":
+                arrays.append(buffers[k])
+            case "carry":
+                arrays.append(np.array(arena.carried[k]))
+            case "called":
+                arrays.append(_NOTHING)
+            case _ if base in constants:
+                arrays.append(constants[base])
+            case "report":
+                arrays.append(np.zeros(handed.reported, np.int64))
+            case "stamps":
+                arrays.append(arena.record.numbers)
+            case _:
+                arrays.append(aligned_bytes(handed.scratch))
+    return arrays, numbers
+
+
+def _rows_in_order(sequence: Array) -> Array:
+    """Return a sequence with each row in C order; rows may be any distance apart."""
+    if sequence.flags.c_contiguous or (len(sequence) and sequence[0].flags.c_contiguous):
+        return sequence
+    return np.ascontiguousarray(sequence)
+
+
+__all__ = ["gathered"]

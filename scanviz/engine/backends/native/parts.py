@@ -1,0 +1,209 @@
+"""Which loops can be done in parts, each by a thread: some rows of everything from the first step to the last, then the others.
+
+That is so where a step never mixes some axis of what goes in and out (:mod:`scanviz.engine.program.axes`), the first one of all
+that has it.  A part is the same loop over fewer rows, which lie where those of the whole loop do, and threads need not wait for one
+another before the last step.  Parts end where whole registers do, so every element is made as it would be without them: the bits do
+not hang on how many threads there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.ops.reduce import SUM_TO_SHAPE
+from scanviz.engine.ops.shape import ALLOC, RESHAPE
+from scanviz.engine.program.axes import StepKind, step_axes
+from scanviz.engine.program.axis_classes import Axis
+from scanviz.engine.program.effects import has_effects
+from scanviz.engine.program.instructions import Instruction, LoopInstruction
+from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
+from scanviz.engine.program.shapes import ConcreteShape
+
+ROWS = 16  # a part has a multiple of so many: the lanes of the widest registers of the narrowest numbers that count
+_TAKE_SIZES = (ALLOC, RESHAPE, SUM_TO_SHAPE)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """How a loop is divided.
+
+    Attributes
+    ----------
+    count : int
+        How many parts.
+    plan : Plan
+        Of the step of one.
+    sequences, fixed : frozenset of int
+        Sequences and non-sequences of which a part has some rows; it has all of the others.
+    """
+
+    count: int
+    plan: Plan
+    sequences: frozenset[int]
+    fixed: frozenset[int]
+
+
+class _WholeError(Exception):
+    """A loop is not done in parts."""
+
+
+def parts_of(
+    loop: LoopInstruction,
+    shapes: Sequence[ConcreteShape],
+    rows: Sequence[ConcreteShape],
+    whole: Plan,
+    most: int,
+    how: tuple[Grouping, Emits],
+) -> Parts | None:
+    """Return how a loop is divided into at most so many parts; None where it is not.
+
+    Parameters
+    ----------
+    shapes, rows : sequence of shape
+        Of the step's inputs, and of the states' rows.
+    whole : Plan
+        Of the whole loop.
+    how : tuple
+        The grouping and what can be emitted, for plans.
+    """
+    if loop.until is not None or loop.carries or has_effects(loop.body) or whole.mismatch is not None:
+        return None
+    if not all(isinstance(each, Instruction) for each in loop.body.instructions):
+        return None
+    found = step_axes(loop, shapes)
+    if found.kind not in (StepKind.ELEMENTWISE, StepKind.ROWS):
+        return None
+    for axes in found.kept:
+        try:
+            return _divided(loop, shapes, rows, whole, most, how, axes)
+        except (_WholeError, ScanvizError):
+            continue
+    return None
+
+
+def _divided(
+    loop: LoopInstruction,
+    shapes: Sequence[ConcreteShape],
+    rows: Sequence[ConcreteShape],
+    whole: Plan,
+    most: int,
+    how: tuple[Grouping, Emits],
+    axes: Sequence[Axis],
+) -> Parts:
+    """Return how a loop is divided along one class of axes, or raise."""
+    body = loop.body
+    around = {each.register for each in axes}
+    _must(all(each.axis == 0 for each in axes))
+    written = [number for state in loop.states for _, number in (*state.reads, *state.writes)]
+    written += [slot.inner for slot in loop.step_outputs]
+    _must(all(number in around for number in written))
+    sizes = {_shape(whole, number)[0] for number in around}
+    _must(len(sizes) == 1)
+    (size,) = sizes
+    count = next((k for k in range(most, 1, -1) if size % (k * ROWS) == 0), 1)
+    _must(count > 1)
+    divided = _divided_inputs(loop, whole, around)
+    smaller = [
+        _part(shape, count) if number in divided else shape
+        for number, shape in zip(body.inputs, shapes, strict=True)
+    ]
+    plan = plan_loop(loop, smaller, how[0], how[1], [_part(shape, count) for shape in rows])
+    _check_stores(whole, plan)
+    _check_sizes(loop, whole, plan)
+    return Parts(
+        count,
+        plan,
+        frozenset(k for k, slot in enumerate(loop.sequences) if slot.inner in divided),
+        frozenset(k for k, slot in enumerate(loop.non_sequences) if slot.inner in divided),
+    )
+
+
+def _must(holds: bool) -> None:
+    if not holds:
+        raise _WholeError
+
+
+def _shape(plan: Plan, number: int) -> tuple[int, ...]:
+    shape = plan.places[number].shape
+    if shape is None:
+        raise _WholeError
+    return shape
+
+
+def _part(shape: ConcreteShape, count: int) -> ConcreteShape:
+    if not shape:
+        raise _WholeError
+    return (shape[0] // count, *shape[1:])
+
+
+def _divided_inputs(loop: LoopInstruction, whole: Plan, around: set[int]) -> set[int]:
+    """Return the inputs of the step of which a part has some rows; what goes along with them is an input or a number's copies."""
+    body = loop.body
+    along, as_whole = set(around), set[int]()
+    made = {number: each for each in body.instructions for number in each.outputs}
+    for each in body.instructions:
+        assert isinstance(each, Instruction)
+        if each.op.facts.size == "is":
+            continue
+        with_rows = _operands_with_rows(each, whole, along)
+        if any(number in along for number in each.inputs):
+            _must(with_rows is not None)
+            for number in with_rows or ():
+                if number not in along:
+                    _must(number not in body.constants and _is_of_one_number(made.get(number)))
+                    along.add(number)
+            along.update(each.outputs)
+        as_whole.update(number for number in each.inputs if number not in (with_rows or ()))
+    _must(along.isdisjoint(as_whole))
+    return along & set(body.inputs)
+
+
+def _is_of_one_number(maker: object) -> bool:
+    """Return whether a register that is the same in every step may be had in part: an input, or a number in an array."""
+    return maker is None or (isinstance(maker, Instruction) and maker.op.declaration is ALLOC)
+
+
+def _operands_with_rows(each: Instruction, whole: Plan, along: set[int]) -> set[int] | None:
+    """Return the inputs of an instruction whose first axis its results have first; None where none has."""
+    shapes = [_shape_or_number(whole, number) for number in each.inputs]
+    results = [_shape_or_number(whole, number) for number in each.outputs]
+    rule = each.op.facts.axes
+    if rule is None:
+        return None
+    found: set[int] = set()
+    for axes in rule(each.op, shapes, results):
+        if not axes or not any(each.inputs[k] in along for k in axes[0]):
+            return None
+        _must(all(axis == 0 for axis in axes[0].values()))
+        found.update(each.inputs[k] for k in axes[0])
+    return found
+
+
+def _shape_or_number(plan: Plan, number: int) -> tuple[int, ...]:
+    return plan.places[number].shape or ()
+
+
+def _check_stores(whole: Plan, part: Plan) -> None:
+    """Look whether rows lie as they do in the whole loop."""
+    _must(part.mismatch is None and part.groups == whole.groups)
+    for key, store in part.stores.items():
+        _must(store.kind is whole.stores[key].kind and not store.checked and store.row is not None)
+
+
+def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:
+    """Look whether sizes that are others in a part are used for shapes alone."""
+    sizes = {
+        number
+        for number, (one, other) in enumerate(zip(whole.places, part.places, strict=True))
+        if isinstance(one.location, Size) and one.location != other.location
+    }
+    for index, each in enumerate(loop.body.instructions):
+        if index in part.idle or sizes.issuperset(each.outputs) or sizes.isdisjoint(each.inputs):
+            continue
+        assert isinstance(each, Instruction)
+        _must(each.op.declaration in _TAKE_SIZES and each.inputs[0] not in sizes)
+
+
+__all__ = ["Parts", "parts_of"]

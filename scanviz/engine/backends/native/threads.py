@@ -1,0 +1,165 @@
+"""Machine code of the parts of a loop, run by threads: each takes its rows through all steps of a chunk."""
+
+from __future__ import annotations
+
+from array import array
+from functools import partial
+from math import prod
+from time import perf_counter_ns
+
+import numpy as np
+
+from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.handed import gathered
+from scanviz.engine.backends.native.jit import compiled, target
+from scanviz.engine.backends.native.loop import LoopEmitter
+from scanviz.engine.backends.native.parts import Parts, parts_of
+from scanviz.engine.backends.native.places import Base
+from scanviz.engine.backends.native.workers import WORKERS, threads_allowed
+from scanviz.engine.program.instructions import LoopInstruction, dtype_of
+from scanviz.engine.program.plan import Emits, Grouping, Plan
+from scanviz.engine.runtime.aligned import address, aligned_bytes
+from scanviz.engine.runtime.arena import LoopArena
+
+CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
+PAYS_NS = (
+    1e6  # steps that take less together are taken by one thread: waking another takes some ten microseconds
+)
+SHORTEST_NS = (
+    250.0  # of a step: shorter ones are not divided, what each costs beside its elements would be most of it
+)
+COMPILED_NS = 60e6  # the steps of a loop have taken so long, or are about to, when code for its parts is made
+GAIN = 0.9  # in parts a step must take at most so much of what it takes otherwise
+
+
+class PartedCode:
+    """The code of one part of a loop, for all of them.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    parts : Parts
+        How it is divided.
+
+    Raises
+    ------
+    NotWrittenError
+        If something of it calls out or may fail: that is done for the whole loop.
+    """
+
+    def __init__(self, loop: LoopInstruction, parts: Parts) -> None:
+        self._loop, self._parts = loop, parts
+        emitter = LoopEmitter(loop, parts.plan, "plain", target().vector_bytes, parts=parts.count)
+        self.text, self._handed = emitter.write()
+        if self._handed.sites:
+            raise NotWrittenError("parts of it may fail")
+        self._machine = compiled(self.text)
+        self._constants = {
+            base: np.ascontiguousarray(value) for base, value in self._handed.constants.items()
+        }
+
+    def run(self, arena: LoopArena, first: int, last: int, step_ns: float) -> float:
+        """Take steps, in chunks between which ctrl+c is heard; return how many nanoseconds one took.
+
+        ``step_ns`` is what one may take.
+        """
+        held, calls = [], []
+        for part in range(self._parts.count):
+            buffers = [
+                aligned_bytes(prod(shape) * np.dtype(dtype).itemsize)
+                for shape, dtype in self._parts.plan.buffers
+            ]
+            arrays, numbers = gathered(self._handed, self._constants, arena, buffers)
+            addresses = [
+                address(each) + part * self._bytes(base)
+                for base, each in zip(self._handed.addresses, arrays, strict=True)
+            ]
+            held.append((arrays, array("Q", addresses), array("q", numbers)))
+            where, what = (each.buffer_info()[0] for each in held[-1][1:])
+            calls.append((where, what))
+        begun, start = perf_counter_ns(), first
+        while start < last:
+            end = min(last, start + max(1, int(CHUNK_NS / step_ns)))
+            WORKERS.run([partial(self._machine.function, start, end, where, what) for where, what in calls])
+            start = end
+            step_ns = max(1.0, (perf_counter_ns() - begun) / (end - first))
+        return step_ns
+
+    def _bytes(self, base: Base) -> int:
+        """Return how far the rows of a part are from those of the part before it."""
+        kind, k, _ = base
+        loop, parts = self._loop, self._parts
+        if kind == "sequence" and k in parts.sequences:
+            number = loop.sequences[k].inner
+        elif kind == "fixed" and k in parts.fixed:
+            number = loop.non_sequences[k].inner
+        elif kind == "state":
+            number = loop.states[k].writes[0][1]
+        elif kind == "output":
+            number = loop.step_outputs[k].inner
+        else:
+            return 0
+        return prod(parts.plan.places[number].shape or ()) * np.dtype(dtype_of(loop.body, number)).itemsize
+
+
+class InParts:
+    """Decides when threads take the steps of a loop, each those of some rows: where that has been faster.
+
+    The bits are the same whoever takes them, so clocks may decide.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The loop.
+    plan : Plan
+        Of the whole loop.
+    how : tuple
+        The grouping and what can be emitted, for plans.
+    """
+
+    def __init__(self, loop: LoopInstruction, plan: Plan, how: tuple[Grouping, Emits]) -> None:
+        self._loop, self._plan, self._how = loop, plan, how
+        self._made: dict[int, PartedCode | None] = {}  # by threads allowed
+        self._taken_ns = 0.0  # what all steps have taken
+        self.step_ns = 0.0  # what one took last when the loop was done as a whole
+        self._apart, self._again = (
+            0,
+            0,
+        )  # calls from one in parts to the next while these are slower, and how many are left
+
+    def note(self, steps: int, elapsed_ns: int) -> None:
+        """Hear what steps took that were taken as a whole."""
+        self.step_ns, self._taken_ns = elapsed_ns / steps, self._taken_ns + elapsed_ns
+
+    def run(self, arena: LoopArena, first: int, last: int) -> bool:
+        """Take steps in parts where that pays; return whether it did."""
+        ahead = (last - first) * self.step_ns
+        if not ahead or ahead < PAYS_NS or self.step_ns < SHORTEST_NS or self._taken_ns + ahead < COMPILED_NS:
+            return False
+        if self._again:
+            self._again -= 1
+            return False
+        code = self._code(arena)
+        if code is None:
+            return False
+        taken = code.run(arena, first, last, self.step_ns)
+        self._taken_ns += taken * (last - first)
+        self._apart = min(2 * self._apart + 1, 1000) if taken > GAIN * self.step_ns else 0
+        self._again = self._apart
+        return True
+
+    def _code(self, arena: LoopArena) -> PartedCode | None:
+        """Return the code of the parts, None where the loop is done as a whole."""
+        threads = threads_allowed()
+        if threads not in self._made:
+            rows = [state.row_shape for state in arena.states]
+            parts = parts_of(self._loop, arena.shapes, rows, self._plan, threads, self._how)
+            try:
+                self._made[threads] = None if parts is None else PartedCode(self._loop, parts)
+            except NotWrittenError:
+                self._made[threads] = None
+        return self._made[threads]
+
+
+__all__ = ["CHUNK_NS", "InParts", "PartedCode"]

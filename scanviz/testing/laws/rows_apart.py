@@ -1,0 +1,163 @@
+"""Laws of loops whose rows threads take apart from one another: the bits are those of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.config import config
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.mode import Mode
+from scanviz.testing.comparing import check_same
+from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import NAMES
+
+# what a step may do next with a value of the state's shape: (value, state, row, weights, rows that stay, a number a row that stays)
+_Turn = Callable[[Variable, Variable, Variable, Variable, Variable, Variable], Variable]
+TURNS: dict[str, _Turn] = {
+    "tanh": lambda v, h, x, w, a, c: T.tanh(v),
+    "and the row": lambda v, h, x, w, a, c: v * 0.5 + x,
+    "and the state": lambda v, h, x, w, a, c: v * 0.25 - h,
+    "times weights": lambda v, h, x, w, a, c: T.dot(v, w) if v.ndim == 2 else v * T.sum(w),
+    "times what stays": lambda v, h, x, w, a, c: v * a,
+    "what stays as a whole": lambda v, h, x, w, a, c: v + T.sum(a, axis=0),
+    "one what stays in both ways": lambda v, h, x, w, a, c: v * a + T.max(a),
+    "a number a row": lambda v, h, x, w, a, c: v + (T.dot(v, w[:, 0])[:, None] if v.ndim == 2 else c),
+    "largest of a row": lambda v, h, x, w, a, c: v - T.max(v, axis=-1, keepdims=True) if v.ndim == 2 else v,
+    "softmax of rows": lambda v, h, x, w, a, c: T.nnet.softmax(v, axis=-1) if v.ndim == 2 else T.exp(-v * v),
+    "rows mixed": lambda v, h, x, w, a, c: v - T.mean(v, axis=0),
+    "rows turned round": lambda v, h, x, w, a, c: v + h[::-1],
+    "how many rows": lambda v, h, x, w, a, c: v / v.shape[0],
+    "new zeros": lambda v, h, x, w, a, c: v + T.zeros_like(h),
+    "numbered rows": lambda v, h, x, w, a, c: (
+        v + (T.arange(h.shape[0]) * 0.01)[:, None] if v.ndim == 2 else v
+    ),
+    "part of a row": lambda v, h, x, w, a, c: T.set_subtensor(v[..., :1], 0.5) if v.ndim == 2 else v,
+    "joined": lambda v, h, x, w, a, c: T.concatenate([v[:, 1:], h[:, :1]], axis=1) if v.ndim == 2 else v,
+}
+
+
+@dataclass(frozen=True)
+class RowsCase:
+    """A loop over rows of a batch.
+
+    Attributes
+    ----------
+    rows, width : int
+        Of the state; a width of 0 for a vector.
+    steps, taps : int
+        How many steps, and how many rows back it reads.
+    turns : tuple of str
+        What a step does, in order.
+    read : str
+        What is asked for: ``"all"`` rows, the ``"last"``, an ``"output"`` beside it, or the ``"gradient"``.
+    dtype : str
+        Of all numbers.
+    strided : bool
+        Whether the sequence is a part of a larger array.
+    """
+
+    rows: int
+    width: int
+    steps: int
+    taps: int
+    turns: tuple[str, ...]
+    read: str
+    dtype: str
+    strided: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the state."""
+        return (self.rows, self.width) if self.width else (self.rows,)
+
+    def values(self) -> list[Array]:
+        """Return the sequence, the rows it starts from, the weights, and what stays the same."""
+        rng = np.random.default_rng(self.rows + self.steps)
+        shapes = [(2 * self.steps, *self.shape), (self.taps, *self.shape)]
+        shapes += [(max(self.width, 1),) * 2, self.shape, (self.rows,)]
+        found = [np.asarray(rng.uniform(-1, 1, shape), self.dtype) for shape in shapes]
+        found[2] /= max(self.width, 1)  # the rows are to stay about as large as they are
+        return [found[0][::2] if self.strided else found[0][: self.steps].copy(), *found[1:]]
+
+    def built(self) -> tuple[list[Variable], Any]:
+        """Return the inputs, and what is asked for."""
+        inputs = [T.tensor(self.dtype, (None,) * each.ndim) for each in self.values()]
+        x, start, w, a, c = inputs
+
+        def step(x_t: Variable, *given: Variable) -> list[Variable]:
+            value = h = given[0]
+            for turn in self.turns:
+                value = TURNS[turn](value, h, x_t, w, a, c)
+            return [T.cast(value * 0.5, self.dtype), T.cast(value, self.dtype)]
+
+        begin = {"initial": start[0] if self.taps == 1 else start, "taps": list(range(-self.taps, 0))}
+        rows, _ = scanviz.scan(step, x, [begin, None], return_list=True)
+        match self.read:
+            case "last":
+                return inputs, [rows[0][-1]]
+            case "output":
+                return inputs, [rows[1]]
+            case "gradient":
+                return inputs, scanviz.grad(
+                    T.sum(rows[0] * rows[0]), [x, start, w], disconnected_inputs="ignore"
+                )
+        return inputs, [rows[0]]
+
+
+CASES = st.builds(
+    RowsCase,
+    rows=st.sampled_from([32, 48, 64, 96, 17]),
+    width=st.sampled_from([0, 1, 3, 8, 20]),
+    steps=st.integers(1, 6),
+    taps=st.integers(1, 2),
+    turns=st.lists(st.sampled_from(sorted(TURNS)), min_size=1, max_size=5).map(tuple),
+    read=st.sampled_from(["all", "last", "output", "gradient"]),
+    dtype=st.sampled_from(["float64", "float32"]),
+    strided=st.booleans(),
+)
+
+
+@contextmanager
+def parts_always() -> Iterator[None]:
+    """Let threads take the rows apart however short the loop is."""
+    from scanviz.engine.backends.native import threads
+
+    names = ("PAYS_NS", "SHORTEST_NS", "COMPILED_NS", "GAIN")
+    before, allowed = [getattr(threads, name) for name in names], config.native.threads
+    for name, value in zip(names, (0.0, 0.0, 0.0, np.inf), strict=True):
+        setattr(threads, name, value)
+    try:
+        yield
+    finally:
+        config.native.threads = allowed
+        for name, value in zip(names, before, strict=True):
+            setattr(threads, name, value)
+
+
+@law(sample=10, case=CASES, rewrites=st.booleans())
+def a_loop_gives_the_same_bits_with_any_number_of_threads(case: RowsCase, rewrites: bool) -> None:
+    """What one thread gives of a loop two and three give too, to the last bit, and it is what the loop means."""
+    if "native" not in NAMES:
+        return
+    inputs, wanted = case.built()
+    given, found = case.values(), []
+    how = Mode("native", "all" if rewrites else "none")
+    with parts_always():
+        f = scanviz.function(inputs, wanted, mode=how, on_unused_input="ignore")
+        for threads in (1, 2, 3):
+            config.native.threads = threads
+            f(*given)  # after which it is known how long steps take
+            found.append(f(*given))
+    for other in found[1:]:
+        for mine, theirs in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(mine.view(f"u{mine.itemsize}"), theirs.view(f"u{mine.itemsize}"))
+    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"), on_unused_input="ignore")
+    check_same(found[0], plain(*given), case.dtype)

@@ -1,0 +1,113 @@
+"""Loops whose rows are taken by threads: which are, that threads sleep in between, ctrl+c, and processes that are forked."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import config
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability
+
+if not availability("native").works:
+    pytest.skip(availability("native").why, allow_module_level=True)
+
+from scanviz.engine.backends.native.workers import Workers
+from scanviz.testing.laws.rows_apart import parts_always
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    """Let two threads take the rows of any loop that can be divided."""
+    with parts_always():
+        config.native.threads = 2
+        yield
+
+
+def batch_of_rows(step=lambda x_t, h: T.tanh(0.9 * h + 0.1 * x_t)):
+    x = T.tensor3("x")
+    rows, _ = scanviz.scan(step, x, T.zeros((64, 3)))
+    return scanviz.function([x], rows, mode="native"), np.random.default_rng(0).normal(size=(300, 64, 3))
+
+
+def divided(f):
+    """Return whether there is code for parts of a function's loop."""
+    (runner,) = f.executable.flat.runners.values()
+    (made,) = runner.tier.all_made()
+    return any(made.written("plain")._in_parts._made.values())
+
+
+def test_rows_that_are_not_mixed_are_taken_by_threads_with_the_bits_of_one():
+    f, given = batch_of_rows()
+    config.native.threads = 1
+    alone = f(given)
+    assert not divided(f)
+    config.native.threads = 2
+    for _ in range(2):
+        np.testing.assert_array_equal(f(given), alone)
+    assert divided(f)
+
+
+def test_rows_that_are_mixed_are_not():
+    f, given = batch_of_rows(lambda x_t, h: T.tanh(h - T.mean(h, axis=0) + x_t / x_t.shape[0]))
+    f(given), f(given)
+    assert not divided(f)
+
+
+def test_threads_that_wait_use_no_processor():
+    f, given = batch_of_rows()
+    f(given), f(given)
+    begun = time.process_time()
+    time.sleep(0.2)
+    assert time.process_time() - begun < 0.1
+
+
+def test_ctrl_c_ends_a_loop_that_threads_work_on():
+    a = T.vector("a")
+    n = T.lscalar("n")
+    powers, _ = scanviz.scan(lambda p, a: T.tanh(p * a), None, T.ones_like(a), a, n_steps=n)
+    f = scanviz.function([a, n], powers[-1], mode="native")
+    given = np.full(1024, 0.5)
+    f(given, 300), f(given, 300)
+    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        f(given, 10**9)
+    assert time.monotonic() - begun < 20
+    assert divided(f) and np.isfinite(f(given, 300)).all()
+
+
+def test_an_error_of_any_task_is_raised_when_all_have_ended():
+    ended = []
+
+    def task(k):
+        time.sleep(0.01 * k)
+        ended.append(k)
+        if k == 1:
+            raise ValueError(k)
+
+    workers = Workers()
+    with pytest.raises(ValueError, match="1"):
+        workers.run([lambda k=k: task(k) for k in range(4)])
+    assert sorted(ended) == [0, 1, 2, 3]
+
+
+def test_a_forked_process_makes_threads_of_its_own():
+    f, given = batch_of_rows()
+    expected = f(given)
+    f(given)
+    child = os.fork()
+    if not child:
+        same = np.array_equal(f(given), expected)
+        os._exit(0 if same else 1)
+    deadline = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended == (0, 0):
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)

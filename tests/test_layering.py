@@ -22,6 +22,7 @@ PACKAGE = ROOT / "scanviz"
 LAYERS = (
     ("__main__", "notebook"),
     ("cli",),
+    ("lessons",),
     ("tui",),
     ("render", "profiler"),
     ("record",),

@@ -28,6 +28,7 @@ COMMANDS = {
     "compare": "say what became faster or slower from one program or saved profile to another",
     "merge": "merge saved profiles into one, with the origin of each function",
     "export": "write a saved profile in the format of another tool",
+    "learn": "ten lessons on scan, with programs to change and exercises that are checked",
     "doctor": "say which backends and extras work here, and how to get the others",
 }
 

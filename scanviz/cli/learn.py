@@ -1,0 +1,104 @@
+"""Ten lessons on scan: from a for-loop to the gradient of a loop, its rewrites, and finding what is slow or NaN.
+
+Without a number the lessons are listed. With one the lesson opens in the terminal: its text, its program, which can be changed and run, and
+an exercise that is checked. Where there is no terminal, or with --text, the lesson is printed.
+
+--write puts the program and the exercise into a file, to be worked on in an editor; --check says whether the exercise in it is right.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from scanviz.cli.options import Option, UsageError, parse
+from scanviz.lessons.source import Lesson, lesson, lessons
+from scanviz.record.plain_text import write_text
+
+USAGE = "learn [options] [N]"
+OPTIONS = (
+    Option(("--text",), "", "print the lesson"),
+    Option(("--hints",), "", "print its hints too"),
+    Option(("--write",), "FILE", "write the lesson's program and exercise, to be completed"),
+    Option(("--check",), "FILE", "check the exercise in a file that --write wrote"),
+)
+DIVIDER = "# -- the exercise: complete what follows --\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Show the lessons and return the exit code: 1 where a checked exercise is wrong."""
+    parsed = parse(arguments, OPTIONS, program=False)
+    if not parsed.rest:
+        write_text(
+            "".join(f"{one.number:3}  {one.title}\n     {one.question}\n" for one in lessons()), sys.stdout
+        )
+        return 0
+    chosen = lesson(_number(parsed.rest))
+    if "write" in parsed.options:
+        return _write(chosen, Path(str(parsed.options["write"])))
+    if "check" in parsed.options:
+        return _check(chosen, Path(str(parsed.options["check"])))
+    printed = "text" in parsed.options or "hints" in parsed.options
+    if printed or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        hints = "".join(f"- {hint}\n" for hint in chosen.hints) if "hints" in parsed.options else ""
+        write_text(chosen.page + hints, sys.stdout)
+        return 0
+    from scanviz.lessons.app import LearnApp
+
+    LearnApp(chosen.number, draw_in_characters, walk_through).run()
+    return 0
+
+
+def _number(rest: Sequence[str]) -> int:
+    if len(rest) != 1 or not rest[0].isdigit():
+        raise UsageError(f"scanviz learn takes the number of a lesson, not {' '.join(rest)!r}")
+    return int(rest[0])
+
+
+def _write(chosen: Lesson, path: Path) -> int:
+    try:
+        with path.open("x", encoding="utf-8") as stream:  # what a learner wrote is never written over
+            stream.write(f"{chosen.program}\n\n{DIVIDER}{chosen.exercise}")
+    except OSError as error:
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}; --write takes the name of a new file"
+        ) from None
+    write_text(f"wrote {path}; scanviz learn {chosen.number} --check {path} checks it\n", sys.stdout)
+    return 0
+
+
+def _check(chosen: Lesson, path: Path) -> int:
+    from scanviz.lessons.exercise import check_exercise
+
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    program, divider, answer = text.partition(DIVIDER)
+    outcome = check_exercise(chosen, answer if divider else text, program if divider else "")
+    if outcome.right:
+        write_text("right\n", sys.stdout)
+        return 0
+    where = f"line {outcome.line} of the exercise: " if outcome.line is not None else ""
+    write_text(f"not yet: {where}{outcome.message}\n", sys.stdout)
+    return 1
+
+
+def draw_in_characters(path: Path, options: Sequence[str], width: int) -> str:
+    """Return the picture of a program in characters, or why there is none."""
+    command = [sys.executable, "-m", "scanviz", "graph", "--width", str(width), *options, path.name]
+    done = subprocess.run(
+        command, cwd=path.parent, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
+    )
+    return done.stdout or done.stderr
+
+
+def walk_through(path: Path) -> None:
+    """Profile a program, with the values of its loops, and walk through the profile in the terminal."""
+    command = [sys.executable, "-m", "scanviz", "profile", "--values", path.name]
+    subprocess.run(command, cwd=path.parent, capture_output=True, check=False)
+    profile = path.with_suffix(".scanviz")
+    if profile.exists():
+        subprocess.run([sys.executable, "-m", "scanviz", "tui", str(profile)], check=False)

@@ -1,0 +1,110 @@
+"""Running a lesson's program and checking what a learner wrote, in a process of its own that is given some seconds.
+
+What a learner writes may loop for ever, exit or print; none of it reaches the program that shows the lesson.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from scanviz.lessons.source import Lesson
+
+SECONDS = 60.0  # that a check may take
+MARK = "scanviz lesson: "
+# Runs its parts in one namespace, and says in the last line of standard output how that went.
+_RUNNER = """
+import json, sys, traceback
+parts, mark = json.load(sys.stdin)
+names = {"__name__": "__main__"}
+for title, text in parts:
+    try:
+        exec(compile(text, title, "exec"), names)
+    except BaseException as error:
+        line = next((each.lineno for each in reversed(traceback.extract_tb(error.__traceback__)) if each.filename == title), None)
+        said = str(error).strip() or type(error).__name__
+        kind = "AssertionError" if isinstance(error, AssertionError) else type(error).__name__
+        print("\\n" + mark + json.dumps([title, kind, said, line]))
+        sys.exit()
+print("\\n" + mark + json.dumps(None))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How running a lesson's program, or a check, went.
+
+    Attributes
+    ----------
+    right : bool
+        Whether nothing failed.
+    message : str
+        What is wrong, in a sentence or an error's words; empty where all is right.
+    line : int or None
+        The line of the learner's text at which an error came up.
+    output : str
+        What was printed.
+    """
+
+    right: bool
+    message: str = ""
+    line: int | None = None
+    output: str = ""
+
+
+def run_program(program: str, seconds: float = SECONDS) -> Outcome:
+    """Run a program and return what it printed.
+
+    Examples
+    --------
+    >>> run_program("print(1 + 1)").output
+    '2\\n'
+    """
+    return _run([("program", program)], seconds)
+
+
+def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: float = SECONDS) -> Outcome:
+    """Return whether an answer to a lesson's exercise is right, with a word of help where it is not.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        The lesson.
+    answer : str
+        The exercise, completed.
+    program : str, optional
+        The lesson's program as the learner changed it; as it is in the lesson where none is given.
+    seconds : float
+        How long it may take.
+    """
+    parts = [("program", program or lesson.program), ("your answer", answer), ("check", lesson.check)]
+    return _run(parts, seconds)
+
+
+def _run(parts: list[tuple[str, str]], seconds: float) -> Outcome:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _RUNNER],
+            input=json.dumps([parts, MARK]),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as late:
+        printed = (
+            late.stdout.decode("utf-8", "replace") if isinstance(late.stdout, bytes) else late.stdout or ""
+        )
+        return Outcome(False, f"it did not end within {seconds:g} seconds", None, printed)
+    printed, mark, told = done.stdout.rpartition("\n" + MARK)
+    if not mark:
+        return Outcome(False, done.stderr.strip() or "the process ended without a word", None, done.stdout)
+    failed = json.loads(told)
+    if failed is None:
+        return Outcome(True, output=printed)
+    title, kind, message, line = failed
+    if title == "check" and kind == "AssertionError":
+        return Outcome(False, message, None, printed)
+    return Outcome(False, f"{message}" if kind == "AssertionError" else f"{kind}: {message}", line, printed)

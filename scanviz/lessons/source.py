@@ -1,0 +1,135 @@
+"""A lesson as it is written: Markdown, whose fenced blocks are its program, its picture and its exercise.
+
+The first ``python`` block is the program, ``output`` what it prints, ``picture`` the options of ``scanviz graph`` that draw it.  ``python
+exercise`` is what a learner completes, ``python check`` raises an AssertionError with a word of help where that is wrong, ``python solution``
+is one that is right; lines that begin with ``- Hint:`` are hints, from the gentle to the plain; ``sh`` says what to run to see more.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from scanviz.record.errors import ScanvizValueError
+
+_BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+_HINT = re.compile(r"^- Hint: (.*)$", re.MULTILINE)
+_FOR_THE_CHECK = ("python check", "python solution", "picture")
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """One lesson.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    title : str
+        Its heading, without the number.
+    question : str
+        What it answers.
+    page : str
+        The lesson as Markdown to be read: without the check, the solution and the hints.
+    program, output : str
+        A program of at most 40 lines, and what it prints.
+    picture : tuple of str
+        Options of ``scanviz graph`` that draw the program's loop.
+    exercise, check, solution : str
+        What is to be completed, what raises an AssertionError where it is wrong, and one that is right.
+    hints : tuple of str
+        From the gentle to the plain.
+    """
+
+    number: int
+    title: str
+    question: str
+    page: str
+    program: str
+    output: str
+    picture: tuple[str, ...]
+    exercise: str
+    check: str
+    solution: str
+    hints: tuple[str, ...]
+
+
+def lesson_from(text: str) -> Lesson:
+    """Return a lesson from its Markdown.
+
+    Raises
+    ------
+    ScanvizValueError
+        If a part is missing.
+
+    Examples
+    --------
+    >>> lesson(6).title, len(lesson(6).hints)
+    ('Folding the backward walk', 3)
+    """
+    blocks: dict[str, str] = {}
+    for found in _BLOCK.finditer(text):
+        blocks.setdefault(found["kind"], found["text"])
+    heading = re.match(r"# (\d+)\. (.*)\n", text)
+    question = re.search(r"^\*\*(.*?)\*\*$", text, re.MULTILINE | re.DOTALL)
+    missing = [
+        kind for kind in ("python", "output", "python exercise", *_FOR_THE_CHECK) if kind not in blocks
+    ]
+    if heading is None or question is None or missing:
+        raise ScanvizValueError(
+            "a lesson lacks a part",
+            expected="a numbered heading, a question in bold, and the blocks of a lesson",
+            found=f"no {', '.join(missing) or 'heading or question'}",
+        )
+    return Lesson(
+        int(heading[1]),
+        heading[2],
+        question[1].replace("\n", " "),
+        _to_read(text),
+        blocks["python"],
+        blocks["output"],
+        tuple(shlex.split(blocks["picture"])),
+        blocks["python exercise"],
+        blocks["python check"],
+        blocks["python solution"],
+        tuple(_HINT.findall(text)),
+    )
+
+
+def _to_read(text: str) -> str:
+    """Return a lesson without what would give the exercise away."""
+
+    def kept(found: re.Match[str]) -> str:
+        if found["kind"] in _FOR_THE_CHECK:
+            return ""
+        return found[0].replace("```python exercise", "```python")
+
+    without = _HINT.sub("", _BLOCK.sub(kept, text))
+    return re.sub(r"\n{3,}", "\n\n", without)
+
+
+@cache
+def lessons() -> tuple[Lesson, ...]:
+    """Return all lessons, in their order."""
+    folder = resources.files("scanviz.lessons") / "texts"
+    texts = [each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".md")]
+    return tuple(sorted(map(lesson_from, texts), key=lambda one: one.number))
+
+
+def lesson(number: int) -> Lesson:
+    """Return a lesson by its number.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none of that number.
+    """
+    found = next((one for one in lessons() if one.number == number), None)
+    if found is None:
+        raise ScanvizValueError(
+            f"there is no lesson {number}", expected=f"1 to {len(lessons())}", found=str(number)
+        )
+    return found

@@ -1,7 +1,7 @@
 """``scanviz learn`` in the terminal: the lesson on the left, its program and exercise on the right, what they print below.
 
-The program can be changed and run in place; the exercise is checked; the picture is drawn of the program as it is now.  What a learner
-wrote is kept while one goes from lesson to lesson, and asked for by nobody else.
+The program can be changed and run in place; the exercise is checked; the picture is drawn of the program as it is now.  What a
+learner wrote is kept while one goes from lesson to lesson.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.filter import LineFilter
 from textual.widgets import Footer, Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState
 
@@ -82,9 +83,9 @@ class LearnApp(App[None]):
                 yield RichLog(id="told", wrap=True, markup=False, highlight=False)
         yield Footer()
 
-    def get_line_filters(self) -> Sequence[Harmless]:  # type: ignore[override]
+    def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what every line drawn goes through."""
-        return [*super().get_line_filters(), Harmless()]  # type: ignore[list-item]
+        return [*super().get_line_filters(), Harmless()]
 
     def on_mount(self) -> None:
         """Show the first lesson."""
@@ -195,5 +196,5 @@ class LearnApp(App[None]):
         log.clear()
         if sentence:
             log.write(plain_lines(sentence))
-        for line in printed.splitlines():
-            log.write(sanitize(line), width=max(1, len(line)), shrink=False)
+        for line in map(sanitize, printed.splitlines()):
+            log.write(line, width=max(1, len(line)), shrink=False)

@@ -9,6 +9,7 @@ import json
 import subprocess
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 from scanviz.lessons.source import Lesson
 
@@ -55,12 +56,12 @@ class Outcome:
 
 
 def run_program(program: str, seconds: float = SECONDS) -> Outcome:
-    """Run a program and return what it printed.
+    r"""Run a program and return what it printed.
 
     Examples
     --------
     >>> run_program("print(1 + 1)").output
-    '2\\n'
+    '2\n'
     """
     return _run([("program", program)], seconds)
 
@@ -83,6 +84,11 @@ def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: floa
     return _run(parts, seconds)
 
 
+def _text(printed: Any) -> str:
+    """Return what was printed as text: some systems give bytes where text was asked for."""
+    return printed.decode("utf-8", "replace") if isinstance(printed, bytes) else printed or ""
+
+
 def _run(parts: list[tuple[str, str]], seconds: float) -> Outcome:
     try:
         done = subprocess.run(
@@ -94,10 +100,7 @@ def _run(parts: list[tuple[str, str]], seconds: float) -> Outcome:
             check=False,
         )
     except subprocess.TimeoutExpired as late:
-        printed = (
-            late.stdout.decode("utf-8", "replace") if isinstance(late.stdout, bytes) else late.stdout or ""
-        )
-        return Outcome(False, f"it did not end within {seconds:g} seconds", None, printed)
+        return Outcome(False, f"it did not end within {seconds:g} seconds", None, _text(late.stdout))
     printed, mark, told = done.stdout.rpartition("\n" + MARK)
     if not mark:
         return Outcome(False, done.stderr.strip() or "the process ended without a word", None, done.stdout)

@@ -1,8 +1,9 @@
 """A lesson as it is written: Markdown, whose fenced blocks are its program, its picture and its exercise.
 
-The first ``python`` block is the program, ``output`` what it prints, ``picture`` the options of ``scanviz graph`` that draw it.  ``python
-exercise`` is what a learner completes, ``python check`` raises an AssertionError with a word of help where that is wrong, ``python solution``
-is one that is right; lines that begin with ``- Hint:`` are hints, from the gentle to the plain; ``sh`` says what to run to see more.
+The first ``python`` block is the program, ``output`` what it prints, ``picture`` the options of ``scanviz graph`` that draw it.
+``python exercise`` is what a learner completes, ``python check`` raises an AssertionError with a word of help where that is wrong,
+``python solution`` is one that is right; lines that begin with ``- Hint:`` are hints, from the gentle to the plain; ``sh`` says
+what to run to see more.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from importlib import resources
 
 from scanviz.record.errors import ScanvizValueError
 
-_BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$\n?", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<text>.*?)^```$\n{0,2}", re.MULTILINE | re.DOTALL)
 _HINT = re.compile(r"^- Hint: (.*)$", re.MULTILINE)
+_HINTS = re.compile(r"(?:^- Hint: .*\n)+\n", re.MULTILINE)
 _FOR_THE_CHECK = ("python check", "python solution", "picture")
 
 
@@ -107,8 +109,7 @@ def _to_read(text: str) -> str:
             return ""
         return found[0].replace("```python exercise", "```python")
 
-    without = _HINT.sub("", _BLOCK.sub(kept, text))
-    return re.sub(r"\n{3,}", "\n\n", without)
+    return _HINTS.sub("", _BLOCK.sub(kept, text))
 
 
 @cache

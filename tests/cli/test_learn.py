@@ -1,0 +1,41 @@
+"""``scanviz learn`` without a terminal: listed, printed, written to a file, checked."""
+
+from scanviz.cli import main
+from scanviz.cli.learn import DIVIDER
+from scanviz.lessons.source import lesson, lessons
+
+
+def test_the_lessons_are_listed_and_one_is_printed_with_its_hints_if_asked(capsys):
+    assert main(["learn"]) == 0
+    listed = capsys.readouterr().out
+    assert all(one.title in listed and one.question in listed for one in lessons())
+    assert main(["learn", "6"]) == 0
+    assert capsys.readouterr().out == lesson(6).page
+    assert main(["learn", "6", "--hints"]) == 0
+    assert lesson(6).hints[-1] in capsys.readouterr().out
+
+
+def test_an_exercise_is_written_to_a_new_file_and_checked_there(tmp_path, capsys):
+    file = tmp_path / "lesson.py"
+    assert main(["learn", "6", "--write", str(file)]) == 0
+    text = file.read_text("utf-8")
+    assert text.startswith(lesson(6).program)
+    assert main(["learn", "6", "--check", str(file)]) == 1
+    assert "still open" in capsys.readouterr().out
+    file.write_text(text.partition(DIVIDER)[0] + DIVIDER + lesson(6).solution, "utf-8")
+    assert main(["learn", "6", "--check", str(file)]) == 0
+    assert capsys.readouterr().out == "right\n"
+
+
+def test_what_a_learner_wrote_is_never_written_over(tmp_path, capsys):
+    file = tmp_path / "lesson.py"
+    file.write_text("mine", "utf-8")
+    assert main(["learn", "6", "--write", str(file)]) == 2
+    assert file.read_text("utf-8") == "mine"
+    assert "new file" in capsys.readouterr().err
+
+
+def test_there_is_no_eleventh_lesson(capsys):
+    assert main(["learn", "11"]) != 0
+    assert "1 to 10" in capsys.readouterr().err
+    assert main(["learn", "six"]) == 2

@@ -1,0 +1,83 @@
+"""Every lesson as a learner meets it: its program, its picture, its exercise unsolved and solved."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scanviz.cli.learn import draw_in_characters
+from scanviz.lessons.exercise import check_exercise, run_program
+from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
+from scanviz.record.errors import ScanvizValueError
+
+ALL = [pytest.param(one, id=str(one.number)) for one in lessons()]
+
+
+def run(*parts: str) -> tuple[str, dict[str, Any]]:
+    """Run texts in one namespace and return what they printed, and the namespace."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
+        for text in parts:
+            exec(compile(text, "lesson.py", "exec"), names)
+    return printed.getvalue(), names
+
+
+def test_there_are_ten_in_their_order():
+    assert [one.number for one in lessons()] == list(range(1, 11))
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_a_program_is_short_and_prints_what_the_lesson_says(one: Lesson):
+    assert len(one.program.splitlines()) <= 40
+    assert run(one.program)[0] == one.output
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_an_exercise_is_wrong_until_it_is_solved(one: Lesson):
+    run(one.program, one.solution, one.check)
+    with pytest.raises((AssertionError, TypeError, ValueError)):
+        run(one.program, one.exercise, one.check)
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_a_page_tells_neither_the_solution_nor_the_check(one: Lesson):
+    assert len(one.hints) >= 3
+    for given_away in (one.check, one.solution, *one.hints):
+        assert given_away not in one.page
+    assert one.program in one.page and one.exercise in one.page and one.question.split()[0] in one.page
+
+
+@pytest.mark.parametrize("number", [6, 7, 9])  # one of every sort: a process each
+def test_the_picture_of_a_program_is_drawn(number: int, tmp_path):
+    one, file = lesson(number), tmp_path / "lesson.py"
+    file.write_text(one.program, "utf-8")
+    picture = draw_in_characters(file, one.picture, 100)
+    assert "loop" in picture or "steps of" in picture
+
+
+def test_a_wrong_answer_gets_a_word_of_help():
+    one = lesson(6)
+    wrong = one.solution.replace("[0, 4, 4, 2, 1]", "[0, 4, 3, 2, 1]")
+    outcome = check_exercise(one, wrong)
+    assert not outcome.right and outcome.message.startswith("after step 1, row 2 holds 4, not 3")
+    assert check_exercise(one, one.solution).right
+
+
+def test_an_answer_that_cannot_be_run_is_told_with_its_line():
+    outcome = check_exercise(lesson(6), "before = 1\nafter = 1 / 0\n")
+    assert not outcome.right and outcome.line == 2 and "ZeroDivisionError" in outcome.message
+
+
+def test_a_program_that_does_not_end_is_ended():
+    outcome = run_program("print('begun', flush=True)\nwhile True: pass", seconds=1.0)
+    assert not outcome.right and "did not end" in outcome.message and "begun" in outcome.output
+
+
+def test_a_lesson_that_lacks_a_part_is_refused():
+    with pytest.raises(ScanvizValueError, match="lacks a part"):
+        lesson_from("# 1. Nothing\n")

@@ -1,30 +1,79 @@
 """Which loop of a program is the back-propagation of which, and what of the forward loop it reads.
 
-A backward loop knows the node id of its forward loop's node.  What it reads may come to it through views, such as rows in
-reversed order; they are followed back to the loop that filled the rows.
+A backward loop knows the node id of its forward loop's node, and a loop that rewrites made of several knows the ids of these, so
+the two are found again after merging.  What the backward loop reads may come to it through views, such as rows in reversed order;
+they are followed back to the loop that filled the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
-from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.loop import Member, Scan
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardLoops:
+    """The loops that a loop is the back-propagation of.
+
+    Attributes
+    ----------
+    keys : tuple of int
+        Their keys.
+    alone : bool
+        Whether the loop and they do nothing else: merged loops may do what the other side knows nothing of.
+    """
+
+    keys: tuple[int, ...] = ()
+    alone: bool = True
+
+
+def _members(loop: LoopInstruction) -> tuple[Member, ...]:
+    assert isinstance(loop.op, Scan)
+    return loop.op.settings.members(loop.node_id)
+
+
+def _forward_ids(loop: LoopInstruction) -> set[int]:
+    return {one.gradient_of.node_id for one in _members(loop) if one.gradient_of is not None}
 
 
 def _is_gradient_of(backward: LoopInstruction, forward: LoopInstruction) -> bool:
-    assert isinstance(backward.op, Scan)
-    known = backward.op.settings.gradient_of
-    return known is not None and known.node_id == forward.node_id and backward is not forward
+    wanted = _forward_ids(backward)
+    return backward is not forward and any(one.node_id in wanted for one in _members(forward))
 
 
 def forward_loop(loop: LoopInstruction, program: Program) -> int | None:
-    """Return the key of the loop of the same program that a loop is the gradient of, None if there is none."""
+    """Return the key of the first loop of the same program that a loop is the gradient of, None if there is none."""
     for instruction in program.instructions:
         if isinstance(instruction, LoopInstruction) and _is_gradient_of(loop, instruction):
             return instruction.key
     return None
+
+
+def forward_loops(
+    loop: LoopInstruction, around: Program, everywhere: Sequence[LoopInstruction]
+) -> ForwardLoops:
+    """Return the loops that a loop is the gradient of: of its own program, else of those in other loops' steps.
+
+    Parameters
+    ----------
+    loop : LoopInstruction
+        The backward loop.
+    around : Program
+        The program it is in.
+    everywhere : sequence of LoopInstruction
+        All loops of the function: the gradient of a loop in a step stands in another step.
+    """
+    beside = [one for one in around.instructions if isinstance(one, LoopInstruction)]
+    found = [one for one in beside if _is_gradient_of(loop, one)]
+    found = found or [one for one in everywhere if _is_gradient_of(loop, one)]
+    wanted = _forward_ids(loop)
+    alone = len(wanted) > 0 and all(one.gradient_of is not None for one in _members(loop))
+    alone = alone and all(one.node_id in wanted for forward in found for one in _members(forward))
+    return ForwardLoops(tuple(one.key for one in found), alone or not found)
 
 
 def read_backwards(forward: LoopInstruction, program: Program) -> set[int]:
@@ -50,4 +99,4 @@ def _root(number: int, maker: Mapping[int, object]) -> int:
     return number
 
 
-__all__ = ["forward_loop", "read_backwards"]
+__all__ = ["ForwardLoops", "forward_loop", "forward_loops", "read_backwards"]

@@ -308,6 +308,11 @@ class LoopRecord(Shown):
         each is of one.
     sides : tuple of SideRecord
         Sides of the branches in its step that were taken.
+    also_gradient_of : tuple of int
+        Keys of further loops that it is the back-propagation of: rewrites may run the gradients of several loops as one.
+    does_more : bool
+        Whether it, or a loop that it is the back-propagation of, was merged with a loop that the other side knows nothing of; its
+        time and theirs then make no ratio.
     """
 
     key: int
@@ -353,6 +358,13 @@ class LoopRecord(Shown):
     measures: dict[str, float] = field(default_factory=dict)
     series_covers: tuple[int, ...] = ()
     sides: tuple[SideRecord, ...] = ()
+    also_gradient_of: tuple[int, ...] = ()
+    does_more: bool = False
+
+    @property
+    def forward_keys(self) -> tuple[int, ...]:
+        """Keys of all loops that it is the back-propagation of."""
+        return () if self.gradient_of is None else (self.gradient_of, *self.also_gradient_of)
 
     def timed(self) -> list[TimedSteps]:
         """Return the rows of ``series`` by run and step."""

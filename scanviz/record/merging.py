@@ -117,6 +117,7 @@ class _Renumbered:
             function=self.functions[loop.function],
             parent=None if loop.parent is None else self.loops[loop.parent],
             gradient_of=None if loop.gradient_of is None else self.loops.get(loop.gradient_of),
+            also_gradient_of=tuple(self.loops[key] for key in loop.also_gradient_of if key in self.loops),
             operations=tuple(map(self._operation, loop.operations)),
         )
 

@@ -39,7 +39,7 @@ from scanviz.engine.scan.variables import (
     taps_of,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-from scanviz.record.gradient_pairs import forward_loop, read_backwards
+from scanviz.record.gradient_pairs import forward_loops, read_backwards
 from scanviz.record.model import (
     FunctionRecord,
     LoopRecord,
@@ -74,10 +74,16 @@ def function_record(event: CompiledFunction) -> FunctionRecord:
 def loop_records(function: int, program: Program) -> list[LoopRecord]:
     """Return a record of each loop of a program, outer before inner, without runs yet."""
     found, depths = [], dict[int | None, int]()
+    everywhere = [loop for loop, _, _ in nested_loops(program)]
     for loop, parent, outer in nested_loops(program):
         around = None if parent is None else parent.key
         depths[loop.key] = depths.get(around, 0) + 1
-        found.append(_loop_record(function, loop, around, outer, depths[loop.key]))
+        record = _loop_record(function, loop, around, outer, depths[loop.key])
+        forward = forward_loops(loop, outer, everywhere)
+        first, *others = forward.keys or (None,)
+        found.append(
+            replace(record, gradient_of=first, also_gradient_of=tuple(others), does_more=not forward.alone)
+        )
     return found
 
 
@@ -188,7 +194,6 @@ def _loop_record(
         name=_named(loop.name, loop.provenance.source),
         source=source_record(loop.provenance.source),
         has_until=loop.until is not None,
-        gradient_of=forward_loop(loop, outer),
         operations=_operations(loop.body, depth),
         variables=tuple(
             _variable(variable, slots[variable], outer, read_back) for variable in scan.variables

@@ -57,7 +57,7 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
     by_node_id: dict[int, ScanSettings] = {}  # the gradient of a loop in a step stands in another step
     latest: Counter[str] = Counter()  # the largest number of a name so far
     for place, own in loops.items():
-        known = own.gradient_of
+        known = own.gradient_of if len({one.gradient_of for one in own.members(place[-1])}) == 1 else None
         of = (
             found.get((*place[:-1], known.node_id), by_node_id.get(known.node_id))
             if known is not None

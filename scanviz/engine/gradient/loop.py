@@ -278,6 +278,7 @@ class BackwardLoop:
         return settings.renamed(f"grad_of_{settings.name}")._replace(
             recompute=False,
             gradient_of=GradientOf(settings.name, self.view.node.node_id),
+            merged=(),
         )
 
 

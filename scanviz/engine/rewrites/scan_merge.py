@@ -144,8 +144,13 @@ def _merged(members: Sequence[ScanView]) -> Match:
     """Return one loop with the loop variables of all."""
     first = members[0]
     loops = [member.op.settings for member in members]
+    together = [one for member in members for one in member.op.settings.members(member.node.node_id)]
+    forward = dict.fromkeys(one.gradient_of for one in together if one.gradient_of is not None)
     settings = first.op.settings.renamed(_joined([loop.label for loop in loops]))._replace(
-        gradient_of=first.op.settings.gradient_of if len({loop.gradient_of for loop in loops}) == 1 else None,
+        gradient_of=next(iter(forward))._replace(name=_joined([one.name for one in forward]))
+        if forward
+        else None,
+        merged=tuple(together),
         allow_gc=all(loop.allow_gc for loop in loops),
         profile=any(loop.profile for loop in loops),
     )

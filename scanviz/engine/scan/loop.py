@@ -48,6 +48,13 @@ class GradientOf(NamedTuple):
     node_id: int
 
 
+class Member(NamedTuple):
+    """A loop that runs as a part of another: the node id that its node had, and which loop it is the back-propagation of."""
+
+    node_id: int
+    gradient_of: GradientOf | None
+
+
 class ScanSettings(NamedTuple):
     """What a loop was asked for beside its computation.
 
@@ -73,6 +80,8 @@ class ScanSettings(NamedTuple):
         Whether a rewrite has left out the steps after the last row that is read.
     number : int
         Tells it from the other loops of its name in one function, 0 where there is none.
+    merged : tuple of Member
+        The loops that rewrites made it of; empty for one that stands for itself.
     """
 
     name: str
@@ -85,6 +94,11 @@ class ScanSettings(NamedTuple):
     gradient_of: GradientOf | None = None
     steps_read: bool = False
     number: int = 0
+    merged: tuple[Member, ...] = ()
+
+    def members(self, node_id: int) -> tuple[Member, ...]:
+        """Return the loops that a loop with these settings does the work of: itself, by its node's id, if it is not merged."""
+        return self.merged or (Member(node_id, self.gradient_of),)
 
     @property
     def label(self) -> str:
@@ -197,8 +211,7 @@ class Scan(Op, ScanPropertiesMixin):
     def held(self) -> Held:
         """Return the loop variables and the stop condition, which loops share."""
         parts = [part_of(each) for each in (*self.variables, *([self.until] if self.until else []))]
-        forward = self.settings.gradient_of
-        return Held(_restore, self.settings, parts, () if forward is None else (forward.node_id,))
+        return Held(_restore, self.settings, parts, _referred(self.settings))
 
     def __reduce__(self) -> tuple[object, ...]:
         return reduce_op(self)
@@ -206,12 +219,25 @@ class Scan(Op, ScanPropertiesMixin):
 
 def _compared(settings: ScanSettings) -> ScanSettings:
     """Return the settings less those that do not change what a loop computes or how."""
-    return settings._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False)
+    return settings._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False, merged=())
+
+
+def _referred(settings: ScanSettings) -> tuple[int, ...]:
+    """Return the ids of other nodes that settings refer to."""
+    forward = (settings.gradient_of, *(one.gradient_of for one in settings.merged))
+    known = (*(one.node_id for one in settings.merged), *(one.node_id for one in forward if one is not None))
+    return tuple(dict.fromkeys(known))
+
+
+def _renumbered(forward: GradientOf | None, new: Mapping[int, int]) -> GradientOf | None:
+    return None if forward is None else forward._replace(node_id=new[forward.node_id])
 
 
 def _restore(settings: ScanSettings, parts: SequenceOf[Any], node_ids: SequenceOf[int]) -> Scan:
-    if settings.gradient_of is not None:
-        settings = settings._replace(gradient_of=settings.gradient_of._replace(node_id=node_ids[0]))
+    new = dict(zip(_referred(settings), node_ids, strict=True))
+    forward = _renumbered(settings.gradient_of, new)
+    merged = tuple(Member(new[one.node_id], _renumbered(one.gradient_of, new)) for one in settings.merged)
+    settings = settings._replace(gradient_of=forward, merged=merged)
     until = parts[-1] if parts and isinstance(parts[-1], Until) else None
     return Scan(parts if until is None else parts[:-1], until, settings)
 

@@ -305,44 +305,65 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
     return [ReportLine(heading, QUIET), *map(ReportLine, others)]
 
 
-def pairs(record: ProfileRecord) -> list[tuple[LoopRecord, list[LoopRecord]]]:
-    """Return the loops that ran and whose gradients ran, with these; in the order of the record."""
-    backward: dict[int, list[LoopRecord]] = {}
-    for loop in record.loops:
-        if loop.gradient_of is not None and loop.runs:
-            backward.setdefault(loop.gradient_of, []).append(loop)
-    return [(loop, backward[loop.key]) for loop in record.loops if loop.runs and loop.key in backward]
+def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord]]]:
+    """Return the loops that ran and whose gradients ran, with these, in the order of the record.
+
+    A loop that is the gradient of several stands beside them all, so that no time is in two pairs.
+    """
+    ran = {loop.key: loop for loop in record.loops if loop.runs}
+    group: dict[int, int] = {}  # of each forward loop the first one that it shares a backward loop with
+    for loop in ran.values():
+        known = [key for key in loop.forward_keys if key in ran]
+        joined = {group.get(key, key) for key in known}
+        if known:
+            group.update(dict.fromkeys(known, min(joined)))
+            group.update({key: min(joined) for key, first in group.items() if first in joined})
+    found: dict[int, tuple[list[LoopRecord], list[LoopRecord]]] = {}
+    for loop in ran.values():
+        if loop.key in group:
+            found.setdefault(group[loop.key], ([], []))[0].append(loop)
+    for loop in ran.values():
+        first = next((key for key in loop.forward_keys if key in group), None)
+        if first is not None:
+            found[group[first]][1].append(loop)
+    return list(found.values())
 
 
 def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return a table with one line a loop that has a gradient; nothing where there is none.
 
     Time and steps of a loop are those of all its runs; the gradient's of all its backward loops.  "keeps" are the rows that the
-    forward loop stores for it, and "kept" the loop variables they belong to.
+    forward loop stores for it, and "kept" the loop variables they belong to.  There is no ratio where one side was merged with
+    what the other knows nothing of.
     """
     found = pairs(record)
     if not found:
         return []
     titles = loop_titles(record)
     rows = [["  forward and backward", "steps", "forward", "backward", "ratio", "keeps", "kept"]]
-    for loop, backward in sorted(found, key=lambda pair: -pair[0].total_ns)[:top]:
-        there, back = loop.total_ns, sum(loop.total_ns for loop in backward)
-        kept = [sanitize(variable.name) for variable in loop.variables if variable.read_backwards]
-        ratio = f"{back / there:.1f}×" if there else "–"
-        cells = [
-            f"  {sanitize(titles[loop.key])}",
-            amount(loop.steps),
-            duration(there),
-            duration(back),
-            ratio,
+    for forward, backward in sorted(found, key=lambda pair: -_time(pair[0]))[:top]:
+        there, back = _time(forward), _time(backward)
+        kept = [
+            sanitize(variable.name)
+            for loop in forward
+            for variable in loop.variables
+            if variable.read_backwards
         ]
-        rows.append([*cells, size(loop.kept_bytes), _listed(kept)])
+        ratio = f"{back / there:.1f}×" if there and not any(loop.does_more for loop in backward) else "–"
+        names = " + ".join(sanitize(titles[loop.key]) for loop in forward)
+        steps = amount(sum(loop.steps for loop in forward))
+        keeps = size(sum(loop.kept_bytes for loop in forward))
+        rows.append([f"  {names}", steps, duration(there), duration(back), ratio, keeps, _listed(kept)])
     count = 7 if width >= MIDDLE else 6
     heading, *others = table([row[:count] for row in rows], 1, width)
     lines = [ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others)]
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
     return lines
+
+
+def _time(loops: Sequence[LoopRecord]) -> int:
+    return sum(loop.total_ns for loop in loops)
 
 
 def _listed(names: list[str]) -> str:

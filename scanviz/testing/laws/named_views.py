@@ -138,3 +138,22 @@ def _check_branch(tree: Any, record: ProfileRecord, function: FunctionRecord) ->
 
 def _all_nodes(node: Any) -> list[Any]:
     return [found for child in node.children for found in (child, *_all_nodes(child))]
+
+
+@law(sample=4, cases=_CASES, rewrites=_REWRITES)
+def a_gradients_loop_is_joined_to_its_forward_loop_through_merging_and_nesting(
+    cases: list[NamedFunction], rewrites: str
+) -> None:
+    """A loop that is, or was merged of, the gradient of a loop names that one, which may have been merged, or be in a step."""
+    for function in (record := _record(cases, rewrites)).functions:
+        loops = [loop for loop in record.loops if loop.function == function.key]
+        of_part = {
+            part: [loop for loop in loops if part in loop.name.split("&")]
+            for loop in loops
+            for part in loop.name.split("&")
+        }
+        for part, backward in of_part.items():
+            forward = of_part.get(part.removeprefix("grad_of_"), [])
+            if part.startswith("grad_of_") and "#" not in part and len(forward) == len(backward) == 1:
+                (loop,), (other,) = backward, forward
+                assert other.key in loop.forward_keys, (loop.name, other.name, loop.forward_keys)

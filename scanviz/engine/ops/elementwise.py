@@ -36,49 +36,28 @@ from scanviz.engine.ops.support import CastParameters, as_variable, float_dtype,
 from scanviz.engine.scalar.expression import bits, primitive, select, x, y, z
 from scanviz.engine.scalar.formula import floats, numbers, whole
 
-add = elementwise(
-    "add", np.add, numbers(x + y, x | y), "Sum.", symbol="+", facts=replace(LINEAR, sign="kept")
-)
-subtract = elementwise("subtract", np.subtract, numbers(x - y), "Difference.", symbol="-", facts=LINEAR)
+add = elementwise(np.add, numbers(x + y, x | y), "Sum.", symbol="+", facts=replace(LINEAR, sign="kept"))
+subtract = elementwise(np.subtract, numbers(x - y), "Difference.", symbol="-", facts=LINEAR)
 multiply = elementwise(
-    "multiply", np.multiply, numbers(x * y, x & y), "Product.", symbol="*", facts=replace(CHEAP, sign="kept")
+    np.multiply, numbers(x * y, x & y), "Product.", symbol="*", facts=replace(CHEAP, sign="kept")
 )
-divide = elementwise(
-    "divide", np.divide, floats(x / y), "Quotient, floating for ints.", symbol="/", facts=CHEAP
-)
-floor_divide = elementwise(
-    "floor_divide",
-    np.floor_divide,
-    f.FLOOR_DIVIDE,
-    "Quotient rounded down.",
-    symbol="//",
-    facts=KEPT,
-)
-mod = elementwise("mod", np.remainder, f.MOD, "Remainder with the sign of the divisor.", symbol="%")
+divide = elementwise(np.divide, floats(x / y), "Quotient, floating for ints.", symbol="/", facts=CHEAP)
+floor_divide = elementwise(np.floor_divide, f.FLOOR_DIVIDE, "Quotient rounded down.", symbol="//", facts=KEPT)
+mod = elementwise(np.remainder, f.MOD, "Remainder with the sign of the divisor.", name="mod", symbol="%")
 power = elementwise(
-    "power",
-    np.power,
-    f.POWER,
-    "First to the power of second.",
-    symbol="**",
-    facts=replace(FUNCTION, raises=True),
+    np.power, f.POWER, "First to the power of second.", symbol="**", facts=replace(FUNCTION, raises=True)
 )
-maximum = elementwise("maximum", np.maximum, f.MAXIMUM, "Larger of two; NaN if either is.", facts=EXTREME)
-minimum = elementwise("minimum", np.minimum, f.MINIMUM, "Smaller of two; NaN if either is.", facts=EXTREME)
-fmax = elementwise("fmax", np.fmax, f.FMAX, "Larger of two; the other if one is NaN.", facts=EXTREME)
-fmin = elementwise("fmin", np.fmin, f.FMIN, "Smaller of two; the other if one is NaN.", facts=EXTREME)
-arctan2 = elementwise("arctan2", np.arctan2, f.function("arctan2", 2), "Angle of the point (second, first).")
-hypot = elementwise("hypot", np.hypot, f.function("hypot", 2), "Length of the hypotenuse.", facts=POSITIVE)
-logaddexp = elementwise("logaddexp", np.logaddexp, f.LOGADDEXP, "log(exp(a) + exp(b)) without overflow.")
+maximum = elementwise(np.maximum, f.MAXIMUM, "Larger of two; NaN if either is.", facts=EXTREME)
+minimum = elementwise(np.minimum, f.MINIMUM, "Smaller of two; NaN if either is.", facts=EXTREME)
+fmax = elementwise(np.fmax, f.FMAX, "Larger of two; the other if one is NaN.", facts=EXTREME)
+fmin = elementwise(np.fmin, f.FMIN, "Smaller of two; the other if one is NaN.", facts=EXTREME)
+arctan2 = elementwise(np.arctan2, f.function("arctan2", 2), "Angle of the point (second, first).")
+hypot = elementwise(np.hypot, f.function("hypot", 2), "Length of the hypotenuse.", facts=POSITIVE)
+logaddexp = elementwise(np.logaddexp, f.LOGADDEXP, "log(exp(a) + exp(b)) without overflow.")
 copysign = elementwise(
-    "copysign",
-    np.copysign,
-    floats(primitive("copysign", x, y)),
-    "First with the sign of second.",
-    facts=LINEAR,
+    np.copysign, floats(primitive("copysign", x, y)), "First with the sign of second.", facts=LINEAR
 )
 multiply_no_nan = elementwise(
-    "multiply_no_nan",
     functions.multiply_no_nan,
     f.NO_NAN,
     "Product that is 0 where the second is, even beside infinity and NaN.",
@@ -86,121 +65,73 @@ multiply_no_nan = elementwise(
     facts=replace(CHEAP, selects=True),
 )
 
-equal = elementwise("equal", np.equal, f.EQUAL, "Whether equal.", symbol="==", facts=COMPARES, truths=0)
+equal = elementwise(np.equal, f.EQUAL, "Whether equal.", symbol="==", facts=COMPARES, truths=0)
 not_equal = elementwise(
-    "not_equal", np.not_equal, f.NOT_EQUAL, "Whether different.", symbol="!=", facts=COMPARES, truths=0
+    np.not_equal, f.NOT_EQUAL, "Whether different.", symbol="!=", facts=COMPARES, truths=0
 )
-less = elementwise("less", np.less, f.LESS, "Whether less.", symbol="<", facts=COMPARES)
-less_equal = elementwise(
-    "less_equal", np.less_equal, f.LESS_EQUAL, "Whether less or equal.", symbol="<=", facts=COMPARES
-)
-greater = elementwise("greater", np.greater, f.GREATER, "Whether greater.", symbol=">", facts=COMPARES)
+less = elementwise(np.less, f.LESS, "Whether less.", symbol="<", facts=COMPARES)
+less_equal = elementwise(np.less_equal, f.LESS_EQUAL, "Whether less or equal.", symbol="<=", facts=COMPARES)
+greater = elementwise(np.greater, f.GREATER, "Whether greater.", symbol=">", facts=COMPARES)
 greater_equal = elementwise(
-    "greater_equal",
-    np.greater_equal,
-    f.GREATER_EQUAL,
-    "Whether greater or equal.",
-    symbol=">=",
-    facts=COMPARES,
+    np.greater_equal, f.GREATER_EQUAL, "Whether greater or equal.", symbol=">=", facts=COMPARES
 )
 logical_and = elementwise(
-    "logical_and",
-    np.logical_and,
-    f.logical(x & y, f.truth(x) & f.truth(y)),
-    "Whether both are non-zero.",
-    facts=CHEAP,
+    np.logical_and, f.logical(x & y, f.truth(x) & f.truth(y)), "Whether both are non-zero.", facts=CHEAP
 )
 logical_or = elementwise(
-    "logical_or",
-    np.logical_or,
-    f.logical(x | y, f.truth(x) | f.truth(y)),
-    "Whether either is non-zero.",
-    facts=CHEAP,
+    np.logical_or, f.logical(x | y, f.truth(x) | f.truth(y)), "Whether either is non-zero.", facts=CHEAP
 )
 logical_xor = elementwise(
-    "logical_xor",
-    np.logical_xor,
-    f.logical(x ^ y, f.truth(x) ^ f.truth(y)),
-    "Whether exactly one is non-zero.",
-    facts=CHEAP,
+    np.logical_xor, f.logical(x ^ y, f.truth(x) ^ f.truth(y)), "Whether exactly one is non-zero.", facts=CHEAP
 )
-logical_not = elementwise(
-    "logical_not", np.logical_not, f.logical(~x, ~f.truth(x)), "Whether zero.", facts=CHEAP
-)
-bitwise_and = elementwise(
-    "bitwise_and", np.bitwise_and, whole(x & y, x & y), "Bits set in both.", symbol="&", facts=CHEAP
-)
-bitwise_or = elementwise(
-    "bitwise_or", np.bitwise_or, whole(x | y, x | y), "Bits set in either.", symbol="|", facts=CHEAP
-)
+logical_not = elementwise(np.logical_not, f.logical(~x, ~f.truth(x)), "Whether zero.", facts=CHEAP)
+bitwise_and = elementwise(np.bitwise_and, whole(x & y, x & y), "Bits set in both.", symbol="&", facts=CHEAP)
+bitwise_or = elementwise(np.bitwise_or, whole(x | y, x | y), "Bits set in either.", symbol="|", facts=CHEAP)
 bitwise_xor = elementwise(
-    "bitwise_xor", np.bitwise_xor, whole(x ^ y, x ^ y), "Bits set in exactly one.", symbol="^", facts=CHEAP
+    np.bitwise_xor, whole(x ^ y, x ^ y), "Bits set in exactly one.", symbol="^", facts=CHEAP
 )
-invert = elementwise("invert", np.invert, whole(~x, ~x), "Every bit flipped.", facts=CHEAP)
-left_shift = elementwise(
-    "left_shift", np.left_shift, f.LEFT_SHIFT, "Bits moved up.", symbol="<<", facts=CHEAP
-)
-right_shift = elementwise(
-    "right_shift", np.right_shift, f.RIGHT_SHIFT, "Bits moved down.", symbol=">>", facts=CHEAP
-)
+invert = elementwise(np.invert, whole(~x, ~x), "Every bit flipped.", facts=CHEAP)
+left_shift = elementwise(np.left_shift, f.LEFT_SHIFT, "Bits moved up.", symbol="<<", facts=CHEAP)
+right_shift = elementwise(np.right_shift, f.RIGHT_SHIFT, "Bits moved down.", symbol=">>", facts=CHEAP)
 
-negative = elementwise("negative", np.negative, f.NEGATIVE, "Sign changed.", notation=minus, facts=LINEAR)
+negative = elementwise(np.negative, f.NEGATIVE, "Sign changed.", notation=minus, facts=LINEAR)
 positive = elementwise(
-    "positive",
-    np.positive,
-    numbers(x),
-    "The same value.",
-    facts=replace(LINEAR, same_elements=True, sign="kept"),
+    np.positive, numbers(x), "The same value.", facts=replace(LINEAR, same_elements=True, sign="kept")
 )
-absolute = elementwise(
-    "absolute", np.absolute, f.ABSOLUTE, "Absolute value.", facts=replace(CHEAP, sign="no minus zero")
-)
-sign = elementwise("sign", np.sign, f.SIGN, "-1, 0 or 1.", facts=CHEAP)
-reciprocal = elementwise("reciprocal", np.reciprocal, f.RECIPROCAL, "1 / x.", notation=inverted, facts=CHEAP)
+absolute = elementwise(np.absolute, f.ABSOLUTE, "Absolute value.", facts=replace(CHEAP, sign="no minus zero"))
+sign = elementwise(np.sign, f.SIGN, "-1, 0 or 1.", facts=CHEAP)
+reciprocal = elementwise(np.reciprocal, f.RECIPROCAL, "1 / x.", notation=inverted, facts=CHEAP)
 square = elementwise(
-    "square",
-    np.square,
-    numbers(x * x),
-    "x * x.",
-    notation=squared,
-    facts=replace(CHEAP, sign="no minus zero"),
+    np.square, numbers(x * x), "x * x.", notation=squared, facts=replace(CHEAP, sign="no minus zero")
 )
 sqrt = elementwise(
-    "sqrt",
-    np.sqrt,
-    floats(primitive("sqrt", x)),
-    "Square root.",
-    facts=replace(FUNCTION, sign="not negative"),
+    np.sqrt, floats(primitive("sqrt", x)), "Square root.", facts=replace(FUNCTION, sign="not negative")
 )
-cbrt = elementwise("cbrt", np.cbrt, f.function("cbrt"), "Cube root.")
-exp = elementwise("exp", np.exp, f.function("exp"), "e to the power of x.", facts=POSITIVE)
-exp2 = elementwise("exp2", np.exp2, f.function("exp2"), "2 to the power of x.", facts=POSITIVE)
-expm1 = elementwise("expm1", np.expm1, f.function("expm1"), "exp(x) - 1, exact near 0.")
-log = elementwise("log", np.log, f.function("log"), "Natural logarithm.")
-log2 = elementwise("log2", np.log2, f.function("log2"), "Logarithm to base 2.")
-log10 = elementwise("log10", np.log10, f.function("log10"), "Logarithm to base 10.")
-log1p = elementwise("log1p", np.log1p, f.function("log1p"), "log(1 + x), exact near 0.")
-sin = elementwise("sin", np.sin, f.function("sin"), "Sine.")
-cos = elementwise("cos", np.cos, f.function("cos"), "Cosine.")
-tan = elementwise("tan", np.tan, f.function("tan"), "Tangent.")
-arcsin = elementwise("arcsin", np.arcsin, f.function("arcsin"), "Inverse sine.")
-arccos = elementwise("arccos", np.arccos, f.function("arccos"), "Inverse cosine.")
-arctan = elementwise("arctan", np.arctan, f.function("arctan"), "Inverse tangent.")
-sinh = elementwise("sinh", np.sinh, f.function("sinh"), "Hyperbolic sine.")
-cosh = elementwise("cosh", np.cosh, f.function("cosh"), "Hyperbolic cosine.", facts=POSITIVE)
-tanh = elementwise("tanh", np.tanh, f.function("tanh"), "Hyperbolic tangent.")
-arcsinh = elementwise("arcsinh", np.arcsinh, f.function("arcsinh"), "Inverse hyperbolic sine.")
-arccosh = elementwise("arccosh", np.arccosh, f.function("arccosh"), "Inverse hyperbolic cosine.")
-arctanh = elementwise("arctanh", np.arctanh, f.function("arctanh"), "Inverse hyperbolic tangent.")
-deg2rad = elementwise(
-    "deg2rad", np.deg2rad, floats(x * (math.pi / 180), ulp=1), "Degrees to radians.", facts=CHEAP
-)
-rad2deg = elementwise(
-    "rad2deg", np.rad2deg, floats(x * (180 / math.pi), ulp=2), "Radians to degrees.", facts=CHEAP
-)
-floor = elementwise("floor", np.floor, f.rounded("floor"), "Rounded down.", facts=CHEAP)
-ceil = elementwise("ceil", np.ceil, f.rounded("ceil"), "Rounded up.", facts=CHEAP)
-trunc = elementwise("trunc", np.trunc, f.rounded("truncate"), "Rounded towards 0.", facts=CHEAP)
+cbrt = elementwise(np.cbrt, f.function("cbrt"), "Cube root.")
+exp = elementwise(np.exp, f.function("exp"), "e to the power of x.", facts=POSITIVE)
+exp2 = elementwise(np.exp2, f.function("exp2"), "2 to the power of x.", facts=POSITIVE)
+expm1 = elementwise(np.expm1, f.function("expm1"), "exp(x) - 1, exact near 0.")
+log = elementwise(np.log, f.function("log"), "Natural logarithm.")
+log2 = elementwise(np.log2, f.function("log2"), "Logarithm to base 2.")
+log10 = elementwise(np.log10, f.function("log10"), "Logarithm to base 10.")
+log1p = elementwise(np.log1p, f.function("log1p"), "log(1 + x), exact near 0.")
+sin = elementwise(np.sin, f.function("sin"), "Sine.")
+cos = elementwise(np.cos, f.function("cos"), "Cosine.")
+tan = elementwise(np.tan, f.function("tan"), "Tangent.")
+arcsin = elementwise(np.arcsin, f.function("arcsin"), "Inverse sine.")
+arccos = elementwise(np.arccos, f.function("arccos"), "Inverse cosine.")
+arctan = elementwise(np.arctan, f.function("arctan"), "Inverse tangent.")
+sinh = elementwise(np.sinh, f.function("sinh"), "Hyperbolic sine.")
+cosh = elementwise(np.cosh, f.function("cosh"), "Hyperbolic cosine.", facts=POSITIVE)
+tanh = elementwise(np.tanh, f.function("tanh"), "Hyperbolic tangent.")
+arcsinh = elementwise(np.arcsinh, f.function("arcsinh"), "Inverse hyperbolic sine.")
+arccosh = elementwise(np.arccosh, f.function("arccosh"), "Inverse hyperbolic cosine.")
+arctanh = elementwise(np.arctanh, f.function("arctanh"), "Inverse hyperbolic tangent.")
+deg2rad = elementwise(np.deg2rad, floats(x * (math.pi / 180), ulp=1), "Degrees to radians.", facts=CHEAP)
+rad2deg = elementwise(np.rad2deg, floats(x * (180 / math.pi), ulp=2), "Radians to degrees.", facts=CHEAP)
+floor = elementwise(np.floor, f.rounded("floor"), "Rounded down.", facts=CHEAP)
+ceil = elementwise(np.ceil, f.rounded("ceil"), "Rounded up.", facts=CHEAP)
+trunc = elementwise(np.trunc, f.rounded("truncate"), "Rounded towards 0.", facts=CHEAP)
 
 
 def _rounded(kind: Any) -> tuple[Any, ...]:
@@ -208,29 +139,22 @@ def _rounded(kind: Any) -> tuple[Any, ...]:
 
 
 round = elementwise(
-    "round",
     functions.rint,
     f.rounded("round_even"),
     "Rounded to the nearest integer, halves to even; ints stay ints.",
+    name="round",
     result=_rounded,
     arity=1,
     facts=CHEAP,
 )
-isnan = elementwise("isnan", np.isnan, f.ISNAN, "Whether not a number.", facts=CHEAP)
-isinf = elementwise("isinf", np.isinf, f.ISINF, "Whether infinite.", facts=CHEAP)
-isfinite = elementwise("isfinite", np.isfinite, f.ISFINITE, "Whether neither infinite nor NaN.", facts=CHEAP)
-signbit = elementwise("signbit", np.signbit, floats(bits(x) < 0), "Whether the sign bit is set.", facts=CHEAP)
+isnan = elementwise(np.isnan, f.ISNAN, "Whether not a number.", facts=CHEAP)
+isinf = elementwise(np.isinf, f.ISINF, "Whether infinite.", facts=CHEAP)
+isfinite = elementwise(np.isfinite, f.ISFINITE, "Whether neither infinite nor NaN.", facts=CHEAP)
+signbit = elementwise(np.signbit, floats(bits(x) < 0), "Whether the sign bit is set.", facts=CHEAP)
 
-sigmoid = elementwise(
-    "sigmoid", functions.sigmoid, f.SIGMOID, "1 / (1 + exp(-x)).", like=np.exp, facts=POSITIVE
-)
+sigmoid = elementwise(functions.sigmoid, f.SIGMOID, "1 / (1 + exp(-x)).", like=np.exp, facts=POSITIVE)
 softplus = elementwise(
-    "softplus",
-    functions.softplus,
-    f.SOFTPLUS,
-    "log(1 + exp(x)) without overflow.",
-    like=np.exp,
-    facts=POSITIVE,
+    functions.softplus, f.SOFTPLUS, "log(1 + exp(x)) without overflow.", like=np.exp, facts=POSITIVE
 )
 
 
@@ -239,36 +163,30 @@ def _special(kind: Any) -> tuple[Any, ...]:
     return (dtype, dtype)
 
 
-def _by_scipy(name: str, function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
-    return elementwise(name, function, f.function(name), doc, result=_special, arity=1)
+def _by_scipy(function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
+    return elementwise(function, f.function(function.__name__), doc, result=_special, arity=1)
 
 
-erf = _by_scipy("erf", functions.erf, "Error function.")
-erfc = _by_scipy("erfc", functions.erfc, "1 - erf(x), exact for large x.")
-erfinv = _by_scipy("erfinv", functions.erfinv, "Inverse of the error function.")
-gammaln = _by_scipy("gammaln", functions.gammaln, "Logarithm of the absolute value of the gamma function.")
-digamma = _by_scipy("digamma", functions.digamma, "Derivative of gammaln.")
+erf = _by_scipy(functions.erf, "Error function.")
+erfc = _by_scipy(functions.erfc, "1 - erf(x), exact for large x.")
+erfinv = _by_scipy(functions.erfinv, "Inverse of the error function.")
+gammaln = _by_scipy(functions.gammaln, "Logarithm of the absolute value of the gamma function.")
+digamma = _by_scipy(functions.digamma, "Derivative of gammaln.")
 
-logit = elementwise(
-    "logit", None, f.LOGIT, "Logarithm of p / (1 - p), exact near 1/2.", result=_special, arity=1
-)
-xlogy = elementwise("xlogy", None, f.XLOGY, "First times log(second), 0 where first is.", like=np.divide)
-xlog1py = elementwise(
-    "xlog1py", None, f.XLOG1PY, "First times log(1 + second), 0 where first is.", like=np.divide
-)
+logit = elementwise("logit", f.LOGIT, "Logarithm of p / (1 - p), exact near 1/2.", result=_special, arity=1)
+xlogy = elementwise("xlogy", f.XLOGY, "First times log(second), 0 where first is.", like=np.divide)
+xlog1py = elementwise("xlog1py", f.XLOG1PY, "First times log(1 + second), 0 where first is.", like=np.divide)
 
 
-def _of_two_by_scipy(name: str, function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
-    return elementwise(name, function, f.function(name, 2), doc, like=np.divide)
+def _of_two_by_scipy(function: Callable[..., Any], doc: str) -> ElementwiseDeclaration:
+    return elementwise(function, f.function(function.__name__, 2), doc, like=np.divide)
 
 
-betaln = _of_two_by_scipy("betaln", functions.betaln, "Logarithm of the absolute value of the beta function.")
+betaln = _of_two_by_scipy(functions.betaln, "Logarithm of the absolute value of the beta function.")
 gammainc = _of_two_by_scipy(
-    "gammainc",
-    functions.gammainc,
-    "Share of the gamma function of first that its integral up to second is.",
+    functions.gammainc, "Share of the gamma function of first that its integral up to second is."
 )
-gammaincc = _of_two_by_scipy("gammaincc", functions.gammaincc, "1 - gammainc, exact for large second.")
+gammaincc = _of_two_by_scipy(functions.gammaincc, "1 - gammainc, exact for large second.")
 
 
 def _of_order(order: Any, kind: Any) -> tuple[Any, ...]:
@@ -278,7 +196,6 @@ def _of_order(order: Any, kind: Any) -> tuple[Any, ...]:
 
 
 polygamma = elementwise(
-    "polygamma",
     functions.polygamma,
     f.POLYGAMMA,
     "Derivative of digamma of an order: polygamma(0, x) is digamma(x).",
@@ -301,7 +218,6 @@ def _clip_dtypes(value: Any, low: Any, high: Any) -> tuple[Any, ...]:
 
 
 where = elementwise(
-    "where",
     functions.where,
     numbers(select(x, y, z), select(x, y, z)),
     "Second where first is true, else third.",
@@ -311,7 +227,6 @@ where = elementwise(
     truths=1,
 )
 clip = elementwise(
-    "clip",
     functions.clip,
     f.CLIP,
     "x limited to [low, high].",

@@ -230,11 +230,11 @@ def by_ufunc(ufunc: np.ufunc) -> ResultRule:
 
 
 def elementwise(
-    name: str,
-    numpy: Callable[..., Any] | None,
+    numpy: Callable[..., Any] | str,
     formula: Formula,
     doc: str,
     *,
+    name: str | None = None,
     like: np.ufunc | None = None,
     result: ResultRule | None = None,
     symbol: str | None = None,
@@ -247,14 +247,15 @@ def elementwise(
 
     Parameters
     ----------
-    name : str
-        Its name, NumPy's where NumPy has it.
-    numpy : callable or None
-        A ufunc, or a function with ``out`` as last positional argument; None where the formula is the meaning.
+    numpy : callable or str
+        A ufunc, or a function with ``out`` as last positional argument, whose name it takes; or its name alone, where the
+        formula is the meaning.
     formula : Formula
         What one element is, over arguments computed in the dtypes that the rule says.
     doc : str
         One line.
+    name : str, optional
+        Another name than that of ``numpy``.
     like : ufunc, optional
         The ufunc whose dtype rule and arity hold, where ``numpy`` is not a ufunc itself.
     result : callable, optional
@@ -264,9 +265,13 @@ def elementwise(
     truths : int, optional
         The input from which on truth values are compared or chosen from.
     """
-    reference = like if like is not None else numpy
+    function = None if isinstance(numpy, str) else numpy
+    called = name or (numpy if isinstance(numpy, str) else numpy.__name__)
+    reference = like if like is not None else function
     if result is None:
         assert isinstance(reference, np.ufunc)
         result = by_ufunc(reference)
     count = arity if arity is not None else getattr(reference, "nin", 1)
-    return ElementwiseDeclaration(name, count, numpy, result, doc, symbol, notation, facts, truths, formula)
+    return ElementwiseDeclaration(
+        called, count, function, result, doc, symbol, notation, facts, truths, formula
+    )

@@ -54,7 +54,7 @@ def a_derived_derivative_is_that_of_finite_differences(seed: int, steps: int) ->
     formula = smooth_formula(rng, steps)
     points = [np.array([rng.uniform(-1.5, 1.5) for _ in range(3)]) for _ in range(2)]
     with for_now():
-        made = elementwise("random_formula", None, floats(formula), "A random formula.", like=np.add)
+        made = elementwise("random_formula", floats(formula), "A random formula.", like=np.add)
         verify_grad(made, points)
 
 

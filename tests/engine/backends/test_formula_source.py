@@ -54,8 +54,8 @@ def test_a_chain_writes_into_one_array(emitter):
 @pytest.mark.parametrize("mode", ["numpy", "reference"])
 def test_a_formula_alone_runs_in_loops_of_numbers_and_of_arrays(mode):
     with for_now():
-        bump = elementwise("bump", None, floats(primitive("exp", -(x * x))), "A bump.", like=np.exp)
-        swish = elementwise("swish_here", None, floats(x / (primitive("exp", -x) + 1)), "Swish.", like=np.exp)
+        bump = elementwise("bump", floats(primitive("exp", -(x * x))), "A bump.", like=np.exp)
+        swish = elementwise("swish_here", floats(x / (primitive("exp", -x) + 1)), "Swish.", like=np.exp)
         s, m = T.vector("s"), T.matrix("m")
         numbers, _ = scan(lambda a, h: bump(h) + swish(a), s, outputs_info=T.constant(0.5))
         rows, _ = scan(lambda a, h: bump(h) - swish(a), m, outputs_info=T.zeros(3))

@@ -102,8 +102,8 @@ def test_the_others_follow_from_formulas():
 def test_poles_of_a_formula_are_those_of_its_operations():
     v = T.vector("v")
     with for_now():
-        rooted = elementwise("rooted", None, floats(primitive("sqrt", x) * 2), "Twice the root.", like=np.exp)
-        tame = elementwise("tame", None, floats(primitive("tanh", x) * 2), "Twice the tangent.", like=np.exp)
+        rooted = elementwise("rooted", floats(primitive("sqrt", x) * 2), "Twice the root.", like=np.exp)
+        tame = elementwise("tame", floats(primitive("tanh", x) * 2), "Twice the tangent.", like=np.exp)
         assert is_steep(rooted(v).owner) and has_pole(rooted(v).owner)
         assert not is_steep(tame(v).owner) and not has_pole(tame(v).owner)
         gradient = T.grad(T.where(v > 0, rooted(v), v).sum(), v)
@@ -118,7 +118,7 @@ def test_poles_of_a_formula_are_those_of_its_operations():
 def test_what_a_formula_has_no_derivative_of_is_named(formula):
     v = T.vector("v")
     with for_now():
-        odd = elementwise("odd_one", None, floats(formula), "Odd.", like=np.exp)
+        odd = elementwise("odd_one", floats(formula), "Odd.", like=np.exp)
         with pytest.raises(ScanvizNotImplementedError, match="odd_one.*no derivative"):
             T.grad(odd(v).sum(), v)
 
@@ -127,7 +127,7 @@ def test_a_derivative_passes_selections_and_casts():
     a, b = T.vector("a"), T.vector("b", dtype="float32")
     product = select(x < y, x * x * y, cast(cast(y, "float32"), "float64") * 3)
     with for_now():
-        mixed = elementwise("mixed_one", None, floats(product), "Mixed.", like=np.add)
+        mixed = elementwise("mixed_one", floats(product), "Mixed.", like=np.add)
         found = T.grad(mixed(a, b).sum(), [a, b])
         numbers = {a: [1.0, 5.0], b: np.array([2.0, 3.0], "float32")}
         assert [each.eval(numbers).tolist() for each in found] == [[4.0, 0.0], [1.0, 3.0]]

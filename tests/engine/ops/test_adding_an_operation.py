@@ -22,7 +22,7 @@ BENT = floats(select(x > 0, x * y + primitive("log1p", x * x), primitive("expm1"
 def bent():
     """Return an operation that is declared for one test."""
     with for_now():
-        yield elementwise("bent", None, BENT, "A bent line, steeper by the second.", like=np.hypot)
+        yield elementwise("bent", BENT, "A bent line, steeper by the second.", like=np.hypot)
 
 
 def plain(a, b):
@@ -96,7 +96,7 @@ def test_it_has_a_printed_form_and_a_row_for_each_backend(bent):
 def test_facts_and_other_kinds_of_numbers_may_be_said():
     with for_now():
         doubled = elementwise(
-            "doubled", None, Formula(x + x, x + x, x + x), "Twice.", like=np.negative, facts=CHEAP
+            "doubled", Formula(x + x, x + x, x + x), "Twice.", like=np.negative, facts=CHEAP
         )
         v = T.lvector("v")
         assert function([v], doubled(v))([1, 2]).tolist() == [2, 4]
@@ -108,6 +108,6 @@ def test_what_was_declared_for_a_test_is_forgotten(bent):
 
     assert declared("bent") is bent
     with for_now():
-        elementwise("bent_again", None, BENT, "Again.", like=np.hypot)
+        elementwise("bent_again", BENT, "Again.", like=np.hypot)
     with pytest.raises(scanviz.ScanvizError, match="bent_again"):
         declared("bent_again")

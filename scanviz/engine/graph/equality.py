@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Constant, Variable
+from scanviz.engine.graph.traversal import read_by
 
 
 def equal_constants(first: Constant, second: Constant) -> bool:
@@ -45,19 +47,11 @@ class Numbers:
 
     def of(self, variable: Variable) -> int:
         """Return the number of a variable."""
-        stack = [] if variable.owner is None or variable in self._known else [variable.owner]
-        while stack:
-            node = stack[-1]
-            waiting = [
-                each.owner for each in node.inputs if each.owner is not None and each not in self._known
-            ]
-            if waiting:
-                stack.extend(waiting)
-                continue
-            stack.pop()
-            own = (node.op, tuple(map(self.of_leaf, node.inputs)))
-            for output in node.outputs:
-                self.give(output, (own, output.index))
+        for each in in_turn(variable, read_by, self._known.__contains__):
+            if each.owner is None:
+                self.of_leaf(each)
+            else:
+                self.give(each, (each.owner.op, tuple(map(self.of_leaf, each.owner.inputs)), each.index))
         return self.of_leaf(variable)
 
     def of_leaf(self, variable: Variable) -> int:

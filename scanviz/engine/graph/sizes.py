@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.polynomial import Polynomial
 
 DEEPEST = 12  # calls in calls that are compared; below, one is equal to itself alone
@@ -137,18 +138,9 @@ def arguments_of(size: Any, name: str) -> Sequence[Any]:
 
 def inside_out(size: Polynomial, done: Callable[[Polynomial], bool]) -> Iterator[Polynomial]:
     """Iterate over the sizes that calls in a size are made of, then the size: those that are not done when their turn comes."""
-    stack = [size]
-    while stack:
-        each = stack[-1]
-        if done(each):
-            stack.pop()
-            continue
+
+    def arguments(each: Polynomial) -> list[Polynomial]:
         calls = [unknown for product in each.terms for unknown in product if isinstance(unknown, Call)]
-        waiting = [
-            arg for call in calls for arg in call.args if isinstance(arg, Polynomial) and not done(arg)
-        ]
-        if waiting:
-            stack += waiting
-        else:
-            yield each
-            stack.pop()
+        return [arg for call in calls for arg in call.args if isinstance(arg, Polynomial)]
+
+    return in_turn(size, arguments, done)

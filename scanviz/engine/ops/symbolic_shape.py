@@ -12,6 +12,7 @@ from typing import Any
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.dims import Dim, Dims
+from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.sizes import Unknown
@@ -36,18 +37,8 @@ def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> 
         Shapes found so far, shared between calls; by default those of the block (:func:`~scanviz.engine.ops.sizes.sizes_kept`).
     """
     memory = known_sizes().shapes if known is None else known
-    stack = [variable]
-    while stack:
-        each = stack[-1]
-        if each in memory:
-            stack.pop()
-            continue
-        waiting = [given for given in _needed(each) if given not in memory]
-        if waiting:
-            stack.extend(waiting)
-            continue
+    for each in in_turn(variable, _needed, memory.__contains__):
         memory[each] = _own_shape(each, memory)
-        stack.pop()
     return memory[variable]
 
 

@@ -83,7 +83,7 @@ class Scope:
             Any, Polynomial
         ] = {}  # what was asked of the graph around the loop, and the answers
         self.sizes: dict[Variable, Any] = {}
-        self.total = _Total()
+        self.total = TotalCost()
         if view is not None:
             self._look(view, _given(view))
 
@@ -252,7 +252,7 @@ def cost_of(outputs: Sequence[Variable]) -> Cost:
     """
     scope = Scope()
     scope.total.become(toposort(outputs), scope.cost)
-    return scope.total.cost((), 1, _ZERO)
+    return scope.total.cost()
 
 
 def node_cost(node: Apply, scope: Scope) -> Cost:
@@ -287,7 +287,7 @@ _ZERO = Polynomial.of(0)
 FREE = Cost(_ZERO, {}, _ZERO, _ZERO, _ZERO)
 
 
-class _Total:
+class TotalCost:
     """Costs of nodes that are computed as often as one another, added up; of other nodes later, by what changed."""
 
     def __init__(self) -> None:
@@ -304,12 +304,13 @@ class _Total:
         """Be the sum of these nodes, and ask for the costs of those that are new."""
         before, now = self._nodes, dict.fromkeys(nodes)
         for node in [node for node in before if node not in now]:
-            self._add(before.pop(node), -1)
+            self.add(before.pop(node), -1)
         for node in [node for node in nodes if node not in before]:
             before[node] = cost(node)
-            self._add(before[node], 1)
+            self.add(before[node], 1)
 
-    def _add(self, cost: Cost, times: int) -> None:
+    def add(self, cost: Cost, times: int) -> None:
+        """Add a cost so many times; -1 takes it away."""
         if cost is FREE:
             return
         add(self._operations, cost.operations, times)
@@ -322,8 +323,8 @@ class _Total:
             self._steps[path] += times * count
             self._loops[path] += times
 
-    def cost(self, path: tuple[str, ...], times: Polynomial | int, rows: Polynomial) -> Cost:
-        """Return the costs of so many times the sum.
+    def cost(self, path: tuple[str, ...] = (), times: Polynomial | int = 1, rows: Polynomial = _ZERO) -> Cost:
+        """Return the costs of so many times the sum, by default of the sum.
 
         Parameters
         ----------

@@ -6,16 +6,14 @@ A graph's cost is that of the graph before, less that of the nodes that are gone
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.rewrites.changes import Delta, NodeId
-from scanviz.engine.rewrites.cost import Cost, Scope, node_cost
+from scanviz.engine.rewrites.cost import Cost, Scope, TotalCost, node_cost
 
 
 class SizeNumbers:
@@ -64,13 +62,10 @@ class Costs:
     """
 
     def __init__(self, sizes: SizeNumbers) -> None:
-        zero = Polynomial.of(0)
         self._sizes = sizes
         self._known: dict[Hashable, tuple[Op, Cost]] = {}
-        self._sums: tuple[Polynomial, ...] = (zero, zero, zero, zero)
         self._of: dict[NodeId, Cost] = {}
-        self._steps: Counter[tuple[str, ...]] = Counter()
-        self._loops: Counter[tuple[str, ...]] = Counter()  # how many loops have operations at a path
+        self._total = TotalCost()
 
     def become(self, delta: Delta) -> tuple[Cost, Cost]:
         """Return the cost of the graph with this difference, and what of it is new, without operations of single steps."""
@@ -78,37 +73,17 @@ class Costs:
         for known, node in delta.new:
             cost = self._of[known] = self._cost(node)
             changed.append((cost, 1))
-        differences: list[dict[tuple[str, ...], int | Fraction]] = [{}, {}, {}, {}]
+        difference = TotalCost()
         for cost, sign in changed:
-            for sums, part in zip(differences, _parts(cost), strict=True):
-                for term, value in part.terms.items():
-                    sums[term] = sums.get(term, 0) + sign * value
-            for path, count in cost.operations_per_step.items():
-                self._steps[path] += sign * count
-                self._loops[path] += sign
-        more = tuple(map(Polynomial, differences))
-        self._sums = tuple(
-            total + polynomial if polynomial.terms else total
-            for total, polynomial in zip(self._sums, more, strict=True)
-        )
-        per_step = {path: self._steps[path] for path, count in self._loops.items() if count}
-        return _cost(self._sums, per_step), _cost(more, {})
+            self._total.add(cost, sign)
+            difference.add(cost, sign)
+        return self._total.cost(), replace(difference.cost(), operations_per_step={})
 
     def _cost(self, node: Apply) -> Cost:
         """Return what a node costs: as much as it did over other inputs of the same sizes."""
         key = (node.node_id, id(node.op), *map(self._sizes.number, node.inputs))
         known = self._known.get(key)
-        if (
-            known is None
-        ):  # equal loops may have other names: an op stands for itself, and stays alive as long as its id does
+        if known is None:
+            # equal loops may have other names: an op stands for itself, and stays alive as long as its id does
             known = self._known[key] = (node.op, node_cost(node, self._sizes.scope))
         return known[1]
-
-
-def _cost(parts: Sequence[Polynomial], per_step: Mapping[tuple[str, ...], int]) -> Cost:
-    operations, flops, moved, kept = parts
-    return Cost(operations, per_step, flops, moved, kept)
-
-
-def _parts(cost: Cost) -> tuple[Polynomial, Polynomial, Polynomial, Polynomial]:
-    return cost.operations, cost.flops, cost.bytes_moved, cost.buffer_bytes

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.traversal import read_by, toposort
 from scanviz.engine.rewrites.changes import Delta, NodeId
 from scanviz.engine.rewrites.cost_history import SizeNumbers
 from scanviz.engine.rewrites.rule_pass import Applied
@@ -249,20 +250,18 @@ class Versions:
 
     def _built(self, variable: Variable, work: _Work) -> _Ref:
         """Return what stands for a variable, with nodes for all that it is computed from and that there were none for."""
-        stack = [variable.owner] if variable.owner is not None else []
-        while stack:
-            apply = stack[-1]
-            missing = [
-                each.owner for each in apply.inputs if each.owner is not None and each not in self._refs
-            ]
-            if apply.outputs[0] in self._refs:
-                stack.pop()
-            elif missing:
-                stack += reversed(missing)
-            else:
-                node = _Node(apply, [self._ref(each) for each in apply.inputs])
-                self._connect(node, work)
-                work.change(node)
+
+        def done(other: Variable) -> bool:
+            return other.owner is None or other in self._refs
+
+        for each in in_turn(
+            variable, lambda other: read_by(other)[::-1], done
+        ):  # the first input's turn is first
+            apply = each.owner
+            assert apply is not None  # what nothing computes is there
+            node = _Node(apply, [self._ref(given) for given in apply.inputs])
+            self._connect(node, work)
+            work.change(node)
         return self._ref(variable)
 
     def _connect(self, node: _Node, work: _Work) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from scanviz.engine.config import config
@@ -185,17 +185,7 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
     to may not.
     """
     check_meant(wanted)
-    if isinstance(wanted, Mapping):
-        keys = list(wanted)
-        named = _variables(list(wanted.values()), what, constants)
-        return named, lambda results: dict(zip(keys, results, strict=True))
-    if isinstance(wanted, list | tuple):
-        kind = type(wanted) if type(wanted) in (list, tuple) else list
-        return _variables(list(wanted), what, constants), kind
-    return _variables([wanted], what, constants), lambda results: results[0]
-
-
-def _variables(listed: list[Any], what: str, constants: bool) -> list[Variable]:
+    listed, pack = taken_apart(wanted)
     for each in listed:
         if isinstance(each, Constant) and not constants:
             raise ScanvizTypeError.here(
@@ -207,7 +197,17 @@ def _variables(listed: list[Any], what: str, constants: bool) -> list[Variable]:
             raise ScanvizTypeError.here(
                 f"{what}: `{shown}` is no symbolic array", expected="variables", found=type(each).__name__
             )
-    return listed
+    return listed, pack
+
+
+def taken_apart(wanted: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """Return what a dict, a list, a tuple or one thing holds, and what puts results for it together likewise."""
+    if isinstance(wanted, Mapping):
+        keys = list(wanted)
+        return list(wanted.values()), lambda results: dict(zip(keys, results, strict=True))
+    if isinstance(wanted, list | tuple):
+        return list(wanted), type(wanted) if type(wanted) in (list, tuple) else list
+    return [wanted], lambda results: results[0]
 
 
 def variables_of(given: Collection[Variable] | Variable | None) -> list[Variable]:

@@ -58,12 +58,8 @@ def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Deri
     op = node.op
     assert isinstance(op, Scan)
     readers = op.readers
-    result_variables = op.result_variables
-    given = {
-        variable: value
-        for variable, value in zip(result_variables, cotangents, strict=True)
-        if value is not None
-    }
+    pairs = zip(op.result_variables, cotangents, strict=True)
+    given = {variable: value for variable, value in pairs if value is not None}
     asked = [reader for reader, mine in zip(readers, wanted[1:], strict=True) if mine]
     found = BackwardLoop(ScanView(node), given, asked).derivatives()
     return [None, *(found.get(reader) for reader in readers)]
@@ -134,28 +130,15 @@ class BackwardLoop:
         wrt: list[Variable] = [read for state in self.states for read in state.reads.values()]
         wrt += [variable.slice for variable in self.wanted if isinstance(variable, LoopSequence)]
         wrt += [non_sequence.variable for non_sequence in self.sums]
-        return dict(
-            zip(
-                wrt,
-                pull_back(seeds, wrt, wild=wild_inside(node), chosen=chosen_inside(node, self.given)),
-                strict=True,
-            )
-        )
+        found = pull_back(seeds, wrt, wild=wild_inside(node), chosen=chosen_inside(node, self.given))
+        return dict(zip(wrt, found, strict=True))
 
     def _undefined(self, pulled: Mapping[Variable, Derivative]) -> dict[LoopVariable, Undefined]:
         """Return the wanted loop variables that have no derivative: their own, or of a state they go into."""
         found: dict[LoopVariable, Undefined] = {}
-        owner: dict[Variable, LoopVariable] = {}
-        for variable in (*self.states, *self.wanted):
-            match variable:
-                case State():
-                    owner.update(dict.fromkeys(variable.reads.values(), variable))
-                case LoopSequence():
-                    owner[variable.slice] = variable
-                case NonSequence():
-                    owner[variable.variable] = variable
-                case _:
-                    pass
+        owner = {
+            inner: variable for variable in (*self.states, *self.wanted) for inner in inner_inputs(variable)
+        }
         for inner, derivative in pulled.items():
             if isinstance(derivative, Undefined):
                 touched = upstream(self.op, [owner[inner]])
@@ -164,18 +147,11 @@ class BackwardLoop:
 
     def _variables(self, pulled: Mapping[Variable, Variable]) -> list[LoopVariable]:
         """Return the loop variables of the backward loop, over variables of the backward step alone."""
-        made: list[LoopVariable] = []
-        for state in self.states:
-            made.append(self._adjoint(state, pulled))
+        made: list[LoopVariable] = [self._adjoint(state, pulled) for state in self.states]
         for non_sequence, total in self.sums.items():
             term = pulled.get(non_sequence.variable)
-            made.append(
-                State(
-                    gradient_name(non_sequence.name),
-                    {-1: total},
-                    {0: total if term is None else add(total, term)},
-                )
-            )
+            now = total if term is None else add(total, term)
+            made.append(State(gradient_name(non_sequence.name), {-1: total}, {0: now}))
         self.sequences = [
             variable
             for variable in self.wanted

@@ -32,6 +32,7 @@ from scanviz.engine.scan.variables import (
     NonSequence,
     State,
     StepOutput,
+    inner_inputs,
     step_name,
 )
 from scanviz.engine.scan.variables import (
@@ -170,10 +171,8 @@ def _there(op: Scan) -> dict[Variable, tuple[LoopVariable, int]]:
                     found.setdefault(row, (variable, tap))
             case StepOutput():
                 found.setdefault(variable.value, (variable, 0))
-            case LoopSequence():
-                found[variable.slice] = (variable, 0)
-            case NonSequence():
-                found[variable.variable] = (variable, 0)
+            case LoopSequence() | NonSequence():
+                found.update(dict.fromkeys(inner_inputs(variable), (variable, 0)))
             case _:
                 pass
     return found

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.gradient.grad import Disconnection, check_choices, structure
+from scanviz.engine.gradient.grad import Disconnection, check_choices, structure, taken_apart
 from scanviz.engine.gradient.operators import Lop, Rop
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.replace import replace
@@ -125,24 +125,11 @@ def _called(f: Any, wrt: Any, what: str) -> _Called:
     """Return a graph as it is, or that of a function called with variables of its own."""
     if not callable(f):
         return _Called(f, wrt, {})
-    listed = (
-        list(wrt.values())
-        if isinstance(wrt, Mapping)
-        else list(wrt)
-        if isinstance(wrt, list | tuple)
-        else [wrt]
-    )
+    listed, pack = taken_apart(wrt)
     given = [as_variable(each) for each in listed]
     own = [Variable(tensor_type(variable), variable.name) for variable in given]
-    if isinstance(wrt, Mapping):
-        arguments: Any = dict(zip(wrt, own, strict=True))
-        values = f(**arguments)
-    elif isinstance(wrt, list | tuple):
-        arguments = type(wrt)(own) if type(wrt) in (list, tuple) else own
-        values = f(*own)
-    else:
-        (arguments,) = own
-        values = f(arguments)
+    arguments = pack(own)
+    values = f(**arguments) if isinstance(wrt, Mapping) else f(*own)
     if values is None:
         raise ScanvizTypeError.here(
             f"{what}: the function returned nothing", expected="variables", found=None

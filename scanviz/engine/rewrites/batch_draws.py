@@ -58,7 +58,7 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
         return max(refusals, key=lambda refusal: refusal.preconditions_met)
     gone = [chain.carry for chain in fitting]
     if all(each in gone for each in op.variables if has_outer_output(each)):
-        if (unread := unread_sequence(view, level)) is not None:
+        if (unread := unread_sequence(view)) is not None:
             return Refusal(nobody_checks(unread), 3)
         if not _counts(view):
             return Refusal("nothing but the loop looks whether its number of steps is negative", 3)

@@ -8,7 +8,7 @@ from scanviz.engine.ops.assign import set_subtensor
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import nobody_checks, unread_sequence
+from scanviz.engine.rewrites.loops import nobody_checks
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -37,10 +37,7 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         )
     unchecked = unchecked_sequence(view.op.variables, view.outer_input)
     if unchecked is not None:
-        return Refusal(f"nothing but the loop looks whether `{unchecked.name}` has a row", 2)
-    unread = unread_sequence(view, level)
-    if unread is not None:
-        return Refusal(nobody_checks(unread), 2)
+        return Refusal(nobody_checks(unchecked), 2)
     values: dict[Variable, Variable] = {}
     for variable in view.op.variables:
         values.update(first_values(variable, view.outer_input(variable)))

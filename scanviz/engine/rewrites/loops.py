@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
-from scanviz.engine.graph.traversal import leaves, toposort
+from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows
+from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.sizes import surely_at_most, surely_equal
+from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.effects import effects_of, has_effect
 from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.unroll import unchecked_sequence
 from scanviz.engine.scan.variables import LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -97,28 +98,9 @@ def rows_of_steps(
     return first_rows(rows, count, sequence.name, view.op.scan_name, where)
 
 
-def unread_sequence(view: ScanView, level: Level) -> LoopSequence | None:
+def unread_sequence(view: ScanView) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
-    read = set(leaves(view.op.inner_outputs))
-    for sequence in view.op.of_type(LoopSequence):
-        if sequence.slice not in read and not surely_long_enough(view, level, sequence):
-            return sequence
-    return None
-
-
-def surely_long_enough(view: ScanView, level: Level, sequence: LoopSequence) -> bool:
-    """Return whether nothing is lost if nobody looks how long a sequence is.
-
-    It has a row for each step for sure, and so have the rows that it was cut from where the loop had more steps before.
-    """
-    rows = view.outer(sequence)
-    if not surely_at_most(view.n_steps, level.shape(rows)[0]):
-        return False
-    while rows.owner is not None and rows.owner.op.declaration is FIRST_ROWS:
-        rows, count = rows.owner.inputs
-        if not surely_at_most(count, level.shape(rows)[0]):
-            return False
-    return True
+    return unchecked_sequence(view.op.variables, view.outer_input, view.n_steps, view.op.until)
 
 
 def nobody_checks(sequence: LoopSequence) -> str:

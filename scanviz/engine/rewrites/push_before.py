@@ -65,7 +65,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(_why_none(view.op, nodes, "non-sequences"))
     if (refusal := own_tier(view)) is not None:
         return refusal
-    if _keeps_none(view, same) and (unread := unread_sequence(view, level)) is not None:
+    if _keeps_none(view, same) and (unread := unread_sequence(view)) is not None:
         return Refusal(nobody_checks(unread), 3)
     leaving = _frontier(movable, nodes, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(step_output.value for step_output in same)]))
@@ -197,7 +197,7 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
         if step_output.value in moving.rows and step_output.value not in moving.same
     ]
     # also where only last rows are kept: moving what gives nothing but these would compute all of them
-    if _keeps_none(view, given_out) and (unread := unread_sequence(view, level)) is not None:
+    if _keeps_none(view, given_out) and (unread := unread_sequence(view)) is not None:
         return Refusal(nobody_checks(unread), 3)
     given_out = [step_output for step_output in given_out if step_output.keep == ALL]
     if not moved and not given_out:

@@ -196,7 +196,7 @@ class Rows:
     def unchecked(self, gone: Collection[LoopVariable]) -> str | None:
         """Return what nobody would check without the loop, which has no result left then; None where all is well."""
         left = any(has_outer_output(variable) and variable not in gone for variable in self.view.op.variables)
-        unread = None if left or self.extra else unread_sequence(self.view, self.level)
+        unread = None if left or self.extra else unread_sequence(self.view)
         return None if unread is None else nobody_checks(unread)
 
     def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:

@@ -19,11 +19,12 @@ from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import results_without, surely_long_enough
+from scanviz.engine.rewrites.loops import results_without
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
 from scanviz.engine.scan.rebuild import rebuilt_loop
+from scanviz.engine.scan.unroll import surely_long_enough
 from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,
@@ -102,7 +103,7 @@ class _Edit:
     def _same_row(self, sequence: LoopSequence, fixed: list[str]) -> None:
         """Write a sequence whose rows are all the same into the step."""
         outer = self.view.outer_input(sequence)
-        if not self._long_enough(sequence):
+        if not surely_long_enough(self.view.outer(sequence), self.view.n_steps):
             return
         if isinstance(outer, Constant) and len(outer.value) and _equal_rows(outer):
             kind = tensor_type(outer).with_shape(outer.value.shape[1:])
@@ -151,17 +152,15 @@ class _Edit:
             (inner,) = inner_inputs(each)
             if each in self.gone or inner in read or inner in targets:
                 continue
-            if isinstance(each, LoopSequence) and not self._long_enough(each):
+            if isinstance(each, LoopSequence) and not surely_long_enough(
+                self.view.outer(each), self.view.n_steps
+            ):
                 self.refusal = Refusal(
                     f"`{each.name}` is not read, but the loop checks that it has enough rows", 2
                 )
                 continue
             dropped.append(each)
         self._drop(dropped, "is not read in the step" if len(dropped) == 1 else "are not read in the step")
-
-    def _long_enough(self, sequence: LoopSequence) -> bool:
-        """Return whether a sequence has a row for each step for sure."""
-        return surely_long_enough(self.view, self.level, sequence)
 
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
         if dropped:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.sizes import as_size, surely_equal
+from scanviz.engine.ops.sizes import as_size, surely_at_most, surely_equal
 from scanviz.engine.ops.state_shape import state_shape
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.assemble import LoopParts
@@ -18,6 +19,7 @@ from scanviz.engine.scan.variables import (
     LoopVariable,
     Sequence,
     State,
+    Until,
     inner_inputs,
     inner_outputs,
 )
@@ -43,22 +45,39 @@ def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Update
 
 
 def unchecked_sequence(
-    variables: Iterable[LoopVariable], outer: Callable[[LoopVariable], Variable | None]
+    variables: Iterable[LoopVariable],
+    outer: Callable[[LoopVariable], Variable | None],
+    steps: Variable | int = 1,
+    until: Until | None = None,
 ) -> Sequence | None:
-    """Return a sequence of which, without the loop, nobody would find that it has no row; None if there is none.
+    """Return a sequence that may be too short, which nobody would find without the loop; None if there is none.
 
-    A loop looks at the length of each of its sequences, a step only at rows that a result depends on: here rows that
-    none of the results depends on count.
+    A loop looks at the length of each of its sequences, a step only at rows that a result depends on, or the condition to end
+    where one is given: it is not computed if the step stands without its loop.
     """
     listed = list(variables)
-    read = set(leaves([value for variable in listed for value in inner_outputs(variable)]))
+    results = [value for variable in listed for value in inner_outputs(variable)]
+    read = set(leaves(results if until is None else [*results, until.condition]))
     for variable in listed:
         if isinstance(variable, Sequence) and variable.slice not in read:
             rows = outer(variable)
-            size = shape_of(rows)[0] if rows is not None else 0
-            if not isinstance(size, int) or size == 0:
+            if rows is None or not surely_long_enough(rows, steps):
                 return variable
     return None
+
+
+def surely_long_enough(rows: Variable, steps: Variable | int) -> bool:
+    """Return whether nothing is lost if nobody looks how long a sequence is.
+
+    It has a row for each step for sure, and so have the rows that it was cut from where the loop had more steps before.
+    """
+    if not surely_at_most(steps, shape_of(rows)[0]):
+        return False
+    while rows.owner is not None and rows.owner.op.declaration is FIRST_ROWS:
+        rows, count = rows.owner.inputs
+        if not surely_at_most(count, shape_of(rows)[0]):
+            return False
+    return True
 
 
 def row_of_one_step(state: State, value: Variable, initial: Variable, loop: str) -> Variable:

@@ -139,6 +139,3 @@ def _unlink_inner_errors(error: BaseException) -> None:
 
 def _has_program_frames(error: BaseException) -> bool:
     return any(_is_program(frame) for frame in frames(error.__traceback__))
-
-
-__all__ = ["frames", "install", "is_own", "program_frames", "tidy_chain"]

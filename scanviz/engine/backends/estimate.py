@@ -52,6 +52,3 @@ def step_ns(program: Program, plan: Plan) -> float:
             total += (work.flops - work.product_flops) * ELEMENTWISE_FLOP_NS
             total += work.product_flops * PRODUCT_FLOP_NS + work.bytes * BYTE_NS
     return total
-
-
-__all__ = ["step_ns"]

@@ -201,6 +201,3 @@ class ShortCallsExecutable(SourceExecutable):
                 if results is not None:
                     return results
         return super().run(inputs, watch)
-
-
-__all__ = ["ShortCalls", "ShortCallsExecutable", "call_ns"]

@@ -162,6 +162,3 @@ def refused_by(tiers: Sequence[str] | None = None) -> Callable[[Program, AnyInst
         )
 
     return words
-
-
-__all__ = ["Unsupported", "check_support", "refused_by", "tiers_of", "unsupported"]

@@ -102,6 +102,3 @@ def _from(asked: Variable, size: Variable, known: Variable) -> Variable | None:
     if len(rest) > len(whole) - len(terms):
         return None
     return as_size(SIZES.broadcast_dimension([size_of(known), *rest]))
-
-
-__all__ = ["cut_at_inputs", "sizes_of_inputs"]

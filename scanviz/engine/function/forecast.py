@@ -143,6 +143,3 @@ def _checked(function: Forecastable, label: str, kind: Any, value: Any) -> Any:
             found=repr(value) if isinstance(value, tuple) else f"shape {shape}",
         )
     return tuple(map(int, value)) if isinstance(value, tuple) else value
-
-
-__all__ = ["MemoryForecast", "asked", "of_call"]

@@ -93,6 +93,3 @@ def _warn(view: ScanView, forgotten: Sequence[SharedVariable]) -> None:
 
 def _its(forgotten: Sequence[SharedVariable]) -> str:
     return "its update" if len(forgotten) == 1 else "its updates"
-
-
-__all__ = ["ForgottenUpdateWarning", "warn_of_forgotten_updates"]

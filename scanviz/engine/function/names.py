@@ -103,6 +103,3 @@ def _renamed_loop(op: Scan, place: Place, settings: Mapping[Place, ScanSettings]
     if any(new is not old for new, old in zip(fresh, results, strict=True)):
         op = with_results(op, fresh)
     return op if op.settings == settings[place] else Scan(op.variables, op.until, settings[place])
-
-
-__all__ = ["told_apart"]

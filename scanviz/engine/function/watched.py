@@ -86,6 +86,3 @@ def passing(function: int, watching: tuple[Observer, ...], begun: int, call: int
     watched.begun, watched.call, watched.ended = begun, call, True
     watched.watch.function, watched.watch.waiting = function, call
     return watched  # type: ignore[no-any-return]  # what is spare is typed above the layer that keeps it
-
-
-__all__ = ["WatchedCall", "passing"]

@@ -120,6 +120,3 @@ def _too_much(function: Function, told: MemoryForecast, limit: int) -> OutOfMemo
         found=f"{told.peak_bytes / 1e6:,.1f} MB",
         fix="smaller inputs, scan_checkpoints for a gradient, or reading the last row alone",
     )
-
-
-__all__ = ["ForecastCall", "Forecasts"]

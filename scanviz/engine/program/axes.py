@@ -119,6 +119,3 @@ def _around(loop: LoopInstruction) -> Iterator[int]:
     found = [slot.inner for slot in loop.sequences]
     found += [number for state in loop.states for _, number in (*state.reads, *state.writes)]
     return iter(dict.fromkeys([*found, *(slot.inner for slot in loop.step_outputs)]))
-
-
-__all__ = ["StepAxes", "StepKind", "step_axes"]

@@ -199,6 +199,3 @@ class AxisClasses:
 def _known(shapes: Sequence[Partial]) -> list[Partial]:
     """Return shapes without the numbers that stand for sizes that are not known."""
     return [tuple(None if size is not None and size < 0 else size for size in shape) for shape in shapes]
-
-
-__all__ = ["Axis", "AxisClasses", "Mixing"]

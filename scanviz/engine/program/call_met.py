@@ -56,6 +56,3 @@ class CallMet:
         if self.shapes is None:
             return [None] * len(self.program.instructions)
         return work_of(*planned_call(self.program, self.shapes, self.values, self.emits))
-
-
-__all__ = ["CallMet"]

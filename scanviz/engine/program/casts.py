@@ -27,6 +27,3 @@ def as_written(program: Program, instruction: AnyInstruction) -> tuple[int, ...]
     """
     added = {each.outputs[0]: each.inputs[0] for each in program.instructions if is_added_cast(each)}
     return tuple(added.get(number, number) for number in instruction.inputs)
-
-
-__all__ = ["as_written", "is_added_cast"]

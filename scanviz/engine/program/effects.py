@@ -11,6 +11,3 @@ def has_effects(program: Program) -> bool:
         any(map(has_effects, programs_in(each))) or (isinstance(each, Instruction) and each.op.facts.effect)
         for each in program.instructions
     )
-
-
-__all__ = ["has_effects"]

@@ -289,6 +289,3 @@ def _type(data: tuple[str, tuple[int | None, ...]] | None) -> Type:
 def _provenance(data: tuple[Any, ...]) -> Provenance:
     source, scans, rule = data
     return Provenance(source, scans, (), rule)
-
-
-__all__ = ["from_bytes", "from_data", "little_endian", "to_bytes", "to_data"]

@@ -232,6 +232,3 @@ def _rows_of(slot: StateSlot, steps: int, given: ConcreteShape) -> int:
     if slot.kind == "mitmot":
         return 0 if given is None else given[0]
     return ring_size(slot, steps) if wraps(slot) else slot.offset + steps
-
-
-__all__ = ["ProgramForecast", "forecast", "planned_call"]

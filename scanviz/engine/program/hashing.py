@@ -34,6 +34,3 @@ def structural_hash(program: Program) -> str:
         found.update(f"{array.dtype}{array.shape}".encode())
         found.update(little_endian(array))
     return found.hexdigest()
-
-
-__all__ = ["structural_hash"]

@@ -21,6 +21,3 @@ def fresh_bytes(program: Program, plan: Plan) -> int:
         if place.location is Where.FRESH and place.made >= 0 and place.shape is not None
     ]
     return sum(sizes) + max(sizes, default=0)
-
-
-__all__ = ["fresh_bytes"]

@@ -55,6 +55,3 @@ def taken_over(
         else each
         for each in instructions
     ]
-
-
-__all__ = ["owned_registers", "taken_over"]

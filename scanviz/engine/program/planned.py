@@ -67,6 +67,3 @@ def _refusals(loop: LoopInstruction, path: tuple[str, ...], fusions: tuple[Fusio
             yield Refused(
                 FUSE, path, node, second.node_id, source, fusion.refusal.why, fusion.refusal.preconditions_met
             )
-
-
-__all__ = ["planned_applications", "planned_refusals"]

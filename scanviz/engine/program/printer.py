@@ -346,6 +346,3 @@ def _source(line: SourceLine | None, shown: set[SourceLine]) -> str:
     text = "" if line in shown else " ".join(line.text().split())
     shown.add(line)
     return f"# {line}: {text}" if text else f"# {line}"
-
-
-__all__ = ["Notes", "instruction_text", "loop_names", "program_text"]

@@ -80,6 +80,3 @@ def written(loop: LoopInstruction) -> list[int]:
     found += [output.inner for output in loop.step_outputs]
     found += [carry.write for carry in loop.carries]
     return found if loop.until is None else [*found, loop.until]
-
-
-__all__ = ["KeptRows", "Passed", "kept", "passed", "written"]

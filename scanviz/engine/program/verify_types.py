@@ -163,6 +163,3 @@ def _verify_branch(program: Program, branch: BranchInstruction) -> None:
             raise wrong(program, f"the sides of ifelse do not fit: `{inside.name}`")
     if not {branch.condition, *branch.then_inputs, *branch.else_inputs} <= {*branch.inputs}:
         raise wrong(program, "ifelse reads registers that are not among its inputs")
-
-
-__all__ = ["alike", "verify_types"]

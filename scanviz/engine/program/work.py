@@ -237,6 +237,3 @@ class _Shapes:
         """Return the size of an input along an axis, 1 where it has none."""
         shape = self.shapes[position]
         return shape[axis] if shape else 1
-
-
-__all__ = ["Work", "work_of"]

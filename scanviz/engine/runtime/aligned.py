@@ -51,6 +51,3 @@ class AlignedArrays(ArrayModule):
         made = self.empty(np.shape(value), str(np.asarray(value).dtype))
         made[...] = value
         return made
-
-
-__all__ = ["LONG", "AlignedArrays", "address", "aligned_bytes"]

@@ -262,6 +262,3 @@ class LoopArena:
 
     def _row_shape(self, inner: int, compute: RunInstruction | None) -> tuple[int, ...]:
         return row_shape_without_steps(self.loop, inner, self.shapes, self.fixed, compute, self.module)
-
-
-__all__ = ["LoopArena", "LoopInputs"]

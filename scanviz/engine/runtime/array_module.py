@@ -62,6 +62,3 @@ class ArrayModule:
     def given(self, program: Program, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """Return what a program gives as the caller gets it, who gave ``inputs``."""
         return [np.asarray(result) for result in results]
-
-
-__all__ = ["ArrayModule"]

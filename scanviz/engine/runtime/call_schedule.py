@@ -92,6 +92,3 @@ class CloseCalls:
             self.left = rarer * min(CLOSE_NS // max(1, self._usual_ns), MOST_PASSED_OVER)
             self.longest_ns = MUCH_LONGER * self._usual_ns
             self.passes = True
-
-
-__all__ = ["CallSchedule", "CloseCalls"]

@@ -56,6 +56,3 @@ class RunContext:
         step = self.step if self.loop is not None else None
         failure = Failure(self.failed, step, tuple(self.values)) if self.failed >= 0 else None
         return in_words(error, program, failure, self.loop)
-
-
-__all__ = ["RunContext"]

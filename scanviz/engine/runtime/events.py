@@ -394,6 +394,3 @@ class Watch:
             if told < len(self.observers):
                 rest = Watch(self.function, self.observers[told:])
                 rest.loop_end(loop, steps, elapsed_ns, setup_ns, error)
-
-
-__all__ = ["OwnTime", "Watch", "tell_what_began", "this_thread"]

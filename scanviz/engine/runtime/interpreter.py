@@ -266,6 +266,3 @@ class Interpreted:
         for rows, tap, value in written:
             rows.write(step, tap, value)
         return stop
-
-
-__all__ = ["Interpreted", "Interpreter", "OtherTier", "Perform", "RunLoop"]

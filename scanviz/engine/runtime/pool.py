@@ -50,6 +50,3 @@ class Pool(Generic[T]):
     def __len__(self) -> int:
         """Return how many are left by users and in nobody's hands."""
         return len(self._kept)
-
-
-__all__ = ["Pool"]

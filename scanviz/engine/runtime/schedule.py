@@ -209,6 +209,3 @@ def _all_timed(steps: int, control: bool) -> Iterator[tuple[Variant, int, int]]:
             yield "plain", first, first + BLOCK
             yield "steps", first + BLOCK, first + 2 * BLOCK
             first += 2 * BLOCK
-
-
-__all__ = ["Part", "SamplingSchedule", "Variant", "scheduled"]

@@ -73,6 +73,3 @@ class BranchTaken:
         found = self.sides[side]
         self.number += 1
         return found if found.take(self.number) else None
-
-
-__all__ = ["BranchTaken", "SideTaken"]

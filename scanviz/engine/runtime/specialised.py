@@ -255,6 +255,3 @@ def _is_for(made: Plan, loop: LoopInstruction, shapes: Sequence[Any], rows: Sequ
     planned = [made.places[number].shape for number in loop.body.inputs]
     kept = [made.stores["state", k].row for k in range(len(loop.states))]
     return planned == list(shapes) and kept == list(rows)
-
-
-__all__ = ["Specialised", "SpecialisedLoop", "Tier", "Write", "WrittenLoop"]

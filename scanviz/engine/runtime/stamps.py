@@ -169,6 +169,3 @@ class BlockStamps:
 def stamps_a_step(loop: LoopInstruction) -> int:
     """Return how many stamps a step has whose operations are timed: before the first, after each, after its rows are stored."""
     return len(loop.body.instructions) + 2
-
-
-__all__ = ["RESOLUTION", "BlockStamps", "OperationStamps", "Stamps", "StepStamps", "stamps_a_step"]

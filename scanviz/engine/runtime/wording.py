@@ -183,6 +183,3 @@ def _amount(message: str) -> str:
     return (
         f"{found[1]} (an array of shape {found[2]})" if found else "more memory than a computer can address"
     )
-
-
-__all__ = ["Words", "tells_an_index", "worded"]

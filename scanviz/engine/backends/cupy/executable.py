@@ -80,6 +80,3 @@ def device_executable(program: Program, xp: Any, name: str) -> SourceExecutable:
 
     tier = Tier(name, Emits(writes, overwrites), module, interpreted)
     return SourceExecutable(program, Library(tier, partial(statements, perform)))
-
-
-__all__ = ["device_executable"]

@@ -59,6 +59,3 @@ class DeviceInterpreter(Interpreter):
         if context.watch is not None:
             self.module.wait()
         return results
-
-
-__all__ = ["DeviceInterpreter", "DevicePerform", "operands"]

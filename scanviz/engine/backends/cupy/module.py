@@ -102,6 +102,3 @@ class DeviceModule(ArrayModule):
         """Return nanoseconds, when the device has done all that was asked."""
         self.wait()
         return time.perf_counter_ns()
-
-
-__all__ = ["DeviceModule", "is_device"]

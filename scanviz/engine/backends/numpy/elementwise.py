@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, arrays, dtype_of
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
 from scanviz.engine.backends.numpy.formula_source import of_numbers, written_in_turn
+from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.instructions import Instruction, Program, dtype_of
 from scanviz.engine.program.plan import overwritable
 
 # They look whether memory is shared, and then take longer than in an array of their own.

@@ -13,7 +13,7 @@ import numpy as np
 
 from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
+from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 from scanviz.engine.program.plan import Emits
 
 Expression = Callable[["Emitter", Instruction, Sequence[str], "str | None"], str]
@@ -93,6 +93,3 @@ def _numbers_of(emitter: Emitter, instruction: Instruction) -> list[str]:
     asarray = emitter.bind(np.asarray, "asarray")
     names = [emitter.name(number) for number in instruction.outputs if is_scalar(emitter.program, number)]
     return [f"{name} = {asarray}({name})[()]" for name in names]
-
-
-__all__ = ["EMIT", "EMITS", "EmitRow", "Emitter", "always", "arrays", "dtype_of", "statements"]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import Emitter
+from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import NAMES
@@ -122,6 +122,3 @@ def written_in_turn(
         lines.append(f"{emitter.bind(ufunc, ufunc.__name__)}({given}, {out})")
         before = number
     return "\n".join(lines) if len(lines) > 1 and before == block.results[0] else None
-
-
-__all__ = ["exact_block", "of_numbers", "written_in_turn"]

@@ -7,8 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, always
-from scanviz.engine.backends.source.emitter import tuple_text
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, always
+from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, is_basic, numpy_index

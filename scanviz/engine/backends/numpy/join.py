@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, always
-from scanviz.engine.backends.source.emitter import tuple_text
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, always
+from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.ops.join import CONCATENATE
 from scanviz.engine.program.instructions import Instruction
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, dtype_of
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow
+from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot_values
-from scanviz.engine.program.instructions import Instruction, Program, is_scalar, rank_of
+from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar, rank_of
 
 
 def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, arrays
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
+from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.ops.reduce import ReductionDeclaration
 from scanviz.engine.program.instructions import Instruction
 

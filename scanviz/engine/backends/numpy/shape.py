@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, Emitter, arrays
+from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
+from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import ALLOC, DIMENSION, DIMSHUFFLE, MAKE_VECTOR, RESHAPE
 from scanviz.engine.program.instructions import Instruction

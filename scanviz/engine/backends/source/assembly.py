@@ -80,6 +80,3 @@ def _header(writer: LoopWriter) -> str:
     names = ", ".join(name for name, _ in (*counted, *writer.iterated))
     sources = ", ".join(source for _, source in (*counted, *writer.iterated))
     return f"{names} in zip({sources})"
-
-
-__all__ = ["assembled"]

@@ -169,6 +169,3 @@ def _constant_name(value: Any) -> str:
     if value.ndim == 0:
         return "c_" + str(value).replace("-", "m").replace(".", "p").replace("+", "")
     return "constant"
-
-
-__all__ = ["Constant", "Emitter", "tuple_text"]

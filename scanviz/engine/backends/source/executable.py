@@ -82,6 +82,3 @@ class SourceExecutable:
     def plans(self) -> dict[int, Plan]:
         """Return the plan of each loop run so far, for the shapes that it met last, by the loop's key."""
         return {key: made.plan for key, made in all_made(self.flat.runners).items()}
-
-
-__all__ = ["SourceExecutable"]

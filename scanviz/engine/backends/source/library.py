@@ -35,6 +35,3 @@ class Library(NamedTuple):
         emitter = Emitter(program, self.tier.module.constant)
         emitter.namespace["clock"] = self.tier.module.clock
         return emitter
-
-
-__all__ = ["Library", "Statements"]

@@ -330,6 +330,3 @@ def _comment(instruction: AnyInstruction) -> str:
 
 def _plus(name: str, shift: int) -> str:
     return name if shift == 0 else f"{name} {'+' if shift > 0 else '-'} {abs(shift)}"
-
-
-__all__ = ["LoopWriter"]

@@ -82,6 +82,3 @@ def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:
             for program, _ in runner.sides:
                 found |= all_made(program.runners)
     return found
-
-
-__all__ = ["BranchRunner", "all_made", "make_runner"]

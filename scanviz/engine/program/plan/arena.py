@@ -116,6 +116,3 @@ def aligned(size: int) -> int:
     (0, 64, 64)
     """
     return -(-size // ALIGNMENT) * ALIGNMENT
-
-
-__all__ = ["Arena", "aligned", "arena_of", "inner_arena", "inner_bytes", "inner_steps", "ring_size"]

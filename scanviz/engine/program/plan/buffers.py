@@ -94,6 +94,3 @@ def laid_out(buffers: list[Key]) -> tuple[tuple[int, ...], int]:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         end += aligned(size)
     return tuple(starts), end
-
-
-__all__ = ["laid_out", "place_buffers"]

@@ -61,6 +61,3 @@ def _location(loop: LoopInstruction, plan: Plan, place: Place) -> str:
             return "never in memory"
         case Where.GIVEN | Where.CONSTANT:
             return str(place.location.value)
-
-
-__all__ = ["notes_of", "place_text"]

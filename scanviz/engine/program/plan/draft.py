@@ -126,6 +126,3 @@ def drafted(
     made = {number: k for k, instruction in enumerate(program.instructions) for number in instruction.outputs}
     local = local_registers(program, groups)
     return Draft(program, shapes, sizes, groups, fusions, emits, local, made, time, needed, shared)
-
-
-__all__ = ["Draft", "drafted"]

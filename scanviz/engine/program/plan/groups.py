@@ -132,6 +132,3 @@ def local_registers(program: Program, groups: tuple[Group, ...]) -> frozenset[in
         read_elsewhere.update(n for n in instruction.inputs if maker.get(n, -1) != group_of[index])
     read = {n for instruction in program.instructions for n in instruction.inputs}
     return frozenset(n for n in maker if n in read and n not in read_elsewhere)
-
-
-__all__ = ["chains", "is_elementwise", "local_registers", "single"]

@@ -57,6 +57,3 @@ def _is_view(loop: LoopInstruction, instruction: Instruction, whole: bool) -> bo
     if is_scalar(loop.body, instruction.outputs[0]) or is_scalar(loop.body, instruction.inputs[0]):
         return False  # a number is a value, not a view
     return instruction.op.facts.always_view or (instruction.op.declaration is RESHAPE and whole)
-
-
-__all__ = ["invariant_instructions"]

@@ -284,25 +284,3 @@ def packed(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         strides.append(step)
         step *= size
     return tuple(reversed(strides))
-
-
-__all__ = [
-    "ALIGNMENT",
-    "Buffer",
-    "Emits",
-    "Fusion",
-    "Group",
-    "Grouped",
-    "Grouping",
-    "Location",
-    "Place",
-    "Plan",
-    "Row",
-    "Size",
-    "SlotKey",
-    "Store",
-    "StoreKind",
-    "View",
-    "Where",
-    "packed",
-]

@@ -109,6 +109,3 @@ def is_unchanged(instruction: Instruction, shapes: Sequence[ConcreteShape]) -> b
         return False
     shape = shapes[instruction.outputs[0]]
     return shape is not None and shape == shapes[instruction.inputs[0]]
-
-
-__all__ = ["Merging", "is_unchanged", "may_raise"]

@@ -307,6 +307,3 @@ def _step_inputs(
         shapes.append(shape if shape is None else shape[each.rows :])
         strides.append(apart[each.rows :] if stays and apart is not None else None)
     return shapes, strides
-
-
-__all__ = ["plan", "plan_loop"]

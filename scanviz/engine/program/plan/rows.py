@@ -133,6 +133,3 @@ def copied_writes(loop: LoopInstruction, draft: Draft) -> frozenset[tuple[int, i
         if draft.located.get(number) != Row(("state", k), tap)
     ]
     return frozenset(stored) if len(stored) > 1 else frozenset()
-
-
-__all__ = ["copied_carries", "copied_writes", "mismatch_of", "place_rows", "stores_of", "wraps"]

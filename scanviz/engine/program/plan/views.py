@@ -78,6 +78,3 @@ def _number(draft: Draft, number: int) -> Any:
 def _address(array: Any) -> int:
     address: int = array.__array_interface__["data"][0]
     return address
-
-
-__all__ = ["is_surely_view", "is_whole", "view_of"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,9 +56,8 @@ def _eigh_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, size), (*batch, size, size))[: op.declaration.outputs]
 
 
-EIGH = of_matrices(
-    "decompose",
-    "eigh",
+_of_matrices = partial(of_matrices, "decompose")
+EIGH = _of_matrices(
     np.linalg.eigh,
     "Eigenvalues of symmetric matrices in ascending order, and eigenvectors as columns.",
     _eigh_shapes,
@@ -65,9 +65,7 @@ EIGH = of_matrices(
     failure=NO_EIGENVALUES,
     outputs=2,
 )
-EIGVALSH = of_matrices(
-    "decompose",
-    "eigvalsh",
+EIGVALSH = _of_matrices(
     np.linalg.eigvalsh,
     "Eigenvalues of symmetric matrices in ascending order.",
     _eigh_shapes,
@@ -82,15 +80,14 @@ def _qr_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, rows, inner), (*batch, inner, columns))
 
 
-QR = of_matrices(
-    "decompose",
-    "qr",
+QR = _of_matrices(
     lambda matrices, full: np.linalg.qr(matrices, "complete" if full else "reduced"),
     "Factors of matrices: orthogonal columns, and an upper triangle.",
     _qr_shapes,
     Fraction(8, 3),
     failure=NO_FACTOR,
     outputs=2,
+    name="qr",
 )
 
 
@@ -104,9 +101,7 @@ def _svd_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     )
 
 
-SVD = of_matrices(
-    "decompose",
-    "svd",
+SVD = _of_matrices(
     np.linalg.svd,
     "Singular vectors as columns, singular values in descending order, and singular vectors as rows.",
     _svd_shapes,
@@ -121,14 +116,13 @@ def _values_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, dims.minimum(rows, columns)),)
 
 
-SVDVALS = of_matrices(
-    "decompose",
-    "svdvals",
+SVDVALS = _of_matrices(
     lambda matrices: np.linalg.svd(matrices, compute_uv=False),
     "Singular values of matrices in descending order.",
     _values_shapes,
     Fraction(8, 3),
     failure=NO_SINGULAR_VALUES,
+    name="svdvals",
 )
 
 
@@ -148,14 +142,13 @@ def _pinv(matrices: Array, rcond: float | None) -> Array:
     return np.asarray(np.linalg.pinv(matrices, rounding(matrices) if rcond is None else rcond), dtype)
 
 
-PINV = of_matrices(
-    "decompose",
-    "pinv",
+PINV = _of_matrices(
     _pinv,
     "Pseudoinverse of matrices, after Moore and Penrose.",
     _pinv_shapes,
     Fraction(28),
     failure=NO_SINGULAR_VALUES,
+    name="pinv",
 )
 
 
@@ -166,14 +159,13 @@ def _expm(matrices: Array) -> Array:
     return np.asarray(scipy_module("linalg").expm(matrices.astype(dtype, copy=False)), dtype)
 
 
-EXPM = of_matrices(
-    "decompose",
-    "expm",
+EXPM = _of_matrices(
     _expm,
     "Exponential of square matrices.",
     matrix_shapes,
     Fraction(40),
     failure="the matrix has no exponential",
+    name="expm",
 )
 
 

@@ -72,30 +72,24 @@ def _solve_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*dims.broadcast(batch, right[:-2]), rows, right[-1]),)
 
 
-INV = of_matrices(
-    "factorise",
-    "inv",
+_of_matrices = partial(of_matrices, "factorise")
+INV = _of_matrices(
     np.linalg.inv,
     "Inverse of square matrices.",
     matrix_shapes,
     Fraction(2),
     failure=f"{SINGULAR}: it has no inverse",
 )
-CHOLESKY = of_matrices(
-    "factorise",
-    "cholesky",
+CHOLESKY = _of_matrices(
     lambda matrices, lower: np.linalg.cholesky(matrices, upper=not lower),
     "Triangular factor L of a positive definite matrix L Lᵀ.",
     matrix_shapes,
     Fraction(1, 3),
     failure=NOT_POSITIVE,
+    name="cholesky",
 )
-DET = of_matrices(
-    "factorise", "det", np.linalg.det, "Determinant of square matrices.", _batch_shapes, Fraction(2, 3)
-)
-SLOGDET = of_matrices(
-    "factorise",
-    "slogdet",
+DET = _of_matrices(np.linalg.det, "Determinant of square matrices.", _batch_shapes, Fraction(2, 3))
+SLOGDET = _of_matrices(
     np.linalg.slogdet,
     "Sign of the determinant, and the logarithm of its absolute value.",
     _batch_shapes,

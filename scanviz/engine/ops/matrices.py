@@ -69,12 +69,12 @@ def which_fails(function: Callable[[Array], Any], matrices: Array) -> str:
 
 def of_matrices(
     family: str,
-    name: str,
     function: Callable[..., Any],
     doc: str,
     shapes: ShapeRule,
     share: Fraction,
     *,
+    name: str = "",
     failure: str = "",
     outputs: int = 1,
 ) -> Declaration:
@@ -100,7 +100,7 @@ def of_matrices(
         return tuple(found) if outputs > 1 else (found,)
 
     return Declaration(
-        name,
+        name or function.__name__,
         family,
         arity=1,
         doc=doc,

@@ -206,27 +206,16 @@ def _place_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (_without(given, range(len(given)) if axis is None else (axis,), keep),)
 
 
-def _place(function: Callable[..., Array]) -> Callable[[Op, Sequence[Array]], Sequence[Array]]:
+def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         try:
             return (function(values[0], axis=op.parameters.axis, keepdims=op.parameters.keepdims),)
         except ValueError:
             raise _empty(op, values[0]) from None
 
-    return perform
-
-
-def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
     infer = infer_by(lambda op, kinds: ("int64",))
     return Declaration(
-        name,
-        "reduce",
-        arity=1,
-        doc=doc,
-        infer=infer,
-        perform=_place(function),
-        shapes=_place_shapes,
-        facts=_PLACED,
+        name, "reduce", arity=1, doc=doc, infer=infer, perform=perform, shapes=_place_shapes, facts=_PLACED
     )
 
 
@@ -263,7 +252,8 @@ def single_axis(axis: int | None, variable: Variable, what: str) -> int | None:
     return normal_axis(axis, ndim, f"{what} of `{describe(variable)}`")
 
 
-def _cumulative_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+def kept_or_flat(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    """Give a result the shape of its input, or that of all its elements in a line where no axis is named."""
     given = dims.shapes[0]
     return ((dims.product(given),) if op.parameters.axis is None else given,)
 
@@ -279,7 +269,7 @@ def _declare_cumulative(name: str, function: Callable[..., Array], doc: str) -> 
         doc=doc,
         infer=infer_by(_accumulated),
         perform=perform,
-        shapes=_cumulative_shapes,
+        shapes=kept_or_flat,
         facts=replace(_FOLDED, axes=axes.but("axis")),
     )
 

@@ -7,6 +7,7 @@ itself, so that ``x.shape[0]`` is one node, or a constant where the size is know
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,6 +188,7 @@ def reshape_values(value: Any, sizes: Sequence[Any]) -> Any:
         ) from None
 
 
+_MOVED = Facts(weight="free", cheap=True, foldable=True, same_elements=True, sign="kept")
 RESHAPE = Declaration(
     "reshape",
     "shape",
@@ -197,9 +199,7 @@ RESHAPE = Declaration(
     shapes=_reshape_shapes,
     notation=lambda op, operands: WrittenTerm(f"reshape({operands[0].text})"),
     views=0,
-    facts=Facts(
-        weight="free", cheap=True, foldable=True, same_elements=True, sign="kept", axes=axes.reshaped
-    ),
+    facts=replace(_MOVED, axes=axes.reshaped),
 )
 
 
@@ -267,15 +267,7 @@ DIMSHUFFLE = Declaration(
     shapes=_order_shapes,
     notation=_order_notation,
     views=0,
-    facts=Facts(
-        weight="free",
-        cheap=True,
-        foldable=True,
-        always_view=True,
-        same_elements=True,
-        sign="kept",
-        axes=axes.reordered,
-    ),
+    facts=replace(_MOVED, always_view=True, axes=axes.reordered),
 )
 
 

@@ -20,7 +20,7 @@ from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import one_of
-from scanviz.engine.ops.reduce import single_axis
+from scanviz.engine.ops.reduce import kept_or_flat, single_axis
 from scanviz.engine.ops.support import as_integer, as_variable, infer_by, kept_dtype
 
 
@@ -28,11 +28,6 @@ class SortParameters(NamedTuple):
     """Parameters of sorting: the axis, None for the flattened array."""
 
     axis: int | None
-
-
-def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    given = dims.shapes[0]
-    return ((dims.product(given),) if op.parameters.axis is None else given,)
 
 
 def _declare(
@@ -43,7 +38,14 @@ def _declare(
 
     facts = Facts(flops.of_input, weight="heavy", axes=axes.but("axis"))
     return Declaration(
-        name, "sort", arity=1, doc=doc, infer=infer_by(dtypes), perform=perform, shapes=_shapes, facts=facts
+        name,
+        "sort",
+        arity=1,
+        doc=doc,
+        infer=infer_by(dtypes),
+        perform=perform,
+        shapes=kept_or_flat,
+        facts=facts,
     )
 
 

@@ -170,23 +170,3 @@ class InternalError(ScanvizError, RuntimeError):
             super().__str__()
             + "\n  this is a mistake inside scanviz: please report it with the script that shows it"
         )
-
-
-__all__ = [
-    "AssertFailedError",
-    "BackendError",
-    "DisconnectedInputError",
-    "InternalError",
-    "MissingInputError",
-    "NumericalError",
-    "OutOfMemoryError",
-    "ScanvizAttributeError",
-    "ScanvizError",
-    "ScanvizIndexError",
-    "ScanvizNotImplementedError",
-    "ScanvizTypeError",
-    "ScanvizValueError",
-    "ShapeError",
-    "UndefinedGradientError",
-    "UnusedInputError",
-]

@@ -415,19 +415,3 @@ def observed_by(observer: Observer) -> Iterator[Observer]:
         yield observer
     finally:
         detach(observer)
-
-
-__all__ = [
-    "Building",
-    "CompiledFunction",
-    "CountedRuns",
-    "Detail",
-    "Observer",
-    "StepSeries",
-    "attach",
-    "building",
-    "detach",
-    "generation",
-    "observed_by",
-    "observers",
-]

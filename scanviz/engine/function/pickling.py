@@ -8,7 +8,6 @@ from typing import Any
 from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.callable import Function, FunctionSpec
 from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
-from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.observe import building
 
@@ -19,37 +18,21 @@ def reduce_function(function: Function) -> tuple[Any, ...]:
     variables = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     inputs = [(each.variable, each.value, each.name, each.allow_downcast) for each in plan.inputs]
     borrow = [output.borrow for output in plan.outputs]
-    return (
-        restore,
-        (
-            plan.name,
-            inputs,
-            flatten(variables),
-            borrow,
-            plan.structure,
-            plan.shared,
-            list(plan.updates),
-            (plan.mode.backend, str(plan.mode.rewrites)),
-            plan.where,
-            plan.profile,
-        ),
-    )
+    mode = (plan.mode.backend, str(plan.mode.rewrites))
+    rest = {name: getattr(plan, name) for name in ("name", "structure", "shared", "where", "profile")}
+    return restore, (flatten(variables), inputs, borrow, list(plan.updates), mode, rest)
 
 
 copyreg.pickle(Function, reduce_function)
 
 
 def restore(
-    name: str,
-    inputs: list[tuple[Any, ...]],
     graph: FlatGraph,
+    inputs: list[tuple[Any, ...]],
     borrow: list[bool],
-    structure: Any,
-    shared: list[SharedVariable],
     updated: list[SharedVariable],
     mode: tuple[str, str],
-    where: SourceLine | None,
-    profile: bool,
+    rest: dict[str, Any],
 ) -> Function:
     """Return the function that was pickled."""
     from scanviz.engine.mode import Mode
@@ -58,16 +41,7 @@ def restore(
         variables = unflatten(graph)
         outputs = [Out(variable, loose) for variable, loose in zip(variables, borrow, strict=False)]
         updates = dict(zip(updated, variables[len(borrow) :], strict=True))
+        given = [In(*each) for each in inputs]
         return Function(
-            FunctionSpec(
-                name,
-                [In(*each) for each in inputs],
-                outputs,
-                structure,
-                shared,
-                updates,
-                Mode(*mode),
-                where,
-                profile,
-            )
+            FunctionSpec(inputs=given, outputs=outputs, updates=updates, mode=Mode(*mode), **rest)
         )

@@ -32,7 +32,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.loop import Scan, ScanView, loop_of
 from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs
 
 
@@ -143,8 +143,7 @@ def chosen_inside(node: Apply, given: Collection[LoopVariable]) -> set[Variable]
     """
     guards, view = _GUARDS.get(), ScanView(node)
     found: set[Variable] = set()
-    assert isinstance(node.op, Scan)
-    for variable in node.op.variables:
+    for variable in view.op.variables:
         outer = view.outer_output(variable)
         whole = variable in given and guards is not None and outer is not None and outer not in guards.chosen
         if isinstance(variable, State):
@@ -169,8 +168,7 @@ def _is_last_row(node: Apply) -> bool:
 
 def _inside_loop(node: Apply, outside: Collection[Variable], begins: Test) -> set[Variable]:
     """Return the wild variables of a loop's step; a state is wild as soon as one of its rows is."""
-    op, view = node.op, ScanView(node)
-    assert isinstance(op, Scan)
+    op, view = loop_of(node), ScanView(node)
     found: set[Variable] = set()
     for variable in op.variables:
         outer = view.outer_input(variable)

@@ -37,7 +37,7 @@ from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.inference import row_type
-from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView
+from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView, loop_of
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -55,14 +55,12 @@ from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 @PULLBACKS.row(SCAN)
 def _pullback(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
-    op = node.op
-    assert isinstance(op, Scan)
-    readers = op.readers
+    op = loop_of(node)
     pairs = zip(op.result_variables, cotangents, strict=True)
     given = {variable: value for variable, value in pairs if value is not None}
-    asked = [reader for reader, mine in zip(readers, wanted[1:], strict=True) if mine]
+    asked = [reader for reader, mine in zip(op.readers, wanted[1:], strict=True) if mine]
     found = BackwardLoop(ScanView(node), given, asked).derivatives()
-    return [None, *(found.get(reader) for reader in readers)]
+    return [None, *(found.get(reader) for reader in op.readers)]
 
 
 class BackwardLoop:

@@ -20,7 +20,7 @@ from scanviz.engine.gradient.loop_connection import (
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import SCAN, Scan
+from scanviz.engine.scan.loop import SCAN, Scan, loop_of
 from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
 
 
@@ -77,8 +77,7 @@ def _step_choices(op: Scan) -> Sequence[StepChoice]:
 
 @FLOWS.row(SCAN)
 def _flow(node: Apply) -> list[list[bool]]:
-    op = node.op
-    assert isinstance(op, Scan)
+    op = loop_of(node)
     pairs, result_variables = op.once(_pairs), op.result_variables
     rows = [[False] * len(result_variables)]
     for reader in op.readers:
@@ -89,8 +88,7 @@ def _flow(node: Apply) -> list[list[bool]]:
 
 @CHOICES.row(SCAN)
 def _chosen(node: Apply) -> list[Choice]:
-    op = node.op
-    assert isinstance(op, Scan)
+    op = loop_of(node)
     choices = op.once(_step_choices)
     if not choices:
         return []

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from scanviz.engine.gradient.table import CONNECTIONS, connection
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import SCAN, Scan
+from scanviz.engine.scan.loop import SCAN, Scan, loop_of
 from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs
 
 Pairs = frozenset[tuple[LoopVariable, LoopVariable]]
@@ -86,8 +86,7 @@ def closure(
 
 @CONNECTIONS.row(SCAN)
 def _connection(node: Apply) -> list[list[bool]]:
-    assert isinstance(node.op, Scan)
-    return node.op.once(_pattern)
+    return loop_of(node).once(_pattern)
 
 
 def _pattern(op: Scan) -> list[list[bool]]:

@@ -14,7 +14,7 @@ from scanviz.engine.gradient.loop_connection import downstream
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives, Undefined
 from scanviz.engine.graph.nodes import Apply, Variable, build
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView, loop_of
 from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,
@@ -32,10 +32,9 @@ Tangents = Mapping[Variable, Derivative]
 
 @PUSHFORWARDS.row(SCAN)
 def _pushforward(node: Apply, tangents: Arriving) -> Derivatives:
-    op, view = node.op, ScanView(node)
-    assert isinstance(op, Scan)
-    readers = op.readers
-    given = {reader: value for reader, value in zip(readers, tangents[1:], strict=True) if value is not None}
+    op, view = loop_of(node), ScanView(node)
+    pairs = zip(op.readers, tangents[1:], strict=True)
+    given = {reader: value for reader, value in pairs if value is not None}
     reached = downstream(op, list(given))
     moving = [variable for variable in op.variables if variable in reached]
     inner = {

@@ -139,21 +139,27 @@ def apply_elementwise(
         arguments = _truths(declaration, arguments)
     if not any(weak) or all(weak):
         return build_one(op, *(as_variable(argument) for argument in arguments), name=name)
-    inputs = [None if soft else as_variable(argument) for argument, soft in zip(arguments, weak, strict=True)]
-    kinds: list[Any] = [
-        type(argument) if given is None else np.dtype(tensor_type(given).dtype)
-        for argument, given in zip(arguments, inputs, strict=True)
-    ]
+    inputs = [each if soft else as_variable(each) for each, soft in zip(arguments, weak, strict=True)]
     try:
-        computed = declaration.result(*kinds)
+        whole = _with_strong_numbers(declaration, inputs)
     except TypeError as error:
         shown = [as_variable(argument) for argument in arguments]
         raise located(ScanvizTypeError(f"no meaning for these dtypes ({error})"), op, shown) from None
-    whole = [
-        weak_constant(declaration, argument, computed[k].name) if given is None else given
-        for k, (argument, given) in enumerate(zip(arguments, inputs, strict=True))
-    ]
     return build_one(op, *whole, name=name)
+
+
+def _with_strong_numbers(
+    declaration: ElementwiseDeclaration, inputs: Sequence[Variable | float]
+) -> list[Variable]:
+    """Return inputs with constants for Python numbers, of the dtypes that NumPy gives them beside the others."""
+    kinds: list[Any] = [
+        np.dtype(tensor_type(each).dtype) if isinstance(each, Variable) else type(each) for each in inputs
+    ]
+    computed = declaration.result(*kinds)
+    return [
+        each if isinstance(each, Variable) else weak_constant(declaration, each, kind.name)
+        for each, kind in zip(inputs, computed, strict=False)
+    ]
 
 
 def is_truth(value: Any) -> bool:
@@ -193,15 +199,8 @@ def retyped_inputs(declaration: ElementwiseDeclaration, inputs: Sequence[Variabl
     weak = [variable.weak if isinstance(variable, Constant) else None for variable in inputs]
     if all(value is None for value in weak):
         return list(inputs)
-    kinds: list[Any] = [
-        np.dtype(tensor_type(variable).dtype) if value is None else type(value)
-        for variable, value in zip(inputs, weak, strict=True)
-    ]
-    computed = declaration.result(*kinds)
-    return [
-        variable if value is None else weak_constant(declaration, value, computed[k].name)
-        for k, (variable, value) in enumerate(zip(inputs, weak, strict=True))
-    ]
+    given = [variable if value is None else value for variable, value in zip(inputs, weak, strict=True)]
+    return _with_strong_numbers(declaration, given)
 
 
 def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:

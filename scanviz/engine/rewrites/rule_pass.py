@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
-from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.loop import Scan, loop_of
 from scanviz.engine.scan.rebuild import with_results
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
@@ -287,8 +287,7 @@ def _in_steps(asked: Asked, level: Level) -> list[Applied]:
     found: list[Applied] = []
     last: dict[Apply, Applied] = {}  # of each loop before the one that is looked at
     for node in level.loops:
-        assert isinstance(node.op, Scan)
-        inside = _at_loops(asked, asked.levels.step(node.op, level.path))
+        inside = _at_loops(asked, asked.levels.step(loop_of(node), level.path))
         for applied in inside:
             make = _with_step(level, last, len(last), node, applied)
             found.append(Applied(applied.message, make, step=(node, partial(_with_graph, node, applied))))
@@ -311,8 +310,7 @@ def _with_step(
 
 def _with_graph(node: Apply, applied: Applied) -> Scan:
     """Return the op of a loop with the step that an application gives."""
-    assert isinstance(node.op, Scan)
-    return with_results(node.op, applied.graph())
+    return with_results(loop_of(node), applied.graph())
 
 
 def _keep_names(mapping: Mapping[Variable, Variable]) -> None:

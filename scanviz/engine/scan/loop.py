@@ -254,6 +254,13 @@ def _shape_of_variable(variable: LoopVariable) -> tuple[object, ...]:
             return (kind_of(variable), types)
 
 
+def loop_of(node: Apply) -> Scan:
+    """Return the loop that a node is."""
+    if not isinstance(node.op, Scan):
+        raise InternalError(f"{node.op} is not a Scan")
+    return node.op
+
+
 class ScanView:
     """A Scan bound to its Apply: loop variables with their outer inputs and outputs.
 
@@ -268,9 +275,7 @@ class ScanView:
     sizes: dict[Polynomial, Dim]  # sizes of the step as sizes around the loop, so far as they were asked for
 
     def __init__(self, node: Apply) -> None:
-        if not isinstance(node.op, Scan):
-            raise InternalError(f"{node.op} is not a Scan")
-        self.node, self.op = node, node.op
+        self.node, self.op = node, loop_of(node)
         self._inputs: Mapping[LoopVariable, Variable] = dict(
             zip(self.op.readers, node.inputs[1:], strict=True)
         )

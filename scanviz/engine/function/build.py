@@ -248,19 +248,13 @@ def _default_updates(
     """
     if excluded is True:
         return {}
-    left_out = set() if excluded is False else set(excluded)
+    taken = {*updates, *replacements, *(() if excluded is False else excluded)}
     found: dict[SharedVariable, Variable] = {}
     frontier = [*graph, *replacements.values()]
     while frontier:
         fresh = []
         for leaf in needed_leaves(frontier, replacements):
-            if (
-                not isinstance(leaf, SharedVariable)
-                or leaf in updates
-                or leaf in found
-                or leaf in left_out
-                or leaf in replacements
-            ):
+            if not isinstance(leaf, SharedVariable) or leaf in taken or leaf in found:
                 continue
             if leaf.default_update is not None:
                 found[leaf] = agree_update(leaf, leaf.default_update, user_line())

@@ -226,10 +226,7 @@ class _Slots:
 
     def outer(self, variable: LoopVariable) -> int:
         """Return the register around the loop that a loop variable reads."""
-        given = self.view.outer_input(variable)
-        if given is None:
-            raise InternalError(f"{self.view.op}: loop variable `{variable.name}` has no outer input")
-        return self.lowering.place(given)
+        return self.lowering.place(self.view.outer(variable))
 
     def result(self, variable: LoopVariable) -> int | None:
         """Return the register of a loop variable's result, None where nothing reads it."""

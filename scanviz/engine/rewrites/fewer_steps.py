@@ -18,12 +18,11 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, describe
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_not_negative
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed
+from scanviz.engine.rewrites.loops import always_computed, checked_rows
 from scanviz.engine.rewrites.row_reads import (
     Read,
     cannot_fail,
@@ -170,8 +169,6 @@ def _checked_sequences(view: ScanView, level: Level) -> dict[LoopVariable, Varia
     """Return in place of sequences that may be too short for all steps their first rows, which are checked to be there."""
     found: dict[LoopVariable, Variable] = {}
     for sequence in view.op.of_type(LoopSequence):
-        rows = view.outer(sequence)
-        if not surely_at_most(view.n_steps, level.shape(rows)[0]):
-            where = view.node.provenance.source
-            found[sequence] = first_rows(rows, view.n_steps, sequence.name, view.op.scan_name, where)
+        if not surely_at_most(view.n_steps, level.shape(view.outer(sequence))[0]):
+            found[sequence] = checked_rows(view, sequence)
     return found

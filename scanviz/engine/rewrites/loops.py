@@ -27,6 +27,11 @@ def own_tier(view: ScanView) -> Refusal | None:
     )
 
 
+def results_left(op: Scan, gone: Collection[LoopVariable]) -> list[LoopVariable]:
+    """Return the loop variables that have a result, without those that are gone."""
+    return [variable for variable in op.result_variables if variable not in gone]
+
+
 def results_without(op: Scan, gone: Collection[LoopVariable]) -> list[Variable]:
     """Return what the step computes for loop variables that stay, and for its stop condition."""
     kept = [variable for variable in op.variables if variable not in gone]
@@ -94,8 +99,13 @@ def rows_of_steps(
         return rows
     if count is not view.n_steps:
         return getitem(rows, slice(None, count))
+    return checked_rows(view, sequence)
+
+
+def checked_rows(view: ScanView, sequence: LoopSequence) -> Variable:
+    """Return as many rows of a sequence as there are steps, with the loop's own error where there are fewer."""
     where = view.node.provenance.source
-    return first_rows(rows, count, sequence.name, view.op.scan_name, where)
+    return first_rows(view.outer(sequence), view.n_steps, sequence.name, view.op.scan_name, where)
 
 
 def unread_sequence(view: ScanView) -> LoopSequence | None:

@@ -30,6 +30,7 @@ from scanviz.engine.rewrites.loops import (
     is_known,
     nobody_checks,
     own_tier,
+    results_left,
     results_without,
     rows_of_steps,
     size_nodes,
@@ -65,7 +66,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(_why_none(view.op, nodes, "non-sequences"))
     if (refusal := own_tier(view)) is not None:
         return refusal
-    if _keeps_none(view, same) and (unread := unread_sequence(view)) is not None:
+    if not results_left(view.op, same) and (unread := unread_sequence(view)) is not None:
         return Refusal(nobody_checks(unread), 3)
     leaving = _frontier(movable, nodes, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(step_output.value for step_output in same)]))
@@ -138,11 +139,6 @@ def _filled(value: Variable, view: ScanView) -> Variable:
     return alloc(value, [view.n_steps, *(as_size(each) for each in shape_of(value))])
 
 
-def _keeps_none(view: ScanView, gone: Collection[LoopVariable]) -> bool:
-    """Return whether a loop without some of its results has none left."""
-    return all(variable in gone for variable in view.op.variables if view.outer_output(variable) is not None)
-
-
 def _without(
     view: ScanView,
     gone: Collection[LoopVariable],
@@ -150,7 +146,7 @@ def _without(
     added: Mapping[LoopVariable, Variable],
 ) -> tuple[ScanView | None, dict[Variable, Variable]]:
     """Return the loop without some results and with inputs added; None where it has no results left."""
-    if _keeps_none(view, gone):
+    if not results_left(view.op, gone):
         return None, {}
     return rebuilt_loop(view, dict.fromkeys(gone), added=list(added), outer=dict(added), values=values)
 
@@ -197,7 +193,7 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
         if step_output.value in moving.rows and step_output.value not in moving.same
     ]
     # also where only last rows are kept: moving what gives nothing but these would compute all of them
-    if _keeps_none(view, given_out) and (unread := unread_sequence(view)) is not None:
+    if not results_left(view.op, given_out) and (unread := unread_sequence(view)) is not None:
         return Refusal(nobody_checks(unread), 3)
     given_out = [step_output for step_output in given_out if step_output.keep == ALL]
     if not moved and not given_out:

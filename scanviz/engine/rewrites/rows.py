@@ -14,6 +14,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     nobody_checks,
+    results_left,
     rows_of_steps,
     unread_sequence,
 )
@@ -25,7 +26,6 @@ from scanviz.engine.scan.variables import (
     LoopVariable,
     State,
     StepOutput,
-    has_outer_output,
     inner_outputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
@@ -195,24 +195,17 @@ class Rows:
 
     def unchecked(self, gone: Collection[LoopVariable]) -> str | None:
         """Return what nobody would check without the loop, which has no result left then; None where all is well."""
-        left = any(has_outer_output(variable) and variable not in gone for variable in self.view.op.variables)
+        left = results_left(self.view.op, gone)
         unread = None if left or self.extra else unread_sequence(self.view)
         return None if unread is None else nobody_checks(unread)
 
     def rebuilt(self, gone: Sequence[LoopVariable]) -> tuple[ScanView, dict[Variable, Variable]]:
         """Return the loop with the rows asked for as results, and some results taken away; and what its results replace."""
-        left = [
-            variable
-            for variable in self.view.op.variables
-            if has_outer_output(variable) and variable not in gone
-        ]
-        if left or self.extra:
-            self._new, self._mapping = rebuilt_loop(
-                self.view, dict.fromkeys(gone), added=list(self.extra.values())
-            )
-            return self._new, dict(self._mapping)
         self._new, self._mapping = self.view, {}
-        return self.view, {}
+        if results_left(self.view.op, gone) or self.extra:
+            added = list(self.extra.values())
+            self._new, self._mapping = rebuilt_loop(self.view, dict.fromkeys(gone), added=added)
+        return self._new, dict(self._mapping)
 
     def of(self, variable: Variable) -> Variable:
         """Return the rows of a variable, after :meth:`rebuilt`."""

@@ -38,15 +38,8 @@ def merge_inouts(node: Apply, level: Level) -> Match | Refusal:
     for old, kept in same.items():
         values.update(zip(inner_inputs(old), inner_inputs(kept), strict=True))
     _, mapping = rebuilt_loop(view, dict.fromkeys(same), values=values)
-    results: dict[LoopVariable, Variable] = {}
-    for kept in view.op.variables:
-        result = view.outer_output(kept)
-        if result is not None and result in mapping:
-            results[kept] = mapping[result]
     for old, kept in same.items():
-        result = view.outer_output(old)
-        if result is not None:
-            mapping[result] = results[kept]
+        mapping[view.result(old)] = mapping[view.result(kept)]
     return Match(
         mapping,
         f"`{view.op.scan_name}`: {named(variable.name for variable in same)} equal to others at every step",

@@ -19,7 +19,7 @@ from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import results_without
+from scanviz.engine.rewrites.loops import results_left, results_without
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
@@ -28,7 +28,6 @@ from scanviz.engine.scan.unroll import surely_long_enough
 from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,
-    has_outer_output,
     inner_inputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
@@ -53,10 +52,7 @@ def remove_unused(node: Apply, level: Level) -> Match | Refusal:
         return edit.refusal or Refusal(
             f"`{view.op.scan_name}` reads all it is given, and all it gives is read"
         )
-    left = [
-        variable for variable in view.op.variables if has_outer_output(variable) and variable not in edit.gone
-    ]
-    if not left:
+    if not results_left(view.op, edit.gone):
         return Refusal(f"nobody reads a result of `{view.op.scan_name}`: it is not run at all")
     added = dict(edit.added)
     _, mapping = rebuilt_loop(
@@ -79,12 +75,7 @@ class _Edit:
     def drop_unread_results(self) -> None:
         """Take out states, carries and step outputs that nothing needs."""
         needed = needed_variables(self.view, self.level.is_read)
-        dropped = [
-            variable
-            for variable in self.op.variables
-            if has_outer_output(variable) and variable not in needed
-        ]
-        self._drop(dropped, "is not read by anything" if len(dropped) == 1 else "are not read by anything")
+        self._drop(results_left(self.op, needed), "not read by anything")
 
     def write_in_constants(self) -> None:
         """Write constants into the step."""
@@ -160,12 +151,13 @@ class _Edit:
                 )
                 continue
             dropped.append(each)
-        self._drop(dropped, "is not read in the step" if len(dropped) == 1 else "are not read in the step")
+        self._drop(dropped, "not read in the step")
 
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:
         if dropped:
             self.gone.update(dict.fromkeys(dropped))
-            self.said.append(f"{named(variable.name for variable in dropped)} {why}")
+            verb = "is" if len(dropped) == 1 else "are"
+            self.said.append(f"{named(variable.name for variable in dropped)} {verb} {why}")
 
 
 def _equal_rows(constant: Constant) -> bool:

@@ -8,6 +8,7 @@ that one variable, and has no case for None.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import (
@@ -17,11 +18,14 @@ from scanviz.engine.gradient.table import (
     Arriving,
     Derivative,
     Derivatives,
+    Pullback,
     only,
 )
-from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.declaration import Declaration, MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
 
+Rule = TypeVar("Rule")
+Row = TypeVar("Row")
 # (node, cotangent of its output, which inputs are wanted) → one entry an input
 OfOutput = Callable[[Apply, Variable, Sequence[bool]], Derivatives]
 # (node, tangent of its first input) → one entry an output
@@ -30,55 +34,47 @@ OfInput = Callable[[Apply, Variable], Derivatives]
 OfOne = Callable[[Apply, Variable], Derivative]
 
 
-def cotangents_of(*declarations: Declaration) -> Callable[[OfOutput], OfOutput]:
-    """Decorate the pullback of operations with one output."""
+def _kept(
+    table: MeaningTable[Row], declarations: Sequence[Declaration], as_row: Callable[[Rule], Row]
+) -> Callable[[Rule], Rule]:
+    """Return a decorator that keeps in a table what a rule is as a row of it."""
 
-    def keep(rule: OfOutput) -> OfOutput:
-        @PULLBACKS.row(*declarations)
-        def row(node: Apply, cotangents: Arriving, wanted: Sequence[bool]) -> Derivatives:
-            (cotangent,) = cotangents
-            assert cotangent is not None
-            return rule(node, cotangent, wanted)
-
+    def keep(rule: Rule) -> Rule:
+        table.row(*declarations)(as_row(rule))
         return rule
 
     return keep
+
+
+def _arrived(arriving: Arriving) -> Variable:
+    assert arriving[0] is not None
+    return arriving[0]
+
+
+def cotangents_of(*declarations: Declaration) -> Callable[[OfOutput], OfOutput]:
+    """Decorate the pullback of operations with one output."""
+    return _kept(
+        PULLBACKS, declarations, lambda rule: lambda node, g, wanted: rule(node, _arrived(g), wanted)
+    )
 
 
 def cotangent_of(*declarations: Declaration) -> Callable[[OfOne], OfOne]:
     """Decorate the pullback of operations with one output of whose inputs the first alone has a derivative."""
 
-    def keep(rule: OfOne) -> OfOne:
-        cotangents_of(*declarations)(
-            lambda node, cotangent, wanted: [rule(node, cotangent), *[None] * (len(node.inputs) - 1)]
-        )
-        return rule
+    def as_row(rule: OfOne) -> Pullback:
+        return lambda node, g, wanted: [rule(node, _arrived(g)), *[None] * (len(node.inputs) - 1)]
 
-    return keep
+    return _kept(PULLBACKS, declarations, as_row)
 
 
 def tangents_of(*declarations: Declaration) -> Callable[[OfInput], OfInput]:
     """Decorate the pushforward of operations of whose inputs the first alone has a derivative."""
-
-    def keep(rule: OfInput) -> OfInput:
-        @PUSHFORWARDS.row(*declarations)
-        def row(node: Apply, tangents: Arriving) -> Derivatives:
-            assert tangents[0] is not None
-            return rule(node, tangents[0])
-
-        return rule
-
-    return keep
+    return _kept(PUSHFORWARDS, declarations, lambda rule: lambda node, t: rule(node, _arrived(t)))
 
 
 def tangent_of(*declarations: Declaration) -> Callable[[OfOne], OfOne]:
     """Decorate the pushforward of operations with one output of whose inputs the first alone has a derivative."""
-
-    def keep(rule: OfOne) -> OfOne:
-        tangents_of(*declarations)(lambda node, tangent: [rule(node, tangent)])
-        return rule
-
-    return keep
+    return _kept(PUSHFORWARDS, declarations, lambda rule: lambda node, t: [rule(node, _arrived(t))])
 
 
 def linear(*declarations: Declaration, inputs: Sequence[int] | None = None) -> None:

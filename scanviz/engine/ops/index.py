@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
+from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, subscripted
-from scanviz.engine.graph.types import BOOLEAN, TensorType, Type
+from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.ops import axes, index_axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
@@ -27,7 +27,9 @@ from scanviz.engine.ops.index_pattern import (
     parse_index,
 )
 from scanviz.engine.ops.shape import MAKE_VECTOR, stack_scalars
-from scanviz.engine.ops.support import as_variable, located, static_dims
+from scanviz.engine.ops.support import as_variable, infer_by, kept_dtype
+
+_of_kept_dtype = infer_by(kept_dtype)
 
 
 def _slice_size(entry: IndexEntry, size: Any, position: int, dims: Dims) -> Any:
@@ -85,12 +87,7 @@ def _is_mask(entry: IndexEntry) -> bool:
 
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-    kind = tensor_type(inputs[0])
-    try:
-        shape = _shapes(op, static_dims(inputs))[0]
-    except ShapeError as error:
-        raise located(error, op, inputs) from None
-    axis = 0
+    kind, found, axis = tensor_type(inputs[0]), _of_kept_dtype(op, inputs), 0
     for entry, position, _ in input_entries(op.parameters):
         size = kind.shape[axis] if axis < kind.ndim else None
         if (
@@ -103,7 +100,7 @@ def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
         if entry.kind == "array":
             _check_array(entry, inputs[position + 1], inputs[0], axis)
         axis += 0 if entry.kind == "newaxis" else entry.consumed
-    return (TensorType(kind.dtype, shape),)
+    return found
 
 
 def _check_array(entry: IndexEntry, index: Variable, source: Variable, axis: int) -> None:
@@ -237,10 +234,7 @@ def _last_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
             expected=f"{rows.dtype}, with {rows.ndim - 1} dimensions",
             found=initial,
         )
-    try:
-        return (TensorType(initial.dtype, _last_shapes(op, static_dims(inputs))[0]),)
-    except ShapeError as error:
-        raise located(error, op, inputs) from None
+    return _of_kept_dtype(op, inputs)
 
 
 def _last_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -283,10 +277,7 @@ def _history_infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
             expected=rows,
             found=initial,
         )
-    try:
-        return (rows.with_shape(_history_shapes(op, static_dims(inputs))[0]),)
-    except ShapeError as error:
-        raise located(error, op, inputs) from None
+    return _of_kept_dtype(op, inputs)
 
 
 def _history_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

@@ -27,14 +27,14 @@ from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import nobody_checks, own_tier, unread_sequence
+from scanviz.engine.rewrites.loops import nobody_checks, own_tier, results_left, unread_sequence
 from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, SHORT_ROW, elements, is_short
 from scanviz.engine.rewrites.rows import most_dimensions
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.rewrites.step_draws import Chain, StepDraw, chains_of, drawn_name, random_states
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
-from scanviz.engine.scan.variables import LoopVariable, has_outer_output, inner_outputs
+from scanviz.engine.scan.variables import LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
@@ -57,7 +57,7 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
     if not fitting:
         return max(refusals, key=lambda refusal: refusal.preconditions_met)
     gone = [chain.carry for chain in fitting]
-    if all(each in gone for each in op.variables if has_outer_output(each)):
+    if not results_left(op, gone):
         if (unread := unread_sequence(view)) is not None:
             return Refusal(nobody_checks(unread), 3)
         if not _counts(view):
@@ -110,7 +110,7 @@ def _drawn_before(view: ScanView, chains: Sequence[Chain]) -> Match:
                 sequence = LoopSequence(name, Variable(kind.with_shape(kind.shape[1:]), name))
                 rows[sequence], values[drawn] = numbers, sequence.slice
     gone = [chain.carry for chain in chains]
-    if not all(each in gone for each in op.variables if has_outer_output(each)):
+    if results_left(op, gone):
         added = list(rows)
         _, results = rebuilt_loop(view, dict.fromkeys(gone), added=added, outer=rows, values=values)
         mapping.update(results)

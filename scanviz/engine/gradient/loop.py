@@ -44,11 +44,11 @@ from scanviz.engine.scan.variables import (
     NonSequence,
     State,
     StepOutput,
+    giving,
     inner_inputs,
     inner_outputs,
     kind_of,
     step_name,
-    with_inner_outputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -199,9 +199,7 @@ class BackwardLoop:
             result for result in results if result not in dependent and not isinstance(result, Constant)
         )
         fresh = iter(replace(results, self.residuals.provide(list(frontier)), check=False))
-        return [
-            with_inner_outputs(variable, [next(fresh) for _ in inner_outputs(variable)]) for variable in made
-        ]
+        return giving(made, fresh)
 
     def _forward_row(self, variable: LoopVariable, tap: int) -> Variable:
         """Return the backward step's variable that holds a row or value of the forward loop."""

@@ -25,7 +25,6 @@ gamma
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -61,6 +60,7 @@ from scanviz.engine.ops.unit_interval import (
     Floats,
     draw_from_zero,
     draw_up_to_one,
+    first_accepted,
     from_zero,
     from_zero_single,
     inside,
@@ -285,17 +285,13 @@ def standard_gamma_logs(state: Words, concentration: Doubles) -> Doubles:
 def _large_gammas(state: Words, concentration: Doubles) -> tuple[npt.NDArray[np.bool_], Doubles]:
     """Return where a concentration is below 1, and gammas of those numbers, there of one more."""
     small = concentration < 1
-    value = np.empty(len(concentration))
     shifted = concentration + small - 1 / 3
     spread = 1 / np.sqrt(9 * shifted)
-    pending = np.arange(len(concentration))
-    for lane in itertools.count(1):
-        if not len(pending):
-            break
-        tried, accepted = _gamma_attempt(blocks_at(state, pending, lane), shifted[pending], spread[pending])
-        value[pending[accepted]] = tried[accepted]
-        pending = pending[~accepted]
-    return small, value
+
+    def attempt(at: npt.NDArray[np.int64], lane: int) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        return _gamma_attempt(blocks_at(state, at, lane), shifted[at], spread[at])
+
+    return small, first_accepted(len(concentration), attempt, 1)
 
 
 def _gamma_attempt(blocks: Words, shifted: Doubles, spread: Doubles) -> tuple[Doubles, npt.NDArray[np.bool_]]:

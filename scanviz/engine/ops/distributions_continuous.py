@@ -18,7 +18,6 @@ truncated_normal
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
@@ -39,7 +38,7 @@ from scanviz.engine.ops.distribution_parameters import (
 )
 from scanviz.engine.ops.distributions import Drawn, normal, standard_gamma_logs
 from scanviz.engine.ops.philox import Words, advance, blocks_at, blocks_of_words64, draw_words64, pairs
-from scanviz.engine.ops.unit_interval import Doubles, inside
+from scanviz.engine.ops.unit_interval import Doubles, first_accepted, inside
 
 _NOT_NEGATIVE = "0 or more"
 _POSITIVE = "above 0"
@@ -266,17 +265,12 @@ def _between(state: Words, a: Doubles, b: Doubles) -> Doubles:
     rate = np.where(nearest > _FAR, nearest, (nearest + np.sqrt(nearest * nearest + 4)) / 2)
     width = b - a
     normals, exponentials = (a <= 0) & (width > _WIDE), (a > 0) & (width * rate > 1)
-    value, pending = np.empty(len(a)), np.arange(len(a))
-    for lane in itertools.count():
-        if not len(pending):
-            return value
-        at: tuple[Array, ...] = tuple(
-            array[pending] for array in (a, b, nearest, rate, width, normals, exponentials)
-        )
-        tried, accepted = _attempt(blocks_at(state, pending, lane), *at)
-        value[pending[accepted]] = tried[accepted]
-        pending = pending[~accepted]
-    raise AssertionError("lanes do not end")
+    arrays: tuple[Array, ...] = (a, b, nearest, rate, width, normals, exponentials)
+
+    def attempt(at: npt.NDArray[np.int64], lane: int) -> tuple[Doubles, npt.NDArray[np.bool_]]:
+        return _attempt(blocks_at(state, at, lane), *(array[at] for array in arrays))
+
+    return first_accepted(len(a), attempt)
 
 
 def _attempt(

@@ -12,7 +12,6 @@ cancel for large counts.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 
@@ -20,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scanviz.engine.ops.philox import Words, blocks_at, pairs
-from scanviz.engine.ops.unit_interval import Doubles, inside
+from scanviz.engine.ops.unit_interval import Doubles, first_accepted, inside
 
 _Chosen = npt.NDArray[np.int64]
 _Log = Callable[[Doubles, _Chosen], Doubles]
@@ -79,11 +78,8 @@ def _transformed_rejection(
     The hat is the image of a uniform pair (u, v) under ``k = floor((2a / (1/2 - |u|) + b) u + centre)``; most
     pairs are accepted by ``squeeze`` alone, the others by ``log_probability(k, positions)``.
     """
-    value = np.empty(len(elements))
-    pending = np.arange(len(elements))
-    for lane in itertools.count():
-        if not len(pending):
-            break
+
+    def attempt(pending: _Chosen, lane: int) -> tuple[Doubles, npt.NDArray[np.bool_]]:
         uniforms = inside(pairs(blocks_at(state, elements[pending], lane)))
         u, v = uniforms[:, 0] - 0.5, uniforms[:, 1]
         edge = 0.5 - np.abs(u)
@@ -94,9 +90,9 @@ def _transformed_rejection(
             at, edge, v = pending[tested], edge[tested], v[tested]
             hat = np.log(v * scale[at] / (a[at] / (edge * edge) + b[at]))
             accepted[tested] = hat <= log_probability(k[tested], at)
-        value[pending[accepted]] = k[accepted]
-        pending = pending[~accepted]
-    return value
+        return k, accepted
+
+    return first_accepted(len(elements), attempt)
 
 
 def _deviance(k: Doubles, mean: Doubles) -> Doubles:

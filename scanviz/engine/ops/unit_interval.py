@@ -7,6 +7,7 @@ logarithm; hence three kinds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,3 +61,20 @@ def draw_up_to_one(state: Words, n: int, dtype: np.dtype[Any]) -> Floats:
     return (
         up_to_one(draw_words64(state, n)) if dtype.itemsize == 8 else up_to_one_single(draw_words(state, n))
     )
+
+
+def first_accepted(
+    count: int,
+    attempt: Callable[[npt.NDArray[np.int64], int], tuple[Doubles, npt.NDArray[np.bool_]]],
+    lane: int = 0,
+) -> Doubles:
+    """Return one value for each of so many elements: the first that is accepted, tried in one lane after another.
+
+    ``attempt(elements, lane)`` gives a value for each element that has none yet, and which of these are accepted.
+    """
+    value, pending = np.empty(count), np.arange(count)
+    while len(pending):
+        tried, accepted = attempt(pending, lane)
+        value[pending[accepted]] = tried[accepted]
+        pending, lane = pending[~accepted], lane + 1
+    return value

@@ -64,7 +64,6 @@ def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
 
 
 def _sequence_argument(position: int, given: Any) -> SequenceArgument:
-    where = user_line()
     taps: tuple[int, ...] = (0,)
     if isinstance(given, Mapping):
         _check_keys(given, {"input", "taps"}, f"sequences[{position}]", "input")
@@ -74,9 +73,8 @@ def _sequence_argument(position: int, given: Any) -> SequenceArgument:
     variable = as_variable(given)
     kind = variable.type
     if not isinstance(kind, TensorType) or kind.ndim == 0:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"sequences[{position}], `{describe(variable)}`, has no rows to run over",
-            where=where,
             expected="at least one dimension",
             found=str(kind),
             fix="non_sequences=[…] for a value that is the same at every step",

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
@@ -32,9 +31,10 @@ from scanviz.engine.scan.variables import (
     State,
     StepOutput,
     Until,
+    giving,
     has_outer_output,
+    inner_inputs,
     inner_outputs,
-    with_inner_outputs,
 )
 from scanviz.engine.scan.weak import retype, usual_type, weak_dtypes
 
@@ -147,7 +147,7 @@ def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]])
             variables.append(sequence)
     outputs = _output_variables(spec, step, outer)
     shared = _shared_variables(updates, step, outer)
-    inner_of_shared = {shared_variable: _read(variable) for variable, shared_variable in shared}
+    inner_of_shared = {shared_variable: inner_inputs(variable)[0] for variable, shared_variable in shared}
     constants = _given_constants(step.inputs, inner_of_shared, outer)
     passed = {outer[constant]: constant.variable for constant in reversed(constants)}
     own = [*variables, *outputs, *(variable for variable, _ in shared)]
@@ -214,16 +214,6 @@ def _shared_variables(
     return found
 
 
-def _read(variable: LoopVariable) -> Variable:
-    match variable:
-        case State():
-            return variable.reads[-1]
-        case Carry():
-            return variable.read
-        case _:
-            raise ScanvizValueError("only states and carries are read back")
-
-
 def _given_constants(
     inputs: StepInputs, updated: Mapping[SharedVariable, Variable], outer: dict[LoopVariable, Variable]
 ) -> list[NonSequence]:
@@ -243,10 +233,7 @@ def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variabl
     results = [result for variable in parts.variables for result in inner_outputs(variable)]
     spec = [*results, *([condition] if condition is not None else [])]
     closed = iter(replace(spec, rename))
-    fresh = {
-        variable: with_inner_outputs(variable, [next(closed) for _ in inner_outputs(variable)])
-        for variable in parts.variables
-    }
+    fresh = dict(zip(parts.variables, giving(parts.variables, closed), strict=True))
     until = Until(next(closed)) if condition is not None else None
     return LoopParts(
         [fresh[variable] for variable in parts.variables],

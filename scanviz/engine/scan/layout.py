@@ -167,8 +167,6 @@ def _mapping(source: str, source_spans: Spans, target: str, target_spans: Spans)
     entries: dict[int, list[int]] = {0: []} if source == "outer_inp" else {}
     for variable, span in source_spans.items():
         found = list(target_spans.get(variable, ()))
-        if target == "outer_inp" and source != "outer_inp" and variable not in target_spans:
-            found = []
         entries.update(dict.fromkeys(span, found))
     if single:
         return {index: (found[0] if found else -1) for index, found in sorted(entries.items())}

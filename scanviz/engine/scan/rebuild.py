@@ -10,10 +10,10 @@ from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView
 from scanviz.engine.scan.variables import (
     LoopVariable,
     Until,
+    giving,
     has_outer_input,
     has_outer_output,
     inner_outputs,
-    with_inner_outputs,
 )
 
 
@@ -104,15 +104,15 @@ def _with_values(
     if until is not None:
         results.append(until.condition)
     fresh = iter(replace(results, values, check=False))
-    made = [(old, with_inner_outputs(now, [next(fresh) for _ in inner_outputs(now)])) for old, now in listed]
-    return made, Until(next(fresh)) if until is not None else None
+    made = giving([now for _, now in listed], fresh)
+    return list(zip((old for old, _ in listed), made, strict=True)), Until(
+        next(fresh)
+    ) if until is not None else None
 
 
 def with_results(op: Scan, results: Sequence[Variable]) -> Scan:
     """Return a loop whose step gives other variables, in the order of its ``inner_outputs``."""
     given = iter(results)
-    variables = [
-        with_inner_outputs(variable, [next(given) for _ in inner_outputs(variable)])
-        for variable in op.variables
-    ]
-    return op.with_variables(variables, Until(next(given)) if op.until is not None else None)
+    return op.with_variables(
+        giving(op.variables, given), Until(next(given)) if op.until is not None else None
+    )

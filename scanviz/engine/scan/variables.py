@@ -22,7 +22,7 @@ state's buffer, with ``offset`` the depth of its deepest tap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -211,6 +211,11 @@ def with_inner_outputs(variable: LoopVariable, given: SequenceOf[Variable]) -> L
         return variable
     fresh = iter(given)
     return over(variable, lambda inner: inner, lambda inner: next(fresh))
+
+
+def giving(variables: SequenceOf[LoopVariable], results: Iterator[Variable]) -> list[LoopVariable]:
+    """Return loop variables that take what they give from these results, one after another."""
+    return [with_inner_outputs(each, [next(results) for _ in inner_outputs(each)]) for each in variables]
 
 
 def with_keep(variable: LoopVariable, keep: Keep) -> LoopVariable:

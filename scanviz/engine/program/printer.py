@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from scanviz.engine.graph.notation import infix, named
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.program.axes import StepKind, step_axes
 from scanviz.engine.program.axis_classes import Axis
@@ -172,7 +173,7 @@ class _Printer:
         """Return what an instruction computes."""
         symbol, names = each.op.declaration.symbol, [self.name(program, number) for number in each.inputs]
         if symbol and len(names) == 2 and each.op.parameters is None:
-            return f"{names[0]} {symbol} {names[1]}"
+            return infix(symbol, *map(named, names)).text
         return f"{each.op}({', '.join(names)})"
 
     def loop(self, program: Program, loop: LoopInstruction, depth: int) -> Iterator[_Line]:

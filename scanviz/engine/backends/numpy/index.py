@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -11,36 +11,13 @@ from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, always
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
-from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, is_basic, numpy_index
+from scanviz.engine.ops.index_pattern import is_basic, numpy_index
 from scanviz.engine.program.instructions import Instruction
 from scanviz.engine.program.plan import overwritable
 
 
-def index_source(parameters: IndexParameters, inputs: Sequence[str]) -> str:
-    """Return the text between the brackets."""
-    given = iter(inputs)
-    parts = [_part(entry, given) for entry in parameters.entries]
-    while len(parts) > 1 and parts[-1] == ":":
-        parts.pop()
-    return ", ".join(parts)
-
-
-def _part(entry: IndexEntry, given: Iterator[str]) -> str:
-    if entry.kind == "newaxis":
-        return "None"
-    if entry.kind == "array":
-        return next(given)
-    numbers = [
-        next(given) if number == INPUT else "" if number is None else str(number)
-        for number in entry.numbers()
-    ]
-    if entry.kind == "integer":
-        return numbers[0]
-    return ":".join(numbers) if numbers[2] else ":".join(numbers[:2])
-
-
 def _index(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
-    return f"{inputs[0]}[{index_source(instruction.op.parameters, inputs[1:])}]"
+    return f"{inputs[0]}{instruction.op.parameters.written(inputs[1:])}"
 
 
 def _last(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -53,12 +30,12 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
         return emitter.plain_call(instruction) + "[0]"
     source, value, *numbers = inputs
     pattern = instruction.op.parameters.pattern
-    place = index_source(pattern, numbers)
+    place = pattern.written(numbers)
     copied = [] if out == source else [f"{emitter.bind(np.copyto, 'copyto')}({out}, {source})"]
     if not instruction.op.parameters.increment:
-        written = f"{out}[{place}] = {value}"
+        written = f"{out}{place} = {value}"
     elif is_basic(pattern):
-        written = f"{out}[{place}] += {value}"
+        written = f"{out}{place} += {value}"
     else:
         index = emitter.bind(
             partial(numpy_index, pattern), "places"

@@ -26,7 +26,7 @@ def seconds_of(parsed: Parsed) -> float | None:
     if text is None:
         return None
     if not text:
-        from scanviz.profiler.values.replay import SECONDS
+        from scanviz.profiler.values.budgets import SECONDS
 
         return SECONDS
     try:

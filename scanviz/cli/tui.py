@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import options_after_file
-from scanviz.cli.options import Option, UsageError, as_given, parse
+from scanviz.cli.options import Option, Parsed, UsageError, as_given, parse
+from scanviz.cli.recomputing import RECOMPUTE, seconds_of
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
+    from scanviz.profiler.values.recompute import RecomputeService
     from scanviz.tui.source import Source
 
 GARBAGE = 1_000_000  # objects more than before at which those are looked for that nothing holds
@@ -34,6 +36,7 @@ OPTIONS = (
     Option(
         ("--mode",), "NAME", "tier that runs a script's functions which name none (numpy, reference, cupy, …)"
     ),
+    RECOMPUTE,
     Option(("--theme",), "NAME", "textual-dark, textual-light or another theme of Textual"),
     Option(("--web",), "", "in a browser, served on this machine alone (extra: tui-web)"),
     Option(("--port",), "PORT", "with --web: the port, 8000 by default"),
@@ -57,7 +60,15 @@ def main(arguments: list[str]) -> int:
     served = "TEXTUAL_DRIVER" in os.environ  # by --web: a browser is the terminal
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("scanviz tui needs a terminal; scanviz report FILE prints the same as text")
-    return _shown(parsed.rest, parsed.options, of_file)
+    return _shown(parsed, of_file)
+
+
+def _service(seconds: float | None) -> RecomputeService:
+    """Return what computes values that were not kept; it starts when it is first asked."""
+    from scanviz.profiler.values.budgets import SECONDS
+    from scanviz.profiler.values.recompute import RecomputeService
+
+    return RecomputeService(None, SECONDS if seconds is None else seconds)
 
 
 def _import_textual() -> None:
@@ -71,12 +82,13 @@ def _import_textual() -> None:
             del os.environ["TEXTUAL_FPS"]  # scripts that are run have nothing to do with it
 
 
-def _shown(rest: list[str], options: dict[str, str], of_file: bool) -> int:
+def _shown(parsed: Parsed, of_file: bool) -> int:
     from scanviz.cli.files import loaded
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.live import LiveSource
     from scanviz.tui.source import Source
 
+    rest, options, seconds = parsed.rest, parsed.options, seconds_of(parsed)
     gc.disable()  # a large record is a million objects, none of which is garbage: a quarter of the time of reading it
     _check_theme(options)  # before a script is started
     source = (
@@ -84,6 +96,11 @@ def _shown(rest: list[str], options: dict[str, str], of_file: bool) -> int:
         if of_file
         else LiveSource(rest, _saved_as(rest, options), _of_profile(options))
     )
+    service = _service(seconds)
+    source.recompute = service.window_of
+    source.computes = (
+        seconds is not None or not of_file
+    )  # a script is the user's own, a file may be anybody's
     stop_wanted = True  # unless the application says so itself: ctrl+c before there is one
     try:
         app = ScanvizApp(source)
@@ -96,6 +113,7 @@ def _shown(rest: list[str], options: dict[str, str], of_file: bool) -> int:
         app.run()
         stop_wanted = app.stop_wanted
     finally:
+        service.close()
         _say_goodbye(source, stop_wanted)
     return app.return_code or source.exit_code()
 

@@ -11,4 +11,15 @@ class CannotWriteError(ScanvizError, OSError):
     """A file cannot be written: there is no place, something else stands there, or the disk is full."""
 
 
-__all__ = ["CannotReadError", "CannotWriteError", "ScanvizError", "ScanvizTypeError", "ScanvizValueError"]
+class RecomputeError(ScanvizValueError):
+    """Values of a record cannot be computed again."""
+
+
+__all__ = [
+    "CannotReadError",
+    "CannotWriteError",
+    "RecomputeError",
+    "ScanvizError",
+    "ScanvizTypeError",
+    "ScanvizValueError",
+]

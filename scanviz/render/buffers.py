@@ -51,6 +51,30 @@ def rows_written(variable: LoopVariableRecord, step: int) -> tuple[int, ...]:
     return tuple(step + tap + before for tap in variable.writes)
 
 
+def carried(variable: LoopVariableRecord, step: int, steps: int) -> str:
+    """Return in words which later steps read, and write again, the rows that a step writes; nothing where none does.
+
+    Examples
+    --------
+    >>> state = LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,), inner_inputs=("x[t-3]", "x[t-1]"))
+    >>> carried(state, 7, 20)
+    'row 10 is read by step 8 as x[t-1], by step 10 as x[t-3]'
+    >>> carried(state, 18, 20)
+    'row 21 is read by step 19 as x[t-1]'
+    """
+    if variable.kind not in ("mitmot", "mitsot", "sitsot"):
+        return ""
+    found = []
+    for written, row in zip(variable.writes, rows_written(variable, step), strict=True):
+        verbs = []
+        for verb, taps in (("read", variable.reads), ("written again", variable.writes)):
+            later = sorted((step + written - tap, tap) for tap in taps if step < step + written - tap < steps)
+            words = ", ".join(f"by step {at} as {called(variable, tap)}" for at, tap in later)
+            verbs += [f"{verb} {words}"] if later else []
+        found += [f"row {row} is {' and '.join(verbs)}"] if verbs else []
+    return "; ".join(found)
+
+
 def why_kind(variable: LoopVariableRecord) -> str:
     """Return in a sentence or two why a loop variable is of its kind.
 

@@ -120,6 +120,7 @@ class ScanvizApp(App[None]):
             with Vertical(id="right"), TabbedContent(id="tabs"):
                 for number, kind in enumerate(VIEWS, 1):
                     view = kind(first, id=kind.__name__)
+                    view.source = self.source
                     self.views.append(view)
                     with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
                         yield view

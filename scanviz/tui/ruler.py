@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from rich.text import Text
 
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.render.buffers import called, rows_before, rows_read, rows_written
+from scanviz.record.traces import TraceRecord
+from scanviz.render.buffers import called, carried, rows_before, rows_read, rows_written
 from scanviz.tui.colours import CYAN, RED
+from scanviz.tui.heat import rows_held, shades
 from scanviz.tui.linked_selection import NO_SIGN, SIGN
 from scanviz.tui.state import ViewState
 
@@ -15,8 +19,27 @@ from scanviz.tui.state import ViewState
 _BUFFERS = ("mitmot", "mitsot", "sitsot", "nitsot", "sequence")
 
 
-def rulers(loop: LoopRecord, state: ViewState, width: int) -> Text:
-    """Return the buffers of a loop around a step, each as a ruler of rows with what is read and written marked."""
+def rulers(
+    loop: LoopRecord,
+    state: ViewState,
+    width: int,
+    known: Sequence[TraceRecord] = (),
+    steps: int | None = None,
+) -> Text:
+    """Return the buffers of a loop around a step, each as a ruler of rows with what is read and written marked.
+
+    Parameters
+    ----------
+    loop, state
+        What is looked at.
+    width : int
+        Columns.
+    known : sequence of TraceRecord
+        Values of the run, for the shades of rows.
+    steps : int, optional
+        Steps of the run; by default those of the longest.
+    """
+    steps = loop.longest_run if steps is None else steps
     text = Text()
     ordered = sorted(
         ((variable, k) for k, variable in enumerate(loop.variables) if variable.kind in _BUFFERS),
@@ -30,13 +53,18 @@ def rulers(loop: LoopRecord, state: ViewState, width: int) -> Text:
         )
         text.append(f"  {variable.kind}", style="not bold dim")
         text.append("\n")
-        text.append_text(ruler(variable, state.step, loop.longest_run, width))
+        held = rows_held(known, variable, index, state.step)
+        text.append_text(ruler(variable, state.step, steps, width, held))
         text.append("\n")
     return text
 
 
-def ruler(variable: LoopVariableRecord, step: int, steps: int, width: int) -> Text:
+def ruler(
+    variable: LoopVariableRecord, step: int, steps: int, width: int, held: Mapping[int, float] | None = None
+) -> Text:
     """Return one buffer as a row of cells: ``r`` is read, ``W`` is written, ``i`` holds an initial row.
+
+    Below stand the means of rows that are known (``held``), as shades.
 
     Examples
     --------
@@ -44,6 +72,7 @@ def ruler(variable: LoopVariableRecord, step: int, steps: int, width: int) -> Te
     >>> print(ruler(state, 1, 4, 60).plain)
         row │ 0i│ 1r│ 2i│ 3r│ 4W│ 5 │ 6 │
         reads row 1 as x[t-3], row 3 as x[t-1]; writes row 4 as x[t]
+        row 4 is read by step 2 as x[t-1]
     """
     before = rows_before(variable)
     reads, writes = rows_read(variable, step), rows_written(variable, step)
@@ -60,7 +89,17 @@ def ruler(variable: LoopVariableRecord, step: int, steps: int, width: int) -> Te
         text.append("│")
     if first + room < total:
         text.append(f" … {total - 1}")
-    return text.append(f"\n    {touched(variable, step)}", style="dim")
+    shown = shades(held or {}, range(first, min(total, first + room)))
+    if shown:
+        text.append("\n   mean │", style="dim")
+        for row in range(first, min(total, first + room)):
+            sign = shown.get(row, " ")
+            style = f"bold {RED}" if sign == "!" else CYAN if row in (*reads, *writes) else ""
+            text.append(sign * digits + " ", style=f"not bold {style}")
+            text.append("│", style="dim")
+    text.append(f"\n    {touched(variable, step)}", style="dim")
+    later = carried(variable, step, steps)
+    return text.append(f"\n    {sanitize(later)}", style="dim") if later else text
 
 
 def touched(variable: LoopVariableRecord, step: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scanviz.record.model import ProfileRecord
+from scanviz.tui.recomputed import Recompute
 
 
 class Source:
@@ -16,6 +17,8 @@ class Source:
         What to call it on a command line.
     """
 
+    recompute: Recompute | None = None  # computes values that were not kept: handed in by the command line
+    computes = False  # whether it computes them unasked
     live = False
     running = False
     finished = True

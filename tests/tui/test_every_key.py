@@ -248,6 +248,9 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         [
             *STEP_KEYS,
             Key("f", step, 7),
+            Key("space", lambda app: "▶" in text_of(app, "#values-scrubber"), True),
+            Key("plus", lambda app: app.view._speed),
+            Key("minus", lambda app: app.view._speed),
             Key("v", lambda app: text_of(app, "#values-one")),
             Key("e", asked, True),
             Key("colon", asked, True),
@@ -266,6 +269,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
     ),
 }
 ELSEWHERE = {
+    **dict.fromkeys(("c", "equals_sign"), "test_player.py: computing; plus without shift"),
     "ctrl+z": "test_tmux.py: only a real terminal can suspend",
     **dict.fromkeys(("s", "l", "escape", "q"), "test_live.py: leaving while a script runs"),
 }

@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
-from scanviz.profiler.values.replay import SECONDS, RecomputeError
+from scanviz.profiler.values.budgets import MEMORY, SECONDS
 from scanviz.record.codec import decode
+from scanviz.record.errors import RecomputeError
 from scanviz.record.file import save
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces import TraceRecord
 
-MEMORY = 2**30  # bytes that values may take beside what the process takes by itself
 STARTING = 20.0  # seconds that the process may take before it begins
 _WORKER = "scanviz.profiler.values.recompute_worker"
 
@@ -34,7 +34,7 @@ class RecomputeService:
 
     Parameters
     ----------
-    record : ProfileRecord
+    record : ProfileRecord or None
         Holds Programs and what calls were given.
     seconds : float
         How long a window of steps may take.
@@ -42,7 +42,7 @@ class RecomputeService:
         Bytes that it may take.
     """
 
-    def __init__(self, record: ProfileRecord, seconds: float = SECONDS, memory: int = MEMORY) -> None:
+    def __init__(self, record: ProfileRecord | None, seconds: float = SECONDS, memory: int = MEMORY) -> None:
         self.seconds, self.memory = seconds, memory
         self._record = record
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -91,7 +91,7 @@ class RecomputeService:
         if self._process is None:
             self._folder = tempfile.TemporaryDirectory(prefix="scanviz-recompute-")
             path = Path(self._folder.name) / "asked.scanviz"
-            save(_needed(self._record), path)
+            save(_needed(self._record or ProfileRecord()), path)
             self._process = subprocess.Popen(
                 [sys.executable, "-m", _WORKER, str(path), str(self.seconds), str(self.memory)],
                 stdin=subprocess.PIPE,
@@ -110,12 +110,13 @@ class RecomputeService:
             ).start()
         return self._process
 
-    def take(self, record: ProfileRecord) -> None:
-        """Compute values of another record from now on: a newer one of the same run."""
+    def window_of(self, record: ProfileRecord, loop: int, run: int, first: int, last: int) -> TraceRecord:
+        """Return the values of steps of a run in any record; of one and the same, mostly."""
         with self._lock:
             if record is not self._record:
                 self._end()
                 self._record = record
+        return self.window(loop, run, first, last)
 
     def close(self) -> None:
         """End the process."""
@@ -152,4 +153,4 @@ def _needed(record: ProfileRecord) -> ProfileRecord:
     return replace(record, functions=functions, repeats=())
 
 
-__all__ = ["MEMORY", "RecomputeService"]
+__all__ = ["RecomputeService"]

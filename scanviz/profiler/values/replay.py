@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scanviz.engine.backends.reference import perform
-from scanviz.engine.errors import ScanvizError, ScanvizValueError
+from scanviz.engine.errors import ScanvizError
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.file import from_bytes
@@ -29,18 +29,15 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.driver import take_steps
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.interpreter import Interpreted, Interpreter
+from scanviz.profiler.values.budgets import SECONDS
 from scanviz.profiler.values.window import Deadline, Enough, OutOfTime, StepWindow
+from scanviz.record.errors import RecomputeError
 from scanviz.record.held_calls import Array, CheckpointRecord, HeldCallRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TraceRecord
 
-SECONDS = 20.0  # that computing a window may take
 MOST_STEPS = 256  # of a window
-
-
-class RecomputeError(ScanvizValueError):
-    """Values cannot be computed again."""
 
 
 class Replayer:
@@ -301,4 +298,4 @@ def _loops_of(instruction: AnyInstruction) -> Iterator[LoopInstruction]:
         yield from (loop for loop, _ in all_loops(program))
 
 
-__all__ = ["MOST_STEPS", "SECONDS", "RecomputeError", "Replayer"]
+__all__ = ["MOST_STEPS", "Replayer"]

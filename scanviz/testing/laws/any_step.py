@@ -17,8 +17,9 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import CompiledFunction, Observer
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.values.replay import MOST_STEPS, RecomputeError, Replayer
+from scanviz.profiler.values.replay import MOST_STEPS, Replayer
 from scanviz.profiler.values.tracing import Tracer, with_traces
+from scanviz.record.errors import RecomputeError
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
 from scanviz.record.trace_layout import trace_heads

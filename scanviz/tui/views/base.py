@@ -66,6 +66,7 @@ class TabView(Widget):
     TITLE: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = []
+    source: Source | None = None  # where the record comes from: set by the application
 
     class Entered(Message):
         """What is looked at is wanted in another tab, from which escape comes back."""

@@ -9,6 +9,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import ScrollableContainer
+from textual.timer import Timer
 from textual.widgets import DataTable, Input
 
 from scanviz.record.loops import LoopRecord
@@ -17,15 +18,18 @@ from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.colours import RED
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, given_to
 from scanviz.tui.origin import origin
+from scanviz.tui.recomputed import Recomputed
 from scanviz.tui.ruler import rulers
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.state import ViewState
 from scanviz.tui.value_text import SHOWN, number, value_text
 from scanviz.tui.views.base import TabView, TextBlock
+from scanviz.tui.views.scrubber import Scrubber
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 from scanviz.tui.watch import WatchError, watched
 
+SPEEDS = (1, 2, 4, 8, 16, 32)  # steps a second
 WIDEST = 36  # letters of a name in the table; below it stands whole
 COLUMNS = (
     # Its number is in the order in which the step computes: the first bad one is where it began.
@@ -48,7 +52,9 @@ class ValuesView(TabView):
     TITLE = "Values"
     ABOUT = (
         "Step by step in either direction (left and right): which rows of each buffer this step reads"
-        " (r) and writes (W), and the values that were kept (scanviz profile --values). v shows a "
+        " (r) and writes (W), which later steps read what it writes, and the values. space plays, + and -"
+        " change how fast; a click on the line of steps goes there, and so does : (37, or 2:37 for run 2)."
+        " Values of some steps were kept (scanviz profile --values); c computes the others. v shows a "
         "variable as numbers, over time or as a heat map; e adds an expression to watch, such as "
         "`max(h[t]) - min(h[t])`; f goes to the first NaN, and to the operation that made it; enter shows an operation's time."
     )
@@ -57,6 +63,10 @@ class ValuesView(TabView):
         Binding("right,l", "step(1)", "forward", show=False, priority=True),
         Binding("g,home", "end(0)", "first step", show=False, priority=True),
         Binding("G,end", "end(1)", "last step", show=False, priority=True),
+        Binding("space", "play", "play"),
+        Binding("plus,equals_sign", "speed(1)", "faster", show=False),
+        Binding("minus", "speed(-1)", "slower", show=False),
+        Binding("c", "compute", "compute"),
         Binding("f", "app.first_bad", "first NaN"),
         Binding("v", "shown", "numbers/time/heat"),
         Binding("e", "watch", "watch"),
@@ -69,10 +79,15 @@ class ValuesView(TabView):
         self.watches: list[str] = []
         self._asking = ""
         self._lines: tuple[TraceRecord | None, list[str]] = (None, [])
+        self._recomputed = Recomputed(None)
+        self._speed, self._plays, self._asks = SPEEDS.index(4), False, False
+        self._timer: Timer | None = None  # of playing
+        self._waits: Timer | None = None  # of looking for what was computed
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield TextBlock(id="values-about")
+        yield Scrubber(id="values-scrubber")
         with ScrollableContainer(id="values-scroll"):
             yield TextBlock(id="values-rulers")
         yield SortedTable(COLUMNS, id="values-table")
@@ -86,11 +101,23 @@ class ValuesView(TabView):
         if loop is None:
             self.query_one("#values-about", TextBlock).show("Choose a loop in the tree.")
             return
+        trace = self._trace()
+        if trace is None:
+            self._ask_for_values()
+        known = self._known()
         self.query_one("#values-about", TextBlock).show(_about(self.state, loop))
-        self.query_one("#values-rulers", TextBlock).show(
-            rulers(loop, self.state, max(40, self.room.width - 2))
+        steps = next((each.total_steps for each in known), self.state.steps)
+        self.query_one("#values-scrubber", Scrubber).draw(
+            self.state.step,
+            steps,
+            {step for each in known for step in each.steps},
+            SPEEDS[self._speed],
+            self._plays,
+            self._told(trace),
         )
-        trace = trace_at(self.state)
+        self.query_one("#values-rulers", TextBlock).show(
+            rulers(loop, self.state, max(40, self.room.width - 2), known, steps)
+        )
         table = self.query_one("#values-table", SortedTable)
         table.display = trace is not None
         if trace is not None:
@@ -104,6 +131,110 @@ class ValuesView(TabView):
             table.fill(rows)
         self._one(trace)
         self._watches(trace)
+
+    # values that were kept, or computed again
+
+    @property
+    def _run(self) -> int:
+        """The run that is looked at."""
+        kept = trace_at(self.state) or next(iter(self.state.traces), None)
+        return self.state.run if self.state.run is not None else kept.run if kept is not None else 0
+
+    def _known(self) -> list[TraceRecord]:
+        """Return values of the run, those that were kept first."""
+        return [
+            each
+            for each in (*self.state.traces, *self._recomputed.traces(self.state.loop))
+            if each.run == self._run
+        ]
+
+    def _trace(self) -> TraceRecord | None:
+        """Return values of the step: those that were kept, else those that were computed again."""
+        return next((each for each in self._known() if self.state.step in each.steps), None) or trace_at(
+            self.state
+        )
+
+    def _ask_for_values(self) -> None:
+        """Let values of the step be computed, where that is wanted and can be done."""
+        source, loop, run = self.source, self.state.loop, self._run
+        if source is None or source.recompute is None or loop is None or not (self._asks or source.computes):
+            return
+        self._recomputed.service = source.recompute
+        if self._recomputed.can(self.state.record, loop, run):
+            self._recomputed.ask(self.state.record, loop, run, self.state.step)
+            if self._recomputed.waiting and self._waits is None:
+                self._waits = self.set_interval(0.03, self._take)
+
+    def _take(self) -> None:
+        """Show what was computed; ask for what is looked at meanwhile."""
+        if self._recomputed.take():
+            if self._waits is not None:
+                self._waits.stop()
+                self._waits = None
+            self.redraw()
+
+    def _told(self, trace: TraceRecord | None) -> str:
+        """Return in words where the values come from."""
+        loop, run, step = self.state.loop, self._run, self.state.step
+        if loop is None or not self.state.record.traces:
+            return ""
+        runs = f"run {run}, " if len(self.state.traces) > 1 or run else ""
+        if trace is not None:
+            return f"{runs}{'computed again' if 'asked' in trace.reasons else 'kept'}"
+        error = self._recomputed.error(loop, run, step)
+        if error:
+            return sanitize(error.splitlines()[0])
+        if self._recomputed.waiting:
+            return f"{runs}computing …"
+        if not self._recomputed.can(self.state.record, loop, run):
+            return f"{runs}not kept"
+        return f"{runs}not kept: c computes it"
+
+    def action_compute(self) -> None:
+        """Compute values that were not kept, from now on."""
+        source = self.source
+        if source is None or source.recompute is None:
+            self.app.notify("Nothing computes values here.")
+            return
+        self._asks = True
+        self.redraw()
+
+    # the player
+
+    def action_play(self) -> None:
+        """Go through the steps by itself, or stop."""
+        self._plays = not self._plays and self.state.steps > 1
+        if self._plays and self.state.step >= self.state.steps - 1:
+            self.move(self.state.at_step(0))
+        self._set_timer()
+        self.redraw()
+
+    def action_speed(self, by: int) -> None:
+        """Play faster or slower."""
+        self._speed = max(0, min(self._speed + by, len(SPEEDS) - 1))
+        self._set_timer()
+        self.redraw()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_interval(1 / SPEEDS[self._speed], self._play_on) if self._plays else None
+
+    def _play_on(self) -> None:
+        """Go a step on, unless its values are still being computed; stop at the end, or when another tab is looked at."""
+        if self._recomputed.waiting:
+            return
+        if not self.size.width or self.state.step >= self.state.steps - 1:
+            self._plays = False
+            self._set_timer()
+            self.redraw()
+        else:
+            self.move(self.state.at_step(self.state.step + 1))
+
+    def on_scrubber_chosen(self, event: Scrubber.Chosen) -> None:
+        """Go to the step that was clicked."""
+        event.stop()
+        self.move(self.state.at_step(event.step))
 
     def _lines_of(self, trace: TraceRecord) -> list[str]:
         """Return the lines that built the values of a step; found once, and not again with every step."""
@@ -133,7 +264,7 @@ class ValuesView(TabView):
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Show the variable that the cursor stands on."""
         event.stop()
-        self._one(trace_at(self.state))
+        self._one(self._trace())
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the keys of steps to a line that is being written."""
@@ -150,7 +281,7 @@ class ValuesView(TabView):
     def action_shown(self) -> None:
         """Show values in the next way."""
         self.shown_at = (self.shown_at + 1) % len(SHOWN)
-        self._one(trace_at(self.state))
+        self._one(self._trace())
 
     def action_watch(self) -> None:
         """Ask for an expression to watch; an empty one takes the last away."""
@@ -160,7 +291,7 @@ class ValuesView(TabView):
 
     def action_ask(self) -> None:
         """Ask for a step's number."""
-        self._ask("step", "step number")
+        self._ask("step", "step number, or run:step")
 
     def _ask(self, what: str, words: str) -> None:
         self._asking = what
@@ -172,8 +303,10 @@ class ValuesView(TabView):
         self.query_one("#values-ask", SearchInput).action_close()
         given = event.value.strip()
         if self._asking == "step":
-            if given.lstrip("-").isdigit():
-                self.move(self.state.at_step(int(given)))
+            run, _, step = given.rpartition(":")
+            if step.lstrip("-").isdigit() and (run.isdigit() or not run):
+                state = self.state.at_run(int(run)) if run else self.state
+                self.move(state.at_step(int(step)))
         elif given:
             self.watches.append(given)
         elif self.watches:
@@ -192,7 +325,7 @@ class ValuesView(TabView):
 
     def point(self) -> None:
         """Put the cursor on what first had a NaN or an infinity, where this is that step."""
-        trace, found = trace_at(self.state), self.state.first_bad()
+        trace, found = self._trace(), self.state.first_bad()
         if trace is None or found is None or found[0] is not trace or found[1].step != self.state.step:
             return
         self.table().point_at(
@@ -202,7 +335,7 @@ class ValuesView(TabView):
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Show the operation that gave a value, in the profile."""
         event.stop()
-        trace, chosen = trace_at(self.state), self.table().chosen
+        trace, chosen = self._trace(), self.table().chosen
         if trace is not None and chosen is not None and trace.variables[chosen].operation is not None:
             self.enter("Profile", self.state.at_operation(trace.variables[chosen].operation))
 
@@ -226,10 +359,6 @@ def _about(state: ViewState, loop: LoopRecord) -> Text:
         text.append(f"\nvalues were not recorded: {how}", style="not bold dim")
         return text
     text.append(f"\n{_first_bad(state)}", style="not bold")
-    kept = sorted({step for trace in state.traces for step in trace.steps})
-    if state.step not in kept:
-        nearest = min(kept, key=lambda each: abs(each - state.step))
-        text.append(f"; this step was not kept, the nearest is {nearest}", style="not bold dim")
     return text
 
 

@@ -17,8 +17,9 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.call import Traced
 from scanviz.profiler.values.recompute import RecomputeService
 from scanviz.profiler.values.recompute_worker import answer
-from scanviz.profiler.values.replay import RecomputeError, Replayer
+from scanviz.profiler.values.replay import Replayer
 from scanviz.profiler.values.tracing import Tracer, with_traces
+from scanviz.record.errors import RecomputeError
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
 from scanviz.testing.laws.any_step import agree, recorded

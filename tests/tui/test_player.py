@@ -1,0 +1,139 @@
+"""The player of the tab Values: any step, kept or computed again, forwards, backwards, by itself, by number and by the mouse."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.profiler.values.replay import Replayer
+from scanviz.record.errors import RecomputeError
+from scanviz.record.model import ProfileRecord
+from tests.tui.driver import opened, text_of, waits
+
+STEPS = 300
+
+
+@functools.cache
+def record() -> ProfileRecord:
+    """A loop with more steps than are kept."""
+    x = T.vector("x")
+    h, _ = scanviz.scan(
+        lambda x_t, h2, h1: 0.5 * h1 + 0.25 * h2 + x_t,
+        x,
+        {"initial": T.zeros(2), "taps": [-2, -1]},
+        name="filter",
+    )
+    f = scanviz.function([x], [h, scanviz.grad(T.sum(h**2), x)], mode="numpy")
+    return scanviz.trace(f, np.arange(STEPS) / STEPS).record
+
+
+def not_kept() -> int:
+    return next(step for step in range(30, STEPS) if all(step not in each.steps for each in record().traces))
+
+
+async def shown(app, pilot):
+    """Wait until nothing is being computed, and return the line of steps."""
+    for _ in range(200):
+        await pilot.pause(0.02)
+        if "computing" not in text_of(app, "#values-scrubber"):
+            break
+    return text_of(app, "#values-scrubber")
+
+
+def computing(app, unasked=True):
+    replayer = Replayer(record())
+    app.source.recompute = lambda _, *window: replayer.window(*window)
+    app.source.computes = unasked
+
+
+@waits
+async def test_a_step_that_was_not_kept_is_computed_and_one_back_too():
+    async with opened(record()) as (app, pilot):
+        computing(app)
+        step = not_kept()
+        app.state = app.state.at_step(step)
+        await pilot.press("7")
+        assert f"step {step} of {STEPS} · computed again" in await shown(app, pilot)
+        rows = app.view.rows()
+        await pilot.press("left")
+        assert f"step {step - 1} of {STEPS}" in await shown(app, pilot)
+        assert app.view.rows() and app.view.rows() != rows
+        ruler = text_of(app, "#values-rulers")
+        assert f"row {step + 1} is read by step {step} as" in ruler and "mean │" in ruler
+        assert any(shade in ruler for shade in "░▒▓█")
+
+
+@waits
+async def test_a_number_goes_to_a_step_and_a_run_that_is_not_there_is_said():
+    async with opened(record()) as (app, pilot):
+        computing(app)
+        await pilot.press("7", "colon", *"37", "enter")
+        assert "step 37 of 300" in await shown(app, pilot)
+        await pilot.press("colon", *"4", "colon", *"37", "enter")
+        told = await shown(app, pilot)
+        assert "run 4, not kept" in told
+
+
+@waits
+async def test_a_file_computes_only_when_asked():
+    async with opened(record()) as (app, pilot):
+        computing(app, unasked=False)
+        app.state = app.state.at_step(not_kept())
+        await pilot.press("7")
+        assert "not kept: c computes it" in await shown(app, pilot)
+        assert not app.view.rows()
+        await pilot.press("c")
+        assert "computed again" in await shown(app, pilot)
+        assert app.view.rows()
+
+
+@waits
+async def test_what_cannot_be_computed_is_said_once():
+    async with opened(record()) as (app, pilot):
+        asked = []
+
+        def fails(_, *window):
+            asked.append(window)
+            raise RecomputeError("there is too little memory")
+
+        app.source.recompute, app.source.computes = fails, True
+        app.state = app.state.at_step(not_kept())
+        await pilot.press("7")
+        assert "there is too little memory" in await shown(app, pilot)
+        await pilot.press("v", "v")
+        assert len(asked) == 1
+
+
+@waits
+async def test_it_plays_to_the_end_and_stops_there():
+    async with opened(record()) as (app, pilot):
+        app.state = app.state.at_step(STEPS - 30)
+        await pilot.press("7", "space")
+        assert "▶ 4/s" in text_of(app, "#values-scrubber")
+        await pilot.press("plus", "plus", "plus")
+        for _ in range(200):
+            await pilot.pause(0.02)
+            if "▶" not in text_of(app, "#values-scrubber"):
+                break
+        assert app.state.step == STEPS - 1
+        await pilot.press("space")
+        assert app.state.step < STEPS - 1
+
+
+@pytest.mark.parametrize("part", [0.0, 1.0])
+def test_a_click_on_the_line_of_steps_goes_there(part):
+    @waits
+    async def clicks():
+        async with opened(record()) as (app, pilot):
+            await pilot.press("7")
+            line = text_of(app, "#values-scrubber")
+            first, last = line.index("├") + 1, line.index("┤") - 1
+            await pilot.click("#values-scrubber", offset=(last if part else first, 0))
+            await pilot.pause()
+            assert app.state.step == round(part * (STEPS - 1))
+
+    clicks()

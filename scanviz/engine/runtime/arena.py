@@ -7,7 +7,7 @@ of memory says :mod:`scanviz.engine.program.plan.arena`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Literal
 
@@ -106,6 +106,10 @@ class LoopArena:
         What carries hand to the next step: the code of the loop sets it when it returns.
     buffers : list
         The plan's.
+    code : LoopCode
+        What runs the steps.
+    hand_over : callable or None
+        ``hand_over(arena, step)`` returns what runs them from a step on at which rows grow.
     shapes : tuple
         Of the inputs of a step, in the order of the body's.
     record : object
@@ -116,8 +120,9 @@ class LoopArena:
     """
 
     __slots__ = (
-        "_ledger", "_room", "_steps_at_once", "_weighed", "buffers", "carried", "error", "error_values", "failed_step",
-        "fixed", "inputs", "loop", "module", "outputs", "plan", "record", "sequences", "shapes", "states", "steps", "watch",
+        "_ledger", "_room", "_steps_at_once", "_weighed", "buffers", "carried", "code", "error", "error_values", "failed_step",
+        "fixed", "hand_over", "inputs", "loop", "module", "outputs", "plan", "record", "sequences", "shapes", "states", "steps",
+        "watch",
     )  # fmt: skip
 
     def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Watch | None) -> None:
@@ -125,6 +130,8 @@ class LoopArena:
         module = self.module = inputs.module
         self.inputs, self.watch = inputs, watch
         self.record: Any = None
+        self.code: Any = None
+        self.hand_over: Callable[[LoopArena, int], Any] | None = None
         steps = self.steps = count_steps(loop, module.to_host(values[inputs.n_steps]))
         self._room = steps if loop.until is None else first_room(loop, steps)
         self._ledger: Ledger | None = None
@@ -155,13 +162,18 @@ class LoopArena:
 
         ``steps_at_once`` is how many steps one call of the code may take at most.
         """
-        self.plan, self.buffers, self._steps_at_once = plan, buffers, steps_at_once
         forms = self.inputs.outputs
         self.outputs: Sequence[OutputRows] = [OutputRows(form, self.steps) for form in forms] if forms else ()
+        self._take(plan, buffers, steps_at_once)
+
+    def _take(self, plan: Plan | None, buffers: list[Any], steps_at_once: int | None) -> None:
+        self.plan, self.buffers, self._steps_at_once = plan, buffers, steps_at_once
         if plan is not None:
             for k, rows in enumerate(self.outputs):
                 store = plan.stores["output", k]
-                if store.kind is not StoreKind.NONE and not store.checked and store.row is not None:
+                if rows.array is not None or store.kind is StoreKind.NONE or store.checked:
+                    continue
+                if store.row is not None:
                     rows.start(store.row)
 
     def check_rows(self) -> None:
@@ -182,6 +194,11 @@ class LoopArena:
                 self._weigh_grown(output)
             if self.watch is not None:
                 self.watch.measured(self.loop.key, "row_growths", 1)
+            if self.hand_over is not None:
+                code = self.hand_over(self, first)
+                if code is not self.code:
+                    self.code = code
+                    self._take(code.plan, code.buffers.take(), code.steps_at_once)
         if self._steps_at_once is not None:
             wanted = min(wanted, first + self._steps_at_once)
         return min(wanted, self._room)

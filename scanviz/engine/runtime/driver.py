@@ -41,7 +41,17 @@ class LoopRunner:
         The array library that its steps run on.
     """
 
-    __slots__ = ("effects", "holds_others", "inputs", "known_by", "loop", "most_steps", "schedules", "tier")
+    __slots__ = (
+        "effects",
+        "hand_over",
+        "holds_others",
+        "inputs",
+        "known_by",
+        "loop",
+        "most_steps",
+        "schedules",
+        "tier",
+    )
 
     def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
         self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
@@ -50,6 +60,8 @@ class LoopRunner:
         # who watched a run closely last, by `id`, and the most steps of runs that are not looked at for their number
         self.known_by = self.most_steps = 0
         self.effects = has_effects(loop.body)
+        # of a tier that may hand a loop over whose end nobody knows
+        self.hand_over = None if loop.until is None else getattr(tier, "going_on", None)
         self.holds_others = any(not isinstance(each, Instruction) for each in loop.body.instructions)
 
     def take_plan(self, made: Plan) -> None:
@@ -70,9 +82,7 @@ class LoopRunner:
             if counted is None and (watch.waiting is None or not self._passes_over(watch)):
                 return self._observed(values, watch)
             begun = perf_counter_ns() - watch.own.ns
-        arena = LoopArena(self.inputs, values, watch)
-        code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
-        arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        arena, code = self._opened(values, watch)
         if watch is None:
             done = run_plain(arena, code)
         elif counted is not None:
@@ -81,12 +91,15 @@ class LoopRunner:
             done = self._watched(arena, code, watch, begun)
         else:
             done = run_passed_over(arena, code, watch, None, begun, self.holds_others)
-        results = arena.results(done, self.tier.compute)
-        if self.loop.until is not None:
-            self.tier.took(code, done)
-        if code.keeps_buffers or not self.loop.allow_gc:
-            code.buffers.give_back(arena.buffers)
-        return results
+        return self._results(arena, done)
+
+    def _opened(self, values: Sequence[Any], watch: Watch | None) -> tuple[LoopArena, LoopCode]:
+        """Return what a run owns, and the code for it."""
+        arena = LoopArena(self.inputs, values, watch)
+        code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
+        arena.code, arena.hand_over = code, self.hand_over
+        arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        return arena, code
 
     def _passes_over(self, watch: Watch) -> bool:
         """Return whether runs in a call that is passed over are only counted: one of them was looked at, and memory is not."""
@@ -94,11 +107,9 @@ class LoopRunner:
 
     def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:
         begun = watch.now()
-        arena = LoopArena(self.inputs, values, watch)
-        code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
-        arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        arena, code = self._opened(values, watch)
         if watch.ledger is None:
-            return self._results(arena, code, self._watched(arena, code, watch, begun))
+            return self._results(arena, self._watched(arena, code, watch, begun))
         fresh = 0 if code.plan is None else fresh_bytes(self.loop.body, code.plan)
         watch.ledger.hold(fresh)
         arena.weigh(watch.ledger)
@@ -107,7 +118,7 @@ class LoopRunner:
         finally:
             arena.weigh(None)
             watch.ledger.release(fresh)
-        return self._results(arena, code, done)
+        return self._results(arena, done)
 
     def _watched(self, arena: LoopArena, code: LoopCode, watch: Watch, begun: int) -> int:
         """Run the steps as observers want them, and return the steps done.
@@ -136,8 +147,8 @@ class LoopRunner:
         schedule.observer, schedule.control = observer, watch.control
         return schedule
 
-    def _results(self, arena: LoopArena, code: LoopCode, done: int) -> list[Any]:
-        results = arena.results(done, self.tier.compute)
+    def _results(self, arena: LoopArena, done: int) -> list[Any]:
+        code, results = arena.code, arena.results(done, self.tier.compute)
         if self.loop.until is not None:
             self.tier.took(code, done)
         if code.keeps_buffers or not self.loop.allow_gc:
@@ -150,7 +161,11 @@ def run_plain(arena: LoopArena, code: LoopCode) -> int:
     arena.check_rows()
     done, plain = 0, code.variant("plain")
     while done < arena.steps:
-        done = take_steps(arena, plain, done, arena.chunk_end(done, arena.steps))
+        last = arena.chunk_end(done, arena.steps)
+        if arena.code is not code:  # the loop was handed over
+            code = arena.code
+            plain = code.variant("plain")
+        done = take_steps(arena, plain, done, last)
     return done
 
 
@@ -256,7 +271,7 @@ def run_observed(
     holds_others : bool
         Whether there are loops in its step, whose watching is no part of the step's time.
     """
-    run = _ObservedRun(arena, code, watch, schedule, begun, watch.own if holds_others else None)
+    run = _ObservedRun(arena, watch, schedule, begun, watch.own if holds_others else None)
     watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:
         arena.check_rows()
@@ -282,13 +297,12 @@ class _ObservedRun:
     """
 
     __slots__ = (
-        "arena", "before", "code", "done", "entered", "held", "inside", "own", "schedule", "spent", "wanted", "watch",
+        "arena", "before", "done", "entered", "held", "inside", "own", "schedule", "spent", "wanted", "watch",
     )  # fmt: skip
 
     def __init__(
         self,
         arena: LoopArena,
-        code: LoopCode,
         watch: Watch,
         schedule: SamplingSchedule,
         begun: int,
@@ -296,14 +310,14 @@ class _ObservedRun:
     ) -> None:
         self.entered, self.held = perf_counter_ns(), watch.own.ns
         self.before = self.entered - self.held - begun  # arguments, and the code for them
-        self.arena, self.code, self.watch, self.schedule, self.own = arena, code, watch, schedule, own
+        self.arena, self.watch, self.schedule, self.own = arena, watch, schedule, own
         self.wanted = arena.steps  # fewer are done where a stop condition holds
         self.done, self.spent = 0, 0  # steps, and nanoseconds in them
         self.inside = 0  # nanoseconds in making room and in the code, with what watching takes in its steps
 
     def part(self, name: Variant, first: int, end: int) -> None:
         """Run a part of the schedule."""
-        arena, schedule, code = self.arena, self.schedule, self.code
+        arena, schedule = self.arena, self.schedule
         short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
         control = name == "plain"
         block = 1 if control else _block(self.watch) if short else 0
@@ -312,6 +326,7 @@ class _ObservedRun:
             begun = perf_counter_ns()
             last = arena.chunk_end(first, end)  # rows that grow are the program's work
             self.inside += perf_counter_ns() - begun
+            code = arena.code  # where they grow a loop may be handed over
             variant = code.variant("plain" if block else name)  # written before the clock starts
             stamps: Stamps = (
                 BlockStamps(first, code.clock, control) if block else code.stamps(name, first, last, self.own)

@@ -9,6 +9,7 @@ from scanviz.engine.backends import registry
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.profiler.recording.session import profile
+from scanviz.testing.between_guards import between_guards
 
 pytestmark = pytest.mark.skipif(
     not registry.availability("native").works, reason=registry.availability("native").why
@@ -127,3 +128,17 @@ def test_what_prints_is_called_by_parts(capsys):
     f = scanviz.function([x], scanviz.Print("total")(total[-1]))
     assert f(np.ones(3)) == 3 and not is_whole(f)
     assert "total" in capsys.readouterr().err
+
+
+def test_a_part_of_an_array_without_rows_is_not_written():
+    x, held = T.vector("x"), scanviz.shared(np.ones((2, 3)), name="held")
+    rows, updates = scanviz.scan(lambda x_t: (x_t * held.sum(), {held: held * x_t}), x, name="loop")
+    cost = T.sin(rows).sum() + T.cos(updates[held]).sum()
+    wanted = [cost, scanviz.grad(cost, x), scanviz.grad(cost, held)]
+    f, plain = (
+        scanviz.function([x], wanted, mode=mode, no_default_updates=True) for mode in ("auto", "reference")
+    )
+    with between_guards():
+        same(f([]), plain([]))
+        same(f([0.5, 2.0]), plain([0.5, 2.0]))
+    assert is_whole(f)

@@ -5,7 +5,8 @@ same bits.  Work is counted for each set of shapes: the steps of all calls so fa
 on NumPy by estimate.  Where it comes to ``config.native.pays_after`` seconds, the loop is compiled before that call and stays so.
 Loading LLVM and compiling a loop take less than that, so no program takes twice as long as it had to, and short ones pay nothing.
 
-A loop with a stop condition counts the steps that it took, for nobody knows how many it will take.
+A loop with a stop condition counts the steps that it took, for nobody knows how many it will take.  It may be handed over while it
+runs, at steps at which its rows grow.
 
 Rewrites for NumPy may have moved work out of a loop that machine code does better inside.  Where they have, loops also count for
 a Program of the same function that is rewritten for machine code (:class:`Counted`): the function makes it once a call like the
@@ -28,6 +29,7 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
+from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
@@ -137,6 +139,16 @@ class AutoLoop(SpecialisedLoop):
     def _known(self, steps: int) -> int:
         """Return how many of the steps that may be taken are surely taken."""
         return 0 if self.loop.until is not None else steps
+
+    def going_on(self, arena: LoopArena, step: int) -> Any:
+        """Return what runs a loop with a stop condition from a step on: machine code where the steps so far say that it pays.
+
+        All that the steps have left lies in rows, so any code can go on from there.
+        """
+        code = arena.code
+        if not isinstance(code, Begun) or code.left_ns > step * code.step_ns:
+            return code
+        return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
 
     def _pays_at_once(self, begun: Begun, steps: int) -> bool:
         return begun.left_ns <= steps * begun.step_ns or (self.counted.pays and begun.left_ns < inf)

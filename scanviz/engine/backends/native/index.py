@@ -74,7 +74,7 @@ def _picked(
     """
     code, axis = step.code, 0
     known: list[Any] = []
-    shift, holds = constant(0, "int64"), constant(True, "bool")
+    shift, holds, shape = constant(0, "int64"), constant(True, "bool"), list(place.shape)
     given = [cast(code, step.value(number), "int64") for number in numbers]
     for entry, position, count in input_entries(pattern):
         own = [step.places.number(number) for number in numbers[position : position + count]]
@@ -90,13 +90,14 @@ def _picked(
             inside = code.op(f"icmp ult i64 {index.text}, {size}", "bool")
             holds = inside if holds.text == "true" else code.op(f"and i1 {holds.text}, {inside.text}", "bool")
             shift = code.add(shift, code.times(index, place.strides[axis]))
+            shape[axis] = max(size, 1)  # of an array without rows along it, the step has ended here
         axis += entry.kind != "newaxis"
     if holds.text != "true":
         step.fail_unless(holds, instruction, given)
-    # of an array without rows along such an axis, the step has ended here
-    longer = place._replace(shape=tuple(max(size, 1) for size in place.shape))
     try:
-        seen = longer.seen(lambda array: array[(*numpy_index(pattern, known), ...)])
+        seen = place._replace(shape=tuple(shape)).seen(
+            lambda array: array[(*numpy_index(pattern, known), ...)]
+        )
     except IndexError:
         raise RunError("an index beyond its axis is an error of the run") from None
     assert seen is not None  # an index without arrays

@@ -2,8 +2,8 @@
 
     python benchmarks/overhead.py [--quick] [--json FILE]
 
-Steps of 1, 5 and 20 µs are that long on this machine: how wide their vectors are is found at the start, by the CPU time of plain
-calls.
+Rows are of the NumPy tier unless they say native.  Steps of 1, 5 and 20 µs are that long on this machine: how wide their vectors
+are is found at the start, by the CPU time of plain calls.
 Times are of the thread's CPU clock, so that what else runs on the machine does not count.  *Stated* is the slowdown that the
 profile tells: of the loop, or of the whole run where calls are measured; it is of the wall clock and wants a quiet machine.  For
 the first call *stated* is what the profile shows of it, as a multiple of the first call of the same function without a profile.
@@ -28,6 +28,7 @@ from common import as_installed, print_goals, write_json
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability
 
 TINY = "import numpy, scanviz\n"
 STARTUP_MS = 20  # beyond cProfile's
@@ -69,12 +70,12 @@ def cpu_ns(work: Callable[[], object]) -> int:
     return thread_time_ns() - begun
 
 
-def scalar_steps() -> tuple[Any, Any]:
+def scalar_steps(tier: str = "numpy") -> tuple[Any, Any]:
     """Return a function of a start and a number of steps whose steps are as short as steps are, and the start."""
-    return _function(lambda h: h * 0.9 + 0.1, T.scalar("h")), 1.0
+    return _function(lambda h: h * 0.9 + 0.1, T.scalar("h"), tier), 1.0
 
 
-def vector_steps(count: int, width: int) -> tuple[Any, Any]:
+def vector_steps(count: int, width: int, tier: str = "numpy") -> tuple[Any, Any]:
     """Return the same of steps of so many tanh of a vector."""
 
     def step(h: Any) -> Any:
@@ -82,13 +83,13 @@ def vector_steps(count: int, width: int) -> tuple[Any, Any]:
             h = T.tanh(h + 0.1)  # goes to a number that is no small one: denormal ones are slow
         return h
 
-    return _function(step, T.vector("h")), np.ones(width)
+    return _function(step, T.vector("h"), tier), np.ones(width)
 
 
-def _function(step: Callable[[Any], Any], start: Any) -> Any:
+def _function(step: Callable[[Any], Any], start: Any, tier: str) -> Any:
     n = T.lscalar("n")
     rows, _ = scanviz.scan(step, outputs_info=start, n_steps=n, name="loop")
-    return scanviz.function([start, n], rows[-1], name="f")
+    return scanviz.function([start, n], rows[-1], name="f", mode=tier)
 
 
 def step_us(f: Any, start: Any, steps: int = 2000) -> float:
@@ -98,15 +99,15 @@ def step_us(f: Any, start: Any, steps: int = 2000) -> float:
     return (min(more for more, _ in found) - min(less for _, less in found)) / steps / 1e3
 
 
-def steps_of(microseconds: int) -> tuple[Any, Any, float]:
+def steps_of(microseconds: float, tier: str = "numpy") -> tuple[Any, Any, float]:
     """Return a function whose steps take so long, its start, and how long they were found to take."""
-    count = LENGTHS[microseconds]
-    f, narrow = vector_steps(count, NARROW)
+    count = LENGTHS[microseconds] if tier == "numpy" else 1
+    f, narrow = vector_steps(count, NARROW, tier)
     less, more = step_us(f, narrow), step_us(f, np.ones(WIDE), 500)
     width = max(1, round(NARROW + (WIDE - NARROW) * (microseconds - less) / (more - less)))
     found = step_us(f, np.ones(width), 1000)
     print(
-        f"steps of {microseconds} µs: {count} tanh of {width} elements, {found:.2f} µs of CPU without a profile"
+        f"{tier} steps of {microseconds} µs: {count} tanh of {width} elements, {found:.2f} µs of CPU without a profile"
     )
     return f, np.ones(width), found
 
@@ -118,16 +119,16 @@ def nested(rows: int, columns: int) -> Callable[[], object]:
         x,
         name="outer",
     )
-    f, values = scanviz.function([x, n], totals), np.ones((rows, 8))
+    f, values = scanviz.function([x, n], totals, mode="numpy"), np.ones((rows, 8))
     return lambda: f(values, columns)
 
 
-def minimised(calls: int) -> Callable[[], object]:
+def minimised(calls: int, tier: str = "numpy") -> Callable[[], object]:
     """Return what calls a function with value and gradient as ``scipy.optimize.minimize(jac=True)`` does."""
     w, x = T.vector("w"), T.vector("x")
     rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w[0] * h + w[1] * x_t), x, 0.0, w, name="model")
     loss = ((rows - 0.5) ** 2).sum()
-    f = scanviz.function([w, x], [loss, scanviz.grad(loss, w)], name="loss")
+    f = scanviz.function([w, x], [loss, scanviz.grad(loss, w)], name="loss", mode=tier)
     values = np.linspace(0, 1, 20)
 
     def work() -> None:
@@ -153,18 +154,38 @@ def cases(quick: bool) -> list[Case]:
             Case(f"steps of {length} µs", goal, lambda f=f, s=start, n=count: f(s, n), count, "loop")
         )
     runs = 100_000 // (1 if not quick else 200)
-    f, start = vector_steps(1, 64)
-
-    def one_step() -> None:
-        for _ in range(runs // 10):
-            f(start, 1)
-
-    found.append(Case("calls of one step", 1.5, one_step, runs // 10, None))
+    found.append(Case("calls of one step", 1.5, calls_of_one_step(runs // 10, "numpy"), runs // 10, None))
     found.append(Case("loops of one step, nested", 1.5, nested(runs, 1), runs, "inner"))
     found.append(Case("loops of ten steps, nested", 1.5, nested(runs // 10, 10), runs // 10, "inner"))
     calls = 10_000 // (10 * scale)
     found.append(Case("value and gradient, many calls", 1.3, minimised(calls), calls, None))
+    return [*found, *(native_cases(scale) if availability("native").works else [])]
+
+
+def native_cases(scale: int) -> list[Case]:
+    """Return what is measured of machine code."""
+    f, start = scalar_steps("native")
+    count, calls = 20_000_000 // scale, 10_000 // (2 * scale)
+    found = [Case("native, as short as they are", None, lambda f=f, s=start, n=count: f(s, n), count, "loop")]
+    for length, goal, steps in ((0.05, None, 1_000_000), (0.5, 1.03, 100_000), (5, 1.03, 10_000)):
+        f, start, _ = steps_of(length, "native")
+        count = steps // min(scale, 4)
+        what = f"native, steps of {length} µs"
+        found.append(Case(what, goal, lambda f=f, s=start, n=count: f(s, n), count, "loop"))
+    found.append(Case("native, calls of one step", None, calls_of_one_step(calls, "native"), calls, None))
+    found.append(Case("native, value and gradient", None, minimised(calls, "native"), calls, None))
     return found
+
+
+def calls_of_one_step(calls: int, tier: str) -> Callable[[], object]:
+    """Return what calls a function whose loop takes one step."""
+    f, start = vector_steps(1, 64, tier)
+
+    def work() -> None:
+        for _ in range(calls):
+            f(start, 1)
+
+    return work
 
 
 def stated(record: Any, loop: str | None) -> float:
@@ -268,7 +289,7 @@ def line(row: dict[str, Any]) -> str:
             f" (goal: at most {row['goal']} ms more) {verdict}"
         )
     goal = "" if row["goal"] is None else f"{row['goal']:>7.2f}"
-    return f"{row['what']:<32}{row['plain_us']:>10.2f} µs{row['slowdown']:>10.2f}{row['stated']:>9.2f}{goal} {verdict}"
+    return f"{row['what']:<32}{row['plain_us']:>10.4g} µs{row['slowdown']:>10.2f}{row['stated']:>9.2f}{goal} {verdict}"
 
 
 def main() -> None:

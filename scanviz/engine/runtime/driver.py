@@ -86,7 +86,7 @@ class LoopRunner:
         if watch is None:
             done = run_plain(arena, code)
         elif counted is not None:
-            done = run_counted(arena, code, counted, begun + watch.own.ns)
+            done = run_counted(arena, code, counted, begun, watch.own)
         elif arena.steps > self.most_steps:
             done = self._watched(arena, code, watch, begun)
         else:
@@ -110,9 +110,10 @@ class LoopRunner:
         arena, code = self._opened(values, watch)
         if watch.ledger is None:
             return self._results(arena, self._watched(arena, code, watch, begun))
-        fresh = 0 if code.plan is None else fresh_bytes(self.loop.body, code.plan)
-        watch.ledger.hold(fresh)
-        arena.weigh(watch.ledger)
+        with watch.own.aside():
+            fresh = 0 if code.plan is None else fresh_bytes(self.loop.body, code.plan)
+            watch.ledger.hold(fresh)
+            arena.weigh(watch.ledger)
         try:
             done = self._watched(arena, code, watch, begun)
         finally:
@@ -169,10 +170,12 @@ def run_plain(arena: LoopArena, code: LoopCode) -> int:
     return done
 
 
-def run_counted(arena: LoopArena, code: LoopCode, counted: dict[int, CountedRuns], begun: int) -> int:
+def run_counted(
+    arena: LoopArena, code: LoopCode, counted: dict[int, CountedRuns], begun: int, own: OwnTime
+) -> int:
     """Run all steps as if nobody watched, but count the run; return the steps done.
 
-    ``begun`` is when the run began, by the clock of the process: nothing is watched inside it.
+    ``begun`` is when the run began, by the clock that stands still while watching takes time: rows that grow are notified.
     """
     runs = counted.get(arena.loop.key)
     if runs is None:
@@ -180,9 +183,9 @@ def run_counted(arena: LoopArena, code: LoopCode, counted: dict[int, CountedRuns
     try:
         done = run_plain(arena, code)
     except BaseException:
-        runs.add(max(arena.failed_step, 0), perf_counter_ns() - begun, True)
+        runs.add(max(arena.failed_step, 0), perf_counter_ns() - own.ns - begun, True)
         raise
-    runs.add(done, perf_counter_ns() - begun, False)
+    runs.add(done, perf_counter_ns() - own.ns - begun, False)
     return done
 
 

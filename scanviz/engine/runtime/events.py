@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -77,6 +78,15 @@ class OwnTime:
         self.spare: Any = None  # of the layer above
         self.wanted: tuple[tuple[Observer, ...], _Wanted] = (), _wanted(())
         self.untold, self.untold_of = 0, tuple[Observer, ...]()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Count all that is done in the block as watching, once: part of it may count itself."""
+        begun, held = perf_counter_ns(), self.ns
+        try:
+            yield
+        finally:
+            self.ns = held + perf_counter_ns() - begun
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
         """Return what notes times of the clock less what watching has taken up to then."""
@@ -261,9 +271,10 @@ class Watch:
 
     def specialised(self, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Tell that code for a loop was made."""
-        tell_what_began()
-        for observer in self.observers:
-            observer.specialised(self.function, loop, elapsed_ns, tier, why)
+        with self.own.aside():
+            tell_what_began()
+            for observer in self.observers:
+                observer.specialised(self.function, loop, elapsed_ns, tier, why)
 
     def function_begin(self, call: int) -> None:
         """Tell that a call starts; where one of the observers raises, those told before it are told the end."""
@@ -304,6 +315,10 @@ class Watch:
 
     def sides_taken(self) -> None:
         """Notify which sides of branches the call took."""
+        with self.own.aside():
+            self._tell_sides()
+
+    def _tell_sides(self) -> None:
         tell_what_began()
         for taken in self.branches.values():
             for side in taken.sides:
@@ -367,9 +382,10 @@ class Watch:
 
     def measured(self, loop: int | None, name: str, value: float, index: int | None = None) -> None:
         """Notify a number of a loop, or of an instruction of its step or of the function."""
-        tell_what_began()
-        for observer in self.observers:
-            observer.measured(self.function, loop, index, name, value)
+        with self.own.aside():
+            tell_what_began()
+            for observer in self.observers:
+                observer.measured(self.function, loop, index, name, value)
 
     def loop_run(self, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
         """Notify a whole run whose steps have no times."""

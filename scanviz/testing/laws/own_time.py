@@ -23,6 +23,7 @@ from scanviz.testing.laws.law import law
 NOTIFIED = 1_000_000  # nanoseconds that each notification takes
 _EVENTS = (
     "function_begin", "call_run", "loop_begin", "loop_steps", "loop_rows", "loop_run", "loop_end", "loop_observed",
+    "measured", "specialised",
 )  # fmt: skip
 
 
@@ -61,6 +62,8 @@ CLOCK = Clock()
 
 class Slow(Observer):
     """Moves the clock whenever it is notified of a loop or a call, and keeps all times that it is told."""
+
+    weighs = True
 
     def __init__(self, detail: Any, control: bool) -> None:
         self.detail, self.samples_runs, self.samples_calls, self.control = detail, True, True, control

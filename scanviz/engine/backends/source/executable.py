@@ -57,11 +57,13 @@ class SourceExecutable:
             ledger = self._weighing.ledger(inputs) if watch.weighs and watch.is_outer else None
             watch.ledger = ledger
             if ledger is not None:
-                self.call_met.met(inputs)
+                with watch.own.aside():
+                    self.call_met.met(inputs)
             results = self.flat.run(self._taken(self.program, inputs), watch, watch.is_outer)
             results = self._given(self.program, inputs, results)
         if ledger is not None:
-            watch.weighed(ledger)
+            with watch.own.aside():
+                watch.weighed(ledger)
         if watch.branches:
             watch.sides_taken()
         return results

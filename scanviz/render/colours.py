@@ -7,6 +7,7 @@ where the reader wants that.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 
@@ -217,6 +218,25 @@ def dark_colours() -> dict[tuple[str, str], str]:
     found |= {("fill", light.fill): dark.fill for light, dark in paints}
     found |= {("stroke", light.line): dark.line for light, dark in paints}
     return found | {("stroke", light): dark for light, dark in [*inks, (PAPER, DARK_PAPER)]}
+
+
+def darkened(markup: str) -> str:
+    """Return a picture (SVG, or DOT text) in the colours of the dark, for slides and for formats without style sheets.
+
+    Examples
+    --------
+    >>> darkened('<rect fill="#ffffff" stroke="#15803d"/>')
+    '<rect fill="#0d1117" stroke="#86efac"/>'
+    """
+    pairs = [(paint, _DARK_NODE_KINDS[kind]) for kind, paint in NODE_KINDS.items()]
+    pairs += [(paint, _DARK_LOOP_KINDS[kind]) for kind, paint in LOOP_KINDS.items()]
+    pairs.append((CLUSTER, _DARK_CLUSTER))
+    dark = {a: b for light, other in pairs for a, b in zip(light, other, strict=True)}
+    dark |= {line: _DARK_EDGES[role] for role, line in EDGES.items() if line not in dark}
+    dark |= {line: _DARK_CHANGES[change] for change, line in CHANGES.items()}
+    dark |= dict(zip(HEAT, _DARK_HEAT, strict=True))
+    dark |= {INK: DARK_INK, PAPER: DARK_PAPER, FAINT: DARK_FAINT}
+    return re.sub("#[0-9a-f]{6}", lambda match: dark.get(match[0], match[0]), markup)
 
 
 def _shape(name: str, paint: Paint) -> str:

@@ -7,6 +7,7 @@ Graphviz without such labels (as WebAssembly it has no reader for them) gets quo
 
 from __future__ import annotations
 
+import textwrap
 from collections import defaultdict
 from html import escape
 
@@ -18,13 +19,16 @@ from scanviz.render.labels import (
     cluster_title,
     edge_title,
     element_id,
+    hottest,
     kind_name,
     legend_of,
     node_lines,
     node_title,
+    percent,
     port_title,
     short,
     signed,
+    warmth,
 )
 from scanviz.render.marks import MARK
 
@@ -41,6 +45,8 @@ _SHAPES = {
     "cell": "shape=box style=filled margin=0.05 width=0.4 height=0.3",
     "summary": 'shape=box3d style="filled,dashed"',
 }
+_WIDEST_LINE = 60  # characters of a legend in words
+_LINES = {"recurrence": "- - &gt;", "accumulates": "+", "connection": "──&gt;"}
 _SIGNS = {
     "input": "(rounded)",
     "shared": "(cylinder)",
@@ -85,6 +91,7 @@ class _Writer:
     def __init__(self, diagram: Diagram, types: bool, html: bool = True) -> None:
         self.diagram, self.types, self.html = diagram, types, html
         self.lines: list[str] = []
+        self.hottest = hottest(diagram)
         self.names = names_of(diagram)
         self.inside: dict[str | None, list[Node]] = defaultdict(list)
         self.children: dict[str | None, list[Cluster]] = defaultdict(list)
@@ -107,6 +114,7 @@ class _Writer:
             f"// {MARK}",
             "digraph scanviz {",
             f'  graph [rankdir=TB ranksep=0.42 nodesep=0.22 bgcolor="{colours.PAPER}" fontname="Helvetica" fontsize=11',
+            f'    fontcolor="{INK}"',
             f"    labelloc=t labeljust=l compound=true{newrank} label={self._header()}]",
             f'  node [fontname="Helvetica" fontsize=11 margin="0.09,0.04" height=0.32 width=0.3 fontcolor="{INK}"]',
             f'  edge [fontname="Helvetica" fontsize=9 arrowsize=0.6 color="{EDGES["data"]}"]',
@@ -142,9 +150,10 @@ class _Writer:
         self.lines.append(f"{indent}}}")
 
     def _node(self, node: Node) -> str:
-        paint = node_paint(node.kind, node.loop_kind, node.share, node.change)
+        warm = warmth(node, self.hottest)
+        paint = node_paint(node.kind, node.loop_kind, warm, node.change)
         name, tooltip = self.names[node.id], _quoted(node_title(node))
-        classes = colours.node_classes(node.kind, node.loop_kind, node.share, node.change)
+        classes = colours.node_classes(node.kind, node.loop_kind, warm, node.change)
         common = f'id={_quoted(element_id(node.id))} class="{classes}"'
         if node.kind == "loop" and self.html:
             return f"{name} [label={_table(node, paint, self.types)} {common} shape=plain tooltip={tooltip}]"
@@ -220,8 +229,22 @@ class _Writer:
         if not self.html:
             legend = legend_of(self.diagram)
             kinds = ", ".join(map(kind_name, legend.loop_kinds))
+            shapes = ", ".join(
+                f"{colours.KIND_TEXT[kind]} {_SIGNS.get(kind, '')}".strip() for kind in legend.kinds
+            )
+            signs = [
+                f"{colours.ROLE_SIGNS[role]} {colours.ROLE_TEXT[role]}"
+                for role in legend.roles
+                if role in colours.ROLE_SIGNS
+            ]
+            signs += [f"{colours.CHANGE_SIGNS[change]} {change}" for change in legend.changes]
             words = [short(self.diagram.title, 90), *(short(note, 160) for note in self.diagram.notes)]
+            words += textwrap.wrap(f"nodes: {shapes}", _WIDEST_LINE) if shapes else []
             words += [f"loop variables: {kinds}"] if kinds else []
+            words += [f"signs: {', '.join(signs)}"] if signs else []
+            words += (
+                [f"the warmer, the more time: the hottest took {percent(legend.heat)}"] if legend.heat else []
+            )
             return self._written([word for word in words if word] or ["picture"])
         rows = [f'<TR><TD ALIGN="LEFT" COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
         for note in self.diagram.notes:
@@ -340,10 +363,9 @@ def _legend_rows(diagram: Diagram) -> list[list[str]]:
         for kind in legend.loop_kinds
     ]
     lines = [
-        f'<TD><FONT COLOR="{EDGES[role]}">{"- - &gt;" if role == "recurrence" else "──&gt;"}</FONT>'
-        f" {_small(colours.ROLE_TEXT[role])}</TD>"
+        f'<TD><FONT COLOR="{EDGES[role]}">{_LINES[role]}</FONT> {_small(colours.ROLE_TEXT[role])}</TD>'
         for role in legend.roles
-        if role in ("recurrence", "connection")
+        if role in _LINES
     ]
     changes = [
         f'<TD COLOR="{CHANGES[change]}" BORDER="1">{_small(f"{colours.CHANGE_SIGNS[change]} {change}")}</TD>'
@@ -355,7 +377,9 @@ def _legend_rows(diagram: Diagram) -> list[list[str]]:
         else []
     )
     heat_row = (
-        [f"<TD>{_small('part of the time: 0')}</TD>", *heat, f"<TD>{_small('all')}</TD>"] if heat else []
+        [f"<TD>{_small('part of the time: 0')}</TD>", *heat, f"<TD>{_small(percent(legend.heat))}</TD>"]
+        if heat
+        else []
     )
     rows = [_one_cell(each) for each in (shapes, [*kinds, *lines, *changes], heat_row) if each]
     return [[row] for row in rows]

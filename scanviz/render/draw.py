@@ -15,6 +15,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.snapshot import snapshot
 from scanviz.record.writing import check_place, replacing
 from scanviz.render.characters import drawing_text
+from scanviz.render.colours import DARK_PAPER, PAPER
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.layout import Drawing, drawn
@@ -39,6 +40,8 @@ class DrawOptions:
         Columns of a picture in characters.
     ascii_only : bool
         Whether that has characters of ASCII alone.
+    dark : bool
+        Whether a picture is in the colours of the dark, whatever its reader prefers.
     """
 
     types: bool = False
@@ -46,6 +49,7 @@ class DrawOptions:
     seconds: float = 10.0
     width: int = 100
     ascii_only: bool = False
+    dark: bool = False
 
 
 def written(diagram: Diagram, form: str, options: DrawOptions | None = None) -> Drawing:
@@ -86,7 +90,9 @@ def written(diagram: Diagram, form: str, options: DrawOptions | None = None) -> 
         case "html":
             return _page(diagram, options)
         case _:
-            return drawn(diagram, form, options.engine, options.seconds, types=options.types)
+            return drawn(
+                diagram, form, options.engine, options.seconds, types=options.types, dark=options.dark
+            )
     return Drawing(text.encode("utf-8", "backslashreplace"), "", diagram.notes)
 
 
@@ -94,12 +100,13 @@ def _page(diagram: Diagram, options: DrawOptions) -> Drawing:
     """Return a page with the picture alone."""
     from scanviz.render.page.drawings import inline_svg
 
-    drawing = drawn(diagram, "svg", options.engine, options.seconds, types=options.types)
-    title = html.escape(sanitize(diagram.title))
+    drawing = drawn(diagram, "svg", options.engine, options.seconds, types=options.types, dark=options.dark)
+    title, ground = html.escape(sanitize(diagram.title)), DARK_PAPER if options.dark else PAPER
     text = (
         f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{title}</title>\n<style>body {{ margin: 1em; background: #fff }} svg {{ max-width: 100%; height: auto }}</style>\n"
+        f"<title>{title}</title>\n<style>body {{ margin: 1em; background: {ground} }}"
+        " svg { max-width: 100%; height: auto }</style>\n"
         f"</head>\n<body>\n{inline_svg(drawing.text)}\n</body>\n</html>\n"
     )
     return Drawing(text.encode("utf-8"), drawing.engine, drawing.notes)

@@ -15,13 +15,13 @@ _NARROW, _WIDE = frozenset("iljtfrI.,:;'|![]() -·"), frozenset("mwMW@%—")
 
 
 class Legend(NamedTuple):
-    """What signs of a picture mean: kinds of nodes, of loop variables, roles of edges and changes that it has."""
+    """What a picture has that a legend explains: kinds of nodes and loop variables, roles of edges, changes, the hottest node."""
 
     kinds: tuple[str, ...]
     loop_kinds: tuple[str, ...]
     roles: tuple[str, ...]
     changes: tuple[str, ...]
-    heat: bool
+    heat: float
 
 
 def short(text: str, longest: int = LONGEST) -> str:
@@ -158,8 +158,35 @@ def legend_of(diagram: Diagram) -> Legend:
         tuple(kind for kind in LOOP_KINDS if kind in loop_kinds),
         tuple(text for text in ROLE_TEXT if text in roles),
         tuple(sign for sign in CHANGE_SIGNS if sign in changes),
-        any(node.share is not None for node in diagram.nodes),
+        hottest(diagram),
     )
+
+
+def hottest(diagram: Diagram) -> float:
+    """Return the part of the time that the hottest node took, to which colours are scaled; 0 where no times are known.
+
+    Examples
+    --------
+    >>> hottest(Diagram("f", (Node("a", "operation", "exp", share=0.2), Node("b", "operation", "tanh"))))
+    0.2
+    """
+    return max((node.share for node in diagram.nodes if node.share is not None), default=0.0)
+
+
+def percent(share: float) -> str:
+    """Return a part as text, with one digit where it is small.
+
+    Examples
+    --------
+    >>> percent(0.424), percent(0.0034)
+    ('42%', '0.3%')
+    """
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+
+
+def warmth(node: Node, most: float) -> float | None:
+    """Return how warm a node is beside the hottest, from 0 to 1; None where its time is unknown."""
+    return None if node.share is None else node.share / most if most > 0 else 0.0
 
 
 def text_width(text: str, size: float) -> float:

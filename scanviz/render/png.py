@@ -18,8 +18,8 @@ LARGEST = 32_000_000  # pixels: 128 MB while it is drawn
 _LENGTH = re.compile(r"([\d.]+)(pt|px)?")
 
 
-def to_png(svg: bytes) -> tuple[bytes, tuple[str, ...]]:
-    r"""Return an SVG as PNG, and what was not done as usual.
+def to_png(svg: bytes, scale: float = SCALE) -> tuple[bytes, tuple[str, ...]]:
+    r"""Return an SVG as PNG with so many pixels a unit, and what was not done as usual.
 
     Examples
     --------
@@ -32,7 +32,7 @@ def to_png(svg: bytes) -> tuple[bytes, tuple[str, ...]]:
     root = ElementTree.fromstring(svg)
     letters = "".join("".join(element.itertext()) for element in root.iter() if element.tag.endswith("}text"))
     pixels = _pixels(root.get("width", "")) * _pixels(root.get("height", ""))
-    zoom = min(SCALE, (LARGEST / max(pixels, 1.0)) ** 0.5)
+    zoom = min(scale, (LARGEST / max(pixels, 1.0)) ** 0.5)
     for element in root.iter():
         if "font-family" in element.attrib:
             element.set("font-family", fonts.FAMILY)
@@ -45,8 +45,8 @@ def to_png(svg: bytes) -> tuple[bytes, tuple[str, ...]]:
             font_files=places,
             skip_system_fonts=fonts.covers(letters),
         )
-    small = f"drawn at {zoom / SCALE:.0%} of its size, for a PNG of {LARGEST // 10**6} million pixels; .svg has it whole"
-    return data, () if zoom == SCALE else (small,)
+    small = f"drawn at {zoom / scale:.0%} of its size, for a PNG of {LARGEST // 10**6} million pixels; .svg has it whole"
+    return data, () if zoom == scale else (small,)
 
 
 def _pixels(length: str) -> float:

@@ -5,6 +5,7 @@ Light colours stand as attributes, which every reader understands; classes are f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from html import escape
 
 from scanviz.render.colours import (
@@ -34,14 +35,17 @@ from scanviz.render.labels import (
     cluster_title,
     edge_title,
     element_id,
+    hottest,
     kind_name,
     legend_of,
     node_lines,
     node_title,
+    percent,
     port_title,
     short,
     signed,
     text_width,
+    warmth,
 )
 from scanviz.render.layout.placed import LETTER, PORT_LONGEST, SMALL, SMALL_LINE, Box, Placed, Point
 from scanviz.render.layout.ways import is_straight, sign, way_text
@@ -74,32 +78,40 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
     >>> 'id="a"' in text, "&lt;exp&gt;" in text
     (True, True)
     """
-    head = _head(diagram)
+    body = "\n".join(markup for _, markup in svg_parts(diagram, placed, types))
+    return document(diagram.title, svg_head(diagram), body, placed)
+
+
+def document(title: str, head: list[tuple[str, float]], body: str, placed: Placed, more: float = 0.0) -> str:
+    """Return an SVG: rows with their widths at the top, below them what is drawn, and so much more room at the end."""
     top = 18.0 * len(head) + 8.0
-    width = max(placed.width, *(each[1] for each in head)) + 8.0
-    height = placed.height + top + 8.0
+    width = max(placed.width, *(row_width for _, row_width in head)) + 8.0
+    height = placed.height + top + 8.0 + more
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.1f} {height:.1f}" font-family="Helvetica, Arial, sans-serif" font-size="{LETTER:g}">',
         f"<!-- {MARK} -->",
-        f"<title>{_text(diagram.title)}</title>",
+        f"<title>{_text(title)}</title>",
         f"<style>{style_sheet()}</style>",
         f'<rect class="sv-ground" width="100%" height="100%" fill="{PAPER}"/>',
         *(f'<g transform="translate(8,{18 * k + 6})">{row}</g>' for k, (row, _) in enumerate(head)),
         f'<g transform="translate(0,{top:.1f})">',
+        body,
     ]
-    lines += [
-        _cluster(cluster, placed.boxes[cluster.id])
-        for cluster in diagram.clusters
-        if cluster.id in placed.boxes
-    ]
-    lines += [
-        _edge(number, edge, placed.routes[number], types, flow)
-        for number, (edge, flow) in enumerate(zip(diagram.edges, _flows(diagram), strict=True))
-        if number in placed.routes
-    ]
-    lines += [_node(node, placed, types) for node in diagram.nodes]
     return "\n".join([*lines, "</g>", "</svg>", ""])
+
+
+def svg_parts(diagram: Diagram, placed: Placed, types: bool = False) -> Iterator[tuple[str | int, str]]:
+    """Return the parts of a picture in the order of drawing: the id of a loop or node or the number of an edge, and its markup."""
+    for cluster in diagram.clusters:
+        if cluster.id in placed.boxes:
+            yield cluster.id, _cluster(cluster, placed.boxes[cluster.id])
+    for number, (edge, flow) in enumerate(zip(diagram.edges, _flows(diagram), strict=True)):
+        if number in placed.routes:
+            yield number, _edge(number, edge, placed.routes[number], types, flow)
+    most = hottest(diagram)
+    for node in diagram.nodes:
+        yield node.id, _node(node, placed, types, warmth(node, most))
 
 
 def _text(text: str) -> str:
@@ -110,7 +122,7 @@ def _title(text: str) -> str:
     return "<title>" + "\n".join(_text(line) for line in text.split("\n")) + "</title>"
 
 
-def _words(
+def text_at(
     x: float,
     y: float,
     text: str,
@@ -121,6 +133,7 @@ def _words(
     extra: str = "",
     classes: str = "",
 ) -> str:
+    """Return a line of text."""
     more = " sv-faint" if colour == FAINT else f" {classes}" if classes else ""
     return (
         f'<text class="sv-text{more}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size:g}" fill="{colour}"{extra}>'
@@ -128,7 +141,8 @@ def _words(
     )
 
 
-def _rect(box: Box, paint: Paint, classes: str, *, radius: float = 0, extra: str = "") -> str:
+def rect(box: Box, paint: Paint, classes: str, *, radius: float = 0, extra: str = "") -> str:
+    """Return a rectangle with round corners."""
     return (
         f'<rect class="sv-shape {classes}" x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"'
         f' rx="{radius:g}" fill="{paint.fill}" stroke="{paint.line}"{extra}/>'
@@ -139,37 +153,35 @@ def _cluster(cluster: Cluster, box: Box) -> str:
     paint = Paint(CLUSTER.fill, CHANGES.get(cluster.change, CLUSTER.line))
     classes = f"sv-cluster sv-{cluster.change}" if cluster.change else "sv-cluster"
     lines = cluster_lines(cluster)
-    words = [_words(box.x + 8, box.y + 15, lines[0], anchor="start", extra=' font-weight="bold"')]
+    words = [text_at(box.x + 8, box.y + 15, lines[0], anchor="start", extra=' font-weight="bold"')]
     words += [
-        _words(box.x + 8, box.y + 15 + SMALL_LINE * k, line, size=SMALL, anchor="start", colour=FAINT)
+        text_at(box.x + 8, box.y + 15 + SMALL_LINE * k, line, size=SMALL, anchor="start", colour=FAINT)
         for k, line in enumerate(lines[1:], 1)
     ]
-    shape = _rect(box, paint, classes, radius=8, extra=' stroke-width="1.4"')
+    shape = rect(box, paint, classes, radius=8, extra=' stroke-width="1.4"')
     return f'<g id="{_text(element_id(cluster.id))}" class="sv-cluster">{_title(cluster_title(cluster))}{shape}{"".join(words)}</g>'
 
 
-def _node(node: Node, placed: Placed, types: bool) -> str:
+def _node(node: Node, placed: Placed, types: bool, warm: float | None) -> str:
     box = placed.boxes[node.id]
-    paint = node_paint(node.kind, node.loop_kind, node.share, node.change)
-    classes = node_classes(node.kind, node.loop_kind, node.share, node.change)
+    paint = node_paint(node.kind, node.loop_kind, warm, node.change)
+    classes = node_classes(node.kind, node.loop_kind, warm, node.change)
     dashes = ' stroke-dasharray="4 2"' if node.kind in _DASHED else ""
     thick = 2.4 if node.change else _THICK.get(node.kind, 1.0)
     parts = [
-        _rect(
-            box, paint, classes, radius=_ROUND.get(node.kind, 2), extra=f' stroke-width="{thick:g}"{dashes}'
-        )
+        rect(box, paint, classes, radius=_ROUND.get(node.kind, 2), extra=f' stroke-width="{thick:g}"{dashes}')
     ]
     if node.kind == "output":
         inner = Box(box.x + 3, box.y + 3, box.width - 6, box.height - 6)
-        parts.append(_rect(inner, paint, classes, radius=7))
+        parts.append(rect(inner, paint, classes, radius=7))
     lines = node_lines(node, types)
     ports = [any(port.side == side for port in node.ports) for side in ("in", "out")]
     middle = box.y + (26.0 if ports[0] else 0.0)
     room = box.height - 26.0 * sum(ports)
     y = middle + room / 2 - SMALL_LINE * (len(lines) - 1) / 2 + LETTER * 0.36
-    parts.append(_words(box.centre, y, lines[0], extra=' font-weight="bold"' if node.kind == "loop" else ""))
+    parts.append(text_at(box.centre, y, lines[0], extra=' font-weight="bold"' if node.kind == "loop" else ""))
     parts += [
-        _words(box.centre, y + SMALL_LINE * k, line, size=SMALL, colour=FAINT)
+        text_at(box.centre, y + SMALL_LINE * k, line, size=SMALL, colour=FAINT)
         for k, line in enumerate(lines[1:], 1)
     ]
     inside = "".join(_port(port, placed.boxes[port.id]) for port in node.ports if port.id in placed.boxes)
@@ -178,11 +190,11 @@ def _node(node: Node, placed: Placed, types: bool) -> str:
 
 def _port(port: Port, box: Box) -> str:
     paint = LOOP_KINDS.get(port.kind, NODE_KINDS["port"])
-    shape = _rect(
+    shape = rect(
         box, paint, f"sv-port sv-kind-{port.kind}" if port.kind in LOOP_KINDS else "sv-port", radius=2
     )
-    words = _words(box.centre, box.y + 10.5, short(port.label, PORT_LONGEST), size=SMALL)
-    kind = _words(box.centre, box.y + 20.5, kind_name(port.kind), size=SMALL - 1, colour=FAINT)
+    words = text_at(box.centre, box.y + 10.5, short(port.label, PORT_LONGEST), size=SMALL)
+    kind = text_at(box.centre, box.y + 20.5, kind_name(port.kind), size=SMALL - 1, colour=FAINT)
     return f'<g id="{_text(element_id(port.id))}" class="sv-port">{_title(port_title(port))}{shape}{words}{kind}</g>'
 
 
@@ -210,14 +222,14 @@ def _edge(number: int, edge: Edge, points: list[Point], types: bool, flow: str) 
     if label or edge.change:
         x, y = _label_place(points)
         words = signed(short(label), edge.change)
-        parts.append(_words(x, y, words, size=SMALL, anchor="start", colour=colour, classes=classes))
+        parts.append(text_at(x, y, words, size=SMALL, anchor="start", colour=colour, classes=classes))
     return f'<g id="edge-{number}" class="{classes}">{_title(edge_title(edge))}{"".join(parts)}</g>'
 
 
 def _label_place(points: list[Point]) -> Point:
     """Return where an edge's label stands: beside its line."""
-    if len(points) == 4 and points[0][1] == points[1][1]:  # led past others, on straight lines
-        return points[1][0] + 3, (points[1][1] + points[2][1]) / 2
+    if len(points) == 6 and is_straight(points):  # on rails: beside the loop
+        return points[2][0] + 3, (points[2][1] + points[3][1]) / 2
     x, y = points[len(points) // 2]
     return x + 3, y
 
@@ -230,7 +242,7 @@ def _plus(points: list[Point], colour: str, classes: str) -> str:
     ring = Box(across - _PLUS, down - _PLUS, 2 * _PLUS, 2 * _PLUS)
     left, right, upper, lower = across - arm, across + arm, down - arm, down + arm
     bars = f"M{left:.1f} {down:.1f}L{right:.1f} {down:.1f}M{across:.1f} {upper:.1f}L{across:.1f} {lower:.1f}"
-    shape = _rect(ring, Paint(PAPER, colour), f"sv-plus {classes}", radius=_PLUS)
+    shape = rect(ring, Paint(PAPER, colour), f"sv-plus {classes}", radius=_PLUS)
     return f'{shape}<path class="sv-line {classes}" d="{bars}" fill="none" stroke="{colour}"/>'
 
 
@@ -247,16 +259,15 @@ def _tip(points: list[Point], colour: str, classes: str) -> str:
     return f'<polygon class="sv-tip {classes}" points="{path}" fill="{colour}" stroke="{colour}"/>'
 
 
-def _head(diagram: Diagram) -> list[tuple[str, float]]:
+def svg_head(diagram: Diagram) -> list[tuple[str, float]]:
     """Return the title, the notes and the legend as rows with their widths."""
-    title = _words(0, 11, short(diagram.title, 90), anchor="start", extra=' font-weight="bold"')
+    title = text_at(0, 11, short(diagram.title, 90), anchor="start", extra=' font-weight="bold"')
     rows = [(title, text_width(diagram.title[:90], 13))]
     for note in diagram.notes:
-        words = _words(0, 11, short(note, 160), size=SMALL, anchor="start", colour=FAINT)
+        words = text_at(0, 11, short(note, 160), size=SMALL, anchor="start", colour=FAINT)
         rows.append((words, text_width(note[:160], SMALL)))
     legend = legend_of(diagram)
-    swatches = [(KIND_TEXT[kind], NODE_KINDS[kind], kind) for kind in legend.kinds]
-    rows.append(_swatches(swatches))
+    rows.append(swatches([(KIND_TEXT[kind], NODE_KINDS[kind], kind) for kind in legend.kinds]))
     kinds = [(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}") for kind in legend.loop_kinds]
     changes = [
         (f"{CHANGE_SIGNS[change]} {change}", Paint(PAPER, CHANGES[change]), change)
@@ -268,23 +279,28 @@ def _head(diagram: Diagram) -> list[tuple[str, float]]:
         if role in ROLE_SIGNS
     ]
     if kinds or changes or roles:
-        rows.append(_swatches([*kinds, *roles, *changes]))
+        rows.append(swatches([*kinds, *roles, *changes]))
     if legend.heat:
         heat = [(" ", Paint(fill, fill), f"operation sv-heat-{k}") for k, fill in enumerate(HEAT)]
         blank = Paint(PAPER, PAPER)
-        rows.append(_swatches([("part of the time: none", blank, "ground"), *heat, ("all", blank, "ground")]))
+        rows.append(
+            swatches(
+                [("part of the time: none", blank, "ground"), *heat, (percent(legend.heat), blank, "ground")]
+            )
+        )
     return rows
 
 
-def _swatches(items: list[tuple[str, Paint, str]]) -> tuple[str, float]:
+def swatches(items: list[tuple[str, Paint, str]]) -> tuple[str, float]:
+    """Return a row of a legend, and how wide it is: text, colours and style class of each sign."""
     parts = []
     x = 0.0
     for text, paint, name in items:
         width = text_width(text, SMALL) + 10
         dashes = ' stroke-dasharray="4 2"' if name in _DASHED else ""
         parts.append(
-            _rect(Box(x, 0, width, 14), paint, f"sv-{name}", radius=_ROUND.get(name, 2), extra=dashes)
+            rect(Box(x, 0, width, 14), paint, f"sv-{name}", radius=_ROUND.get(name, 2), extra=dashes)
         )
-        parts.append(_words(x + width / 2, 10, text, size=SMALL))
+        parts.append(text_at(x + width / 2, 10, text, size=SMALL))
         x += width + 5
     return "".join(parts), x

@@ -99,6 +99,10 @@ def test_steps_side_by_side_connections_and_mappings(folder):
     done = scanviz(folder, "graph", "--connections=nothing,h", "--scan", "rnn", "kept.scanviz")
     assert done.returncode == 2 and "has no outer input" in done.stderr
     mappings = scanviz(folder, "graph", "--mappings", "--scan", "rnn", "kept.scanviz").stdout
+    done = scanviz(folder, "graph", "--mappings", "--dark", "-o", "maps.svg", "kept.scanviz")
+    assert done.returncode == 0 and "#0d1117" in (folder / "maps.svg").read_text("utf-8")
+    done = scanviz(folder, "graph", "--film", "-o", "film.svg", "kept.scanviz")
+    assert done.returncode == 0 and "frames" in done.stderr
     assert mappings.splitlines()[1].split("  ")[0] == "outer inputs"
 
 
@@ -110,7 +114,8 @@ def test_steps_side_by_side_connections_and_mappings(folder):
         (("-o", "x.svgg", "kept.scanviz"), "did you mean svg?"),
         (("-o", "nowhere/x.svg", "kept.scanviz"), "there is no folder"),
         (("--depth", "x", "kept.scanviz"), "--depth takes a number"),
-        (("--mappings", "-o", "x.svg", "kept.scanviz"), "are text"),
+        (("--mappings", "-o", "x.json", "kept.scanviz"), "are text or drawn"),
+        (("--film", "-o", "x.png", "kept.scanviz"), "no format of a film"),
         (("nothing.scanviz",), "cannot be read"),
         ((), "what is to be run?"),
     ],

@@ -41,7 +41,7 @@ def difference(before: GraphSnapshot, after: GraphSnapshot) -> Diagram:
     """
     nothing = HeatMap(None, None)
     new = whole_picture(after, nothing)
-    old = _moved(_renamed(whole_picture(before, nothing), new), new)
+    old = _moved(with_loops_of(whole_picture(before, nothing), new), new)
     clusters = _overlaid(old.clusters, new.clusters, lambda cluster: cluster.parent)
     nodes = _overlaid(old.nodes, new.nodes, lambda node: node.cluster)
     changed = {node.id: node.change for node in nodes} | {cluster.id: cluster.change for cluster in clusters}
@@ -51,13 +51,13 @@ def difference(before: GraphSnapshot, after: GraphSnapshot) -> Diagram:
     return Diagram(
         f"{before.title}: what changed" if before.title else "what changed",
         tuple(nodes),
-        _parents_first(clusters),
+        parents_first(clusters),
         edges,
         notes,
     )
 
 
-def _renamed(old: Diagram, new: Diagram) -> Diagram:
+def with_loops_of(old: Diagram, new: Diagram) -> Diagram:
     """Return a picture with loops called as in another one that has a loop of the same name instead."""
     known, mine = {cluster.id for cluster in new.clusters}, {cluster.id for cluster in old.clusters}
     free = [cluster for cluster in new.clusters if cluster.id not in mine]
@@ -139,7 +139,8 @@ def _overlaid(old: Sequence[Part], new: Sequence[Part], around: Callable[[Part],
     return found
 
 
-def _parents_first(clusters: list[Cluster]) -> tuple[Cluster, ...]:
+def parents_first(clusters: list[Cluster]) -> tuple[Cluster, ...]:
+    """Return boxes in an order in which each stands after the one around it."""
     parent = {cluster.id: cluster.parent for cluster in clusters}
 
     def depth(name: str | None) -> int:
@@ -201,4 +202,4 @@ def _place(cluster: str | None, boxes: dict[str, str]) -> str:
     return f"in {boxes.get(cluster, cluster)}" if cluster is not None else "outside of loops"
 
 
-__all__ = ["difference"]
+__all__ = ["difference", "parents_first", "with_loops_of"]

@@ -12,7 +12,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.entries import COLUMNS, Column, ListEntry, entries_of
 
-_HEADINGS = ("outer inputs", "inner inputs", "inner outputs", "outer outputs")
+HEADINGS = ("outer inputs", "inner inputs", "inner outputs", "outer outputs")
 _LONGEST = 30  # characters of a label in text
 
 
@@ -80,7 +80,7 @@ class MappingsTable:
 
     def as_text(self) -> str:
         """Return the table as text, every line of it harmless to a terminal."""
-        rows = [list(_HEADINGS)]
+        rows = [list(HEADINGS)]
         drawn = frozenset(self.lines)
         joints: list[tuple[str, str, str]] = [("", "", "")]
         for group in self.groups:
@@ -196,4 +196,4 @@ def _corner(left: bool, right: bool, up: bool, down: bool) -> str:
     return signs[2] if up and down else signs[1] if up else signs[0]
 
 
-__all__ = ["MappingGroup", "MappingLine", "MappingsTable", "mappings_table"]
+__all__ = ["HEADINGS", "MappingGroup", "MappingLine", "MappingsTable", "mappings_table"]

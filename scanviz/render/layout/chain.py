@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanviz.record.codec import encode
+from scanviz.render.colours import darkened
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
@@ -70,6 +71,7 @@ def drawn(
     *,
     types: bool = False,
     largest: int = LARGEST,
+    dark: bool = False,
 ) -> Drawing:
     """Draw a picture.
 
@@ -87,6 +89,8 @@ def drawn(
         Whether dtypes and shapes are written on nodes.
     largest : int
         Nodes that are drawn.
+    dark : bool
+        Whether in the colours of the dark, whatever the reader prefers.
 
     Raises
     ------
@@ -102,31 +106,35 @@ def drawn(
     in_time = largest == LARGEST and has_time(diagram)
     diagram = summarised(diagram, LARGEST_IN_TIME if in_time else largest)
     if form == "dot":
-        return Drawing(to_dot(diagram, types=types).encode(), "no engine", diagram.notes)
+        text = to_dot(diagram, types=types)
+        return Drawing((darkened(text) if dark else text).encode(), "no engine", diagram.notes)
     notes: list[str] = []
-    for text in _engines(diagram) if engine == "auto" else (engine,):
-        found, why = _tried(text, form, diagram, seconds, types)
-        if found is not None and text == "dot":  # which has every format itself
-            return Drawing(marked(found, form), NAMES[text], (*diagram.notes, *notes))
+    for name in _engines(diagram) if engine == "auto" else (engine,):
+        found, why = _tried(name, form, diagram, seconds, types, dark)
+        if found is not None and name == "dot":  # which has every format itself
+            return Drawing(marked(found, form), NAMES[name], (*diagram.notes, *notes))
         if found is not None:
-            return _drawing(found, form, text, (*diagram.notes, *notes))
-        notes.append(f"{NAMES[text]}: {why}")
+            return _drawing(found, form, name, (*diagram.notes, *notes))
+        notes.append(f"{NAMES[name]}: {why}")
     if engine != "auto":
         raise CannotDrawError(f"{notes[-1]}; --engine auto takes another")
-    return _drawing(_rows(diagram, types), form, "rows", (*diagram.notes, *notes))
+    return _drawing(_rows(diagram, types, dark), form, "rows", (*diagram.notes, *notes))
 
 
 def _engines(diagram: Diagram) -> tuple[str, ...]:
-    """Return the engines in their order; where nodes have places in time, that which keeps to them comes first."""
-    return ("own", "dot", "wasm") if has_time(diagram) else ENGINES
+    """Return the engines in their order: where there are loops, first the one that has rails for what a later step reads."""
+    loops = has_time(diagram) or any(edge.role == "recurrence" for edge in diagram.edges)
+    return ("own", "dot", "wasm") if loops else ENGINES
 
 
-def _tried(engine: str, form: str, diagram: Diagram, seconds: float, types: bool) -> tuple[bytes | None, str]:
+def _tried(
+    engine: str, form: str, diagram: Diagram, seconds: float, types: bool, dark: bool
+) -> tuple[bytes | None, str]:
     """Return what an engine draws, or None and why not."""
     missing = _missing(engine)
     if missing:
         return None, missing
-    return _in_process(engine, form if engine == "dot" else "svg", diagram, seconds, types)
+    return _in_process(engine, form if engine == "dot" else "svg", diagram, seconds, types, dark)
 
 
 def _missing(engine: str) -> str:
@@ -144,9 +152,9 @@ def _has(package: str) -> bool:
 
 
 def _in_process(
-    engine: str, form: str, diagram: Diagram, seconds: float, types: bool
+    engine: str, form: str, diagram: Diagram, seconds: float, types: bool, dark: bool
 ) -> tuple[bytes | None, str]:
-    given = json.dumps({"diagram": encode(diagram), "types": types}).encode()
+    given = json.dumps({"diagram": encode(diagram), "types": types, "dark": dark}).encode()
     command = [sys.executable, "-m", "scanviz.render.layout.worker", engine, form]
     with subprocess.Popen(
         command,
@@ -189,6 +197,12 @@ def _environment() -> dict[str, str]:
 
 def _drawing(svg: bytes, form: str, engine: str, notes: tuple[str, ...]) -> Drawing:
     """Return what an engine drew as SVG, in the format that was asked for."""
+    svg, more = converted(svg, form)
+    return Drawing(marked(svg, form), NAMES[engine], (*notes, *more))
+
+
+def converted(svg: bytes, form: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return an SVG as svg, png or pdf, and what was not done as usual."""
     more: tuple[str, ...] = ()
     if form == "png":
         from scanviz.render.png import to_png
@@ -198,10 +212,10 @@ def _drawing(svg: bytes, form: str, engine: str, notes: tuple[str, ...]) -> Draw
         from scanviz.render.pdf import to_pdf
 
         svg, more = to_pdf(svg)
-    return Drawing(marked(svg, form), NAMES[engine], (*notes, *more))
+    return svg, more
 
 
-def _rows(diagram: Diagram, types: bool) -> bytes:
+def _rows(diagram: Diagram, types: bool, dark: bool) -> bytes:
     """Return a drawing in plain rows, whose making takes no thought: nodes in their order, eight a row, and straight lines."""
     from scanviz.render.svg import to_svg
 
@@ -224,4 +238,5 @@ def _rows(diagram: Diagram, types: bool) -> bytes:
     placed = Placed(
         boxes | ports, routes, min(8, len(sizes)) * (wide + 30.0) + 14.0, rows * (tall + 30.0) + 14.0
     )
-    return to_svg(replace(diagram, clusters=()), placed, types=types).encode()
+    svg = to_svg(replace(diagram, clusters=()), placed, types=types)
+    return (darkened(svg) if dark else svg).encode()

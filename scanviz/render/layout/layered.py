@@ -1,8 +1,8 @@
 """The layout that scanviz makes itself, where no Graphviz is at hand: layers from top to bottom, loops as boxes.
 
 An open loop is laid out first and then stands in the layers around it as one large node, so nothing foreign is ever drawn in its
-box. Edges that pass layers are led through them; what a later step reads is led round the right side of its loop.  Where nodes have
-places in a grid, as in unrolled pictures, they stand there.
+box. Edges that pass layers are led through them; what a later step reads runs on rails: below the step's results, up the right side
+of its loop, above what it reads.  Pictures in which time goes from left to right have a layout of their own.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from scanviz.render.layout.placed import (
     Box,
     BoxSize,
     Placed,
+    Point,
     node_size,
     port_boxes,
 )
 from scanviz.render.layout.timeline import has_time, timeline
 
 MARGIN = 14.0
+_RAIL, _RAIL_GAP, _RAILS = 8.0, 4.0, 5  # below and above rows, between rails, and how many there are
 LANE = 13.0  # between two edges that are led round a loop
 
 
@@ -114,8 +116,8 @@ class _Layout:
         )
         for part, box in zip(parts, level.boxes, strict=True):
             self._shift(part, box.x + MARGIN, box.y + MARGIN + head)
-        for edge, points in level.routes.items():
-            self.placed.routes[edge] = [(x + MARGIN, y + MARGIN + head) for x, y in points]
+        for edge, _, _ in edges:
+            self.placed.routes[edge] = [(x + MARGIN, y + MARGIN + head) for x, y in level.in_rows(edge)]
         right = level.width + MARGIN
         for edge in self.around[cluster]:
             label = self.diagram.edges[edge].label
@@ -176,9 +178,7 @@ class _Layout:
         if source is None or target is None or edge.source == edge.target:
             return
         if edge.role == "recurrence":
-            lane = max(self.lanes.get(number, 0.0), source.right + 6, target.right + 6)
-            a, b = source.y + source.height / 2, target.y + target.height / 2
-            self.placed.routes[number] = [(source.right, a), (lane, a), (lane, b), (target.right, b)]
+            self.placed.routes[number] = self._rail(number, source, target, edge)
             return
         between = self.placed.routes.get(number, [])
         if between and between[0][1] > between[-1][1]:
@@ -191,3 +191,28 @@ class _Layout:
                 *between[::-1],
                 (target.centre, target.bottom),
             ]
+
+    def _rail(self, number: int, source: Box, target: Box, edge: Edge) -> list[Point]:
+        """Return the way of what a later step reads: below the row it leaves, beside the loop, above the row that it reaches."""
+        cluster = self.parent[self.owner.get(edge.source, edge.source)]
+        track = _RAIL + _RAIL_GAP * (
+            self.around[cluster].index(number) % _RAILS if number in self.around[cluster] else 0
+        )
+        level = [self.placed.boxes[part] for part in self.inside[cluster]]
+        low = max(box.bottom for box in level if _same_row(box, source)) + track
+        high = min(box.y for box in level if _same_row(box, target)) - track
+        lane = max(self.lanes.get(number, 0.0), source.right + 6, target.right + 6)
+        leaves, reaches = source.centre + source.width / 4, target.centre + target.width / 4
+        return [
+            (leaves, source.bottom),
+            (leaves, low),
+            (lane, low),
+            (lane, high),
+            (reaches, high),
+            (reaches, target.y),
+        ]
+
+
+def _same_row(box: Box, other: Box) -> bool:
+    """Return whether two boxes stand beside one another."""
+    return box.y < other.bottom and other.y < box.bottom

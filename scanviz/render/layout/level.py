@@ -48,6 +48,7 @@ class LayeredLevel:
         )
         self._lower(pairs, near, set(first) | set(last))
         self.joints: dict[int, list[int]] = {}
+        self.ends = {number: (a, b) for number, a, b in edges}
         self.links: list[tuple[int, int]] = []
         for number, a, b in edges:
             self._lead(number, a, b)
@@ -116,6 +117,18 @@ class LayeredLevel:
         points = [x for route in self.routes.values() for x, _ in route]
         self.width = max([box.right for box in self.boxes] + points, default=0.0)
         self.height = tops[len(heights) - 1] + heights[-1] if heights else 0.0
+
+    def in_rows(self, number: int) -> list[Point]:
+        """Return an edge's way from the row of its upper end to that of its lower one, past what stands in these rows."""
+        upper, lower = sorted(self.ends[number], key=lambda part: self.layer[part])
+        if self.layer[upper] == self.layer[lower]:
+            return []
+        above, below = self.layer[upper], self.layer[lower]
+        start = self.boxes[upper].centre, self.tops[above] + self.heights[above]
+        end = self.boxes[lower].centre, self.tops[below]
+        way = [start] if self.boxes[upper].bottom < start[1] - 1 else []
+        way += self.routes.get(number, [])
+        return [*way, end] if self.boxes[lower].y > end[1] + 1 else way
 
     @staticmethod
     def _through(x: float, top: float, height: float) -> list[Point]:

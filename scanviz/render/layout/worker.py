@@ -10,10 +10,11 @@ import json
 import sys
 
 from scanviz.record.codec import decode
+from scanviz.render.colours import darkened
 from scanviz.render.diagram.model import Diagram
 
 
-def draw(engine: str, form: str, diagram: Diagram, types: bool) -> bytes:
+def draw(engine: str, form: str, diagram: Diagram, types: bool, dark: bool = False) -> bytes:
     """Return a drawing by one engine.
 
     Raises
@@ -25,11 +26,14 @@ def draw(engine: str, form: str, diagram: Diagram, types: bool) -> bytes:
         from scanviz.render.layout.layered import layered
         from scanviz.render.svg import to_svg
 
-        return to_svg(diagram, layered(diagram, types), types=types).encode()
+        svg = to_svg(diagram, layered(diagram, types), types=types)
+        return (darkened(svg) if dark else svg).encode()
     from scanviz.render.dot import to_dot
     from scanviz.render.layout.port_ids import with_port_ids
 
     dot = to_dot(diagram, types=types, html=engine == "dot")
+    if dark:
+        dot = darkened(dot)
     if engine == "dot":
         import graphviz
 
@@ -47,7 +51,7 @@ def main() -> None:
     given = json.loads(sys.stdin.buffer.read())
     diagram = decode(Diagram, given["diagram"])
     try:
-        drawing = draw(sys.argv[1], sys.argv[2], diagram, given["types"])
+        drawing = draw(sys.argv[1], sys.argv[2], diagram, given["types"], given["dark"])
     except Exception as error:  # whatever an engine raises: the next one takes over
         lines = str(error).strip().splitlines() or [""]
         sys.exit(f"{type(error).__name__}: {lines[0][:200]}")

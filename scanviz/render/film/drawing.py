@@ -1,0 +1,170 @@
+"""A film as SVG: the whole picture once, how clearly each part is seen in each frame, and the curve of operations below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from scanviz.render.colours import CHANGE_SIGNS, CHANGES, FAINT, INK, PAPER
+from scanviz.render.film.frames import Film
+from scanviz.render.labels import short, text_width
+from scanviz.render.layout.layered import layered
+from scanviz.render.layout.placed import SMALL, Box, Placed
+from scanviz.render.svg import document, svg_head, svg_parts, text_at
+
+SECONDS = 1.8  # a frame
+_FADE = 0.2  # seconds
+_CURVE_HEIGHT, _CURVE_WIDTH = 90.0, 640.0
+_LEAST_WIDTH = 720.0
+
+Seen = tuple[float, ...]  # how clearly something is seen, frame by frame
+Wrap = Callable[[Seen, str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class FilmDrawing:
+    """A film that is laid out, to be drawn in several ways.
+
+    Attributes
+    ----------
+    film : Film
+        What it shows.
+    placed : Placed
+        Where everything stands, in every frame.
+    """
+
+    film: Film
+    placed: Placed
+
+    def moving(self) -> str:
+        """Return an SVG that plays by itself, without a script; where nothing moves it shows the last frame."""
+        styles: dict[Seen, str] = {}
+
+        def wrap(seen: Seen, markup: str) -> str:
+            name = styles.setdefault(seen, f"sv-f{len(styles)}")
+            return f'<g class="{name}" opacity="{seen[-1]:g}">{markup}</g>'
+
+        drawn = self._drawn(wrap)
+        sheet = "".join(_keyframes(name, seen) for seen, name in styles.items())
+        still = "@media(prefers-reduced-motion:reduce){svg *{animation:none!important}}"
+        sheet += "svg:hover *{animation-play-state:paused}" + still
+        return drawn.replace("</style>", f"{sheet}</style>", 1)
+
+    def marked(self) -> tuple[str, list[Seen]]:
+        """Return an SVG of the last frame whose parts say by ``data-seen`` which of the lists of opacities is theirs, and these."""
+        kinds: dict[Seen, int] = {}
+
+        def wrap(seen: Seen, markup: str) -> str:
+            return f'<g data-seen="{kinds.setdefault(seen, len(kinds))}" opacity="{seen[-1]:g}">{markup}</g>'
+
+        return self._drawn(wrap), list(kinds)
+
+    def still(self, frame: int) -> str:
+        """Return an SVG of one frame."""
+
+        def wrap(seen: Seen, markup: str) -> str:
+            clear = seen[frame]
+            return "" if clear == 0 else markup if clear == 1 else f'<g opacity="{clear:g}">{markup}</g>'
+
+        return self._drawn(wrap)
+
+    def _drawn(self, wrap: Wrap) -> str:
+        film, count = self.film, len(self.film.frames)
+        always = (1.0,) * count
+        body = []
+        for name, markup in svg_parts(film.whole, self.placed):
+            seen = tuple(film.opacity(k, name) for k in range(count))
+            body.append(markup if seen == always else wrap(seen, markup))
+            if isinstance(name, str):
+                body += self._signs(name, wrap)
+        body.append(_curve(film, self.placed.height, wrap))
+        head = svg_head(film.whole)
+        head.insert(1, (self._captions(wrap), _LEAST_WIDTH))
+        return document(film.whole.title, head, "\n".join(body), self.placed, _CURVE_HEIGHT + 40.0)
+
+    def _signs(self, name: str, wrap: Wrap) -> list[str]:
+        """Return the borders that show what is new, and what is gone, in the frames in which it is."""
+        found = []
+        box = self.placed.boxes.get(name)
+        for change in ("added", "removed"):
+            when = tuple(float(self.film.change(k, name) == change) for k in range(len(self.film.frames)))
+            if any(when) and box is not None:
+                found.append(wrap(when, _border(box, change)))
+        return found
+
+    def _captions(self, wrap: Wrap) -> str:
+        rows = []
+        for k, frame in enumerate(self.film.frames):
+            seen = tuple(float(j == k) for j in range(len(self.film.frames)))
+            caption = text_at(0, 11, frame.caption, anchor="start", extra=' font-weight="bold"')
+            start = text_width(frame.caption, 12.5) + 12
+            text = text_at(start, 11, short(frame.text, 150), size=SMALL + 1, anchor="start", colour=FAINT)
+            rows.append(wrap(seen, caption + text))
+        return "".join(rows)
+
+
+def laid_out(film: Film) -> FilmDrawing:
+    """Return a film with a place for everything that it ever shows."""
+    return FilmDrawing(film, layered(film.whole))
+
+
+def _border(box: Box, change: str) -> str:
+    colour = CHANGES[change]
+    dashes = ' stroke-dasharray="4 3"' if change == "removed" else ""
+    shape = (
+        f'<rect class="sv-line sv-{change}" x="{box.x - 2:.1f}" y="{box.y - 2:.1f}" width="{box.width + 4:.1f}"'
+        f' height="{box.height + 4:.1f}" rx="4" fill="none" stroke="{colour}" stroke-width="2.4"{dashes}/>'
+    )
+    sign = text_at(
+        box.x - 5, box.y + 6, CHANGE_SIGNS[change], anchor="end", colour=colour, classes=f"sv-{change}"
+    )
+    return shape + sign
+
+
+def _keyframes(name: str, seen: Seen) -> str:
+    """Return the rules by which a part is seen as clearly as it is in each frame, again and again."""
+    whole = SECONDS * (len(seen) + 1)  # the last frame stays twice as long
+    stops = [f"0%{{opacity:{seen[0]:g}}}"]
+    for k in range(1, len(seen)):
+        if seen[k] != seen[k - 1]:
+            start = 100 * SECONDS * k / whole
+            stops.append(f"{start:.2f}%{{opacity:{seen[k - 1]:g}}}")
+            stops.append(f"{start + 100 * _FADE / whole:.2f}%{{opacity:{seen[k]:g}}}")
+    stops.append(f"100%{{opacity:{seen[-1]:g}}}")
+    return f"@keyframes {name}{{{''.join(stops)}}}.{name}{{animation:{name} {whole:.2f}s linear infinite}}"
+
+
+def _curve(film: Film, top: float, wrap: Wrap) -> str:
+    """Return the curve of operations over the frames, with a point at each and its number in its frame."""
+    values = [frame.operations for frame in film.frames]
+    most = max(values, default=0) or 1
+    count = len(values)
+    left, floor = 60.0, top + _CURVE_HEIGHT + 22.0
+    across = [left + _CURVE_WIDTH * k / max(1, count - 1) for k in range(count)]
+    up = [floor - _CURVE_HEIGHT * value / most for value in values]
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
+    end = left + _CURVE_WIDTH
+    parts = [
+        text_at(14, top + 12, "operations of one step, all loops", size=SMALL, anchor="start", colour=FAINT),
+        f'<path class="sv-line sv-edge-data" d="M{left:.1f} {floor:.1f}L{end:.1f} {floor:.1f}" fill="none" stroke="{FAINT}"/>',
+        f'<polyline class="sv-line sv-edge-connection" points="{points}" fill="none" stroke="#1d4ed8" stroke-width="1.6"/>',
+        text_at(left - 6, floor + 3, "0", size=SMALL, anchor="end", colour=FAINT),
+        text_at(left - 6, floor - _CURVE_HEIGHT + 3, str(most), size=SMALL, anchor="end", colour=FAINT),
+    ]
+    for k, (x, y, value) in enumerate(zip(across, up, values, strict=True)):
+        parts.append(_dot(x, y, 2.2))
+        seen = tuple(float(j == k) for j in range(count))
+        parts.append(wrap(seen, _dot(x, y, 5.0) + text_at(x, y - 9, str(value), colour=INK)))
+    return "".join(parts)
+
+
+def _dot(x: float, y: float, radius: float) -> str:
+    return (
+        f'<rect class="sv-edge-connection" x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}"'
+        f' height="{2 * radius:.1f}" rx="{radius:g}" fill="#1d4ed8" stroke="{PAPER}"/>'
+    )
+
+
+def frames_of(drawing: FilmDrawing) -> Sequence[str]:
+    """Return every frame as an SVG of its own."""
+    return [drawing.still(k) for k in range(len(drawing.film.frames))]

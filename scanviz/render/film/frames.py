@@ -1,0 +1,212 @@
+"""A film of what rewrites did to a graph, as data: all that was ever in the graph in one picture, and what each frame shows of it.
+
+All versions are laid out as one picture, so a node stands where it stands from its first frame to its last.  An operation that goes
+into a loop or out of one is gone at one place and new at another.  Rewrites that change nothing that is drawn have no frame.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from scanviz.record.errors import ScanvizValueError
+from scanviz.record.plain_text import sanitize
+from scanviz.record.rewrites import RewriteRecord, RewritesRecord
+from scanviz.render.diagram.build import unknown_loop, whole_picture
+from scanviz.render.diagram.difference import parents_first, with_loops_of
+from scanviz.render.diagram.folding import only_loops
+from scanviz.render.diagram.heat import HeatMap
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a film shows at a time.
+
+    Attributes
+    ----------
+    after : int
+        How many rewrites were applied.
+    caption : str
+        What the last of them is called.
+    text : str
+        What it did.
+    operations : int
+        How many operations one step of every loop has, in all; of a graph without loops, how many the graph has.
+    shown : frozenset of str
+        Ids of nodes and loops of the whole picture that are there.
+    edges : frozenset of int
+        Its edges that are there, by number.
+    """
+
+    after: int
+    caption: str
+    text: str
+    operations: int
+    shown: frozenset[str]
+    edges: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """A film.
+
+    Attributes
+    ----------
+    whole : Diagram
+        All that is shown in any frame.
+    frames : tuple of Frame
+        In order; the first shows the graph as it was built.
+    """
+
+    whole: Diagram
+    frames: tuple[Frame, ...]
+
+    def opacity(self, frame: int, name: str | int) -> float:
+        """Return how clearly a node, a loop or an edge (by its number) is seen: faintly in the first frame that it is gone in."""
+        if self._has(frame, name):
+            return 1.0
+        return 0.25 if frame and self._has(frame - 1, name) else 0.0
+
+    def change(self, frame: int, name: str) -> str:
+        """Return whether a node or a loop is ``"added"`` or ``"removed"`` by the frame's rewrite; empty otherwise."""
+        here, before = self._has(frame, name), frame > 0 and self._has(frame - 1, name)
+        return "" if here == before or not frame else "added" if here else "removed"
+
+    def _has(self, frame: int, name: str | int) -> bool:
+        found = self.frames[frame]
+        return name in (found.edges if isinstance(name, int) else found.shown)
+
+
+def film_of(rewrites: RewritesRecord, scan: str | None = None, *, plumbing: bool = False) -> Film:
+    """Return the film of a function's rewrites.
+
+    Parameters
+    ----------
+    rewrites : RewritesRecord
+        All that rules did to a function, with all versions of its graph.
+    scan : str, optional
+        A loop to show alone.
+    plumbing : bool
+        Whether sizes, broadcasts and other plumbing are drawn.
+
+    Raises
+    ------
+    ScanvizValueError
+        If the versions were not kept, or there was never a loop of that name.
+    """
+    if not rewrites.has_versions:
+        raise ScanvizValueError(
+            "only the list of this function's rewrites was kept: there are no graphs to film",
+            fix="profile the script again, with fewer functions called",
+        )
+    pictures = _aligned(rewrites, plumbing)
+    if scan is not None:
+        pictures = [_alone(picture, scan) for picture in pictures]
+        if not any(picture.clusters for picture in pictures):
+            raise unknown_loop(scan, rewrites.loops())
+    whole, names, edges = _united(pictures)
+    frames: list[Frame] = []
+    for after, shown in enumerate(names):
+        caption, text = _words(rewrites.applications[after - 1] if after else None, after)
+        frame = Frame(after, caption, text, _operations(rewrites, after), shown, edges[after])
+        if not frames or (frame.shown, frame.edges) != (frames[-1].shown, frames[-1].edges):
+            frames.append(frame)
+    left_out = len(names) - len(frames)
+    notes = ["+ is new, − is gone"]
+    if left_out:
+        notes.append(
+            f"{left_out} rewrite{'s' if left_out > 1 else ''} without a frame: nothing drawn here changed"
+        )
+    return Film(replace(whole, notes=("; ".join(notes),)), tuple(frames))
+
+
+def _aligned(rewrites: RewritesRecord, plumbing: bool) -> list[Diagram]:
+    """Return the pictures of all versions, with loops that were built anew called as later ones of their name."""
+    nothing = HeatMap(None, None)
+    found: list[Diagram] = []
+    for after in range(len(rewrites.applications), -1, -1):
+        graph = rewrites.snapshot(after)
+        assert graph is not None
+        picture = whole_picture(graph, nothing, folded=not plumbing)
+        found.insert(0, with_loops_of(picture, found[0]) if found else picture)
+    return found
+
+
+def _alone(picture: Diagram, scan: str) -> Diagram:
+    return only_loops(picture, [cluster.id for cluster in picture.clusters if cluster.label == scan])
+
+
+def _words(rewrite: RewriteRecord | None, after: int) -> tuple[str, str]:
+    if rewrite is None:
+        return "as it was built", ""
+    return f"{after}. {sanitize(rewrite.rule)} ({sanitize(rewrite.phase)})", sanitize(rewrite.message)
+
+
+def _operations(rewrites: RewritesRecord, after: int) -> int:
+    steps = rewrites.steps(after)
+    if steps:
+        return sum(steps.values())
+    graph = rewrites.snapshot(after)
+    return len(graph.nodes) if graph is not None else 0
+
+
+_Identity = tuple[str, str, str, str | None]
+_EdgeIdentity = tuple[str, str, str, str, int | None, int]
+
+
+class _Union:
+    """Collects all that pictures show, each thing once."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[_Identity, Node] = {}
+        self.taken: set[str] = set()
+        self.clusters: dict[str, Cluster] = {}
+        self.edges: dict[_EdgeIdentity, Edge] = {}
+        self.numbers: dict[_EdgeIdentity, int] = {}
+
+    def add(self, picture: Diagram) -> tuple[frozenset[str], frozenset[int]]:
+        """Add a picture, and return what it shows: ids of nodes and loops, and numbers of edges."""
+        names: dict[str, str] = {}
+        for cluster in picture.clusters:
+            self.clusters.setdefault(cluster.id, cluster)
+        for node in picture.nodes:
+            found = self.node(node)
+            names[node.id] = found.id
+            names.update({old.id: new.id for old, new in zip(node.ports, found.ports, strict=True)})
+        counts: Counter[tuple[str, str, str, str, int | None]] = Counter()
+        edges = set()
+        for edge in picture.edges:
+            source, target = names[edge.source], names[edge.target]
+            plain = source, target, edge.role, edge.label, edge.place
+            counts[plain] += 1
+            key = *plain, counts[plain]
+            self.edges.setdefault(key, replace(edge, source=source, target=target))
+            edges.add(self.numbers.setdefault(key, len(self.numbers)))
+        shown = {names[node.id] for node in picture.nodes} | {cluster.id for cluster in picture.clusters}
+        return frozenset(shown), frozenset(edges)
+
+    def node(self, node: Node) -> Node:
+        """Return what stands for a node: itself, or one with another id if another thing had its id before."""
+        identity = node.id, node.kind, node.label, node.cluster
+        if identity not in self.nodes:
+            name = node.id
+            while name in self.taken:
+                name += "'"
+            self.taken.add(name)
+            ports = tuple(replace(port, id=port.id + name[len(node.id) :]) for port in node.ports)
+            self.nodes[identity] = replace(node, id=name, ports=ports)
+        return self.nodes[identity]
+
+
+def _united(pictures: list[Diagram]) -> tuple[Diagram, list[frozenset[str]], list[frozenset[int]]]:
+    """Return all pictures as one, and of each the nodes and loops, and the edges, that it shows."""
+    union = _Union()
+    shown = [union.add(picture) for picture in pictures]
+    whole = Diagram(
+        pictures[-1].title,
+        tuple(union.nodes.values()),
+        parents_first(list(union.clusters.values())),
+        tuple(union.edges.values()),
+    )
+    return whole, [names for names, _ in shown], [edges for _, edges in shown]

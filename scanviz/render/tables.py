@@ -1,0 +1,132 @@
+"""A loop's mappings and its connection pattern as SVG: columns and cells in the colours of their loop variables, for a slide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.render.colours import FAINT, LOOP_KINDS, NODE_KINDS, Paint
+from scanviz.render.diagram.connections import ConnectionMatrix
+from scanviz.render.diagram.entries import COLUMNS, ListEntry
+from scanviz.render.diagram.mappings import HEADINGS, MappingsTable
+from scanviz.render.labels import kind_name, short, text_width
+from scanviz.render.layout.placed import LETTER, Box, Placed
+from scanviz.render.svg import document, rect, swatches, text_at
+
+_ROW, _HEIGHT, _GROUP_GAP, _COLUMN_GAP = 30.0, 22.0, 8.0, 80.0
+_TOP = 34.0  # below the headings
+_LONGEST = 30  # characters of an entry
+
+
+def mappings_svg(table: MappingsTable) -> str:
+    """Return the four lists of a loop as columns, with lines between what belongs together.
+
+    Parameters
+    ----------
+    table : MappingsTable
+        As :func:`~scanviz.render.diagram.mappings.mappings_table` makes it.
+    """
+    widths = [_column_width(table.entries(column), HEADINGS[k]) for k, column in enumerate(COLUMNS)]
+    lefts = [sum(widths[:k]) + _COLUMN_GAP * k + 10.0 for k in range(4)]
+    boxes: dict[tuple[str, int], Box] = {}
+    top = _TOP
+    for group in table.groups:
+        rows = max(len(cells) for cells in group.cells)
+        for k, cells in enumerate(group.cells):
+            for row, entry in enumerate(cells):
+                boxes[entry.column, entry.index] = Box(lefts[k], top + row * _ROW, widths[k], _HEIGHT)
+        top += rows * _ROW + _GROUP_GAP
+    body = [
+        text_at(left + width / 2, 20, heading, extra=' font-weight="bold"')
+        for left, width, heading in zip(lefts, widths, HEADINGS, strict=True)
+    ]
+    for line in table.lines:
+        if COLUMNS.index(line.right) - COLUMNS.index(line.left) == 1:
+            start, end = boxes[line.left, line.left_index], boxes[line.right, line.right_index]
+            kind = next(e.kind for e in table.entries(line.left) if e.index == line.left_index)
+            body.append(_line(start, end, kind))
+    for column in COLUMNS:
+        for entry in table.entries(column):
+            body.append(_entry(entry, boxes[entry.column, entry.index]))
+    title = f"loop {table.loop}: what its variables are called outside and inside"
+    placed = Placed(width=lefts[-1] + widths[-1] + 10.0, height=top)
+    return document(title, _head(title, [group.kind for group in table.groups]), "\n".join(body), placed)
+
+
+def connections_svg(matrix: ConnectionMatrix) -> str:
+    """Return which outer input reaches which outer output, as a matrix.
+
+    Parameters
+    ----------
+    matrix : ConnectionMatrix
+        As :func:`~scanviz.render.diagram.connections.connection_matrix` makes it.
+    """
+    left = _column_width(matrix.row_entries, "") + 24.0
+    widths = [max(44.0, _width(entry)) for entry in matrix.column_entries]
+    starts = [left + sum(widths[:k]) + 12.0 * k for k in range(len(widths))]
+    body = []
+    for entry, x, width in zip(matrix.column_entries, starts, widths, strict=True):
+        body.append(_entry(entry, Box(x, 4.0, width, _HEIGHT)))
+    for row, (entry, cells) in enumerate(zip(matrix.row_entries, matrix.cells, strict=True)):
+        y = _TOP + row * _ROW
+        body.append(_entry(entry, Box(10.0, y, left - 24.0, _HEIGHT)))
+        for reaches, x, width in zip(cells, starts, widths, strict=True):
+            body.append(_mark(reaches, x + width / 2, y + _HEIGHT / 2, entry.kind))
+    title = f"loop {matrix.loop}: which input reaches which output"
+    kinds = [entry.kind for entry in (*matrix.row_entries, *matrix.column_entries)]
+    wide = (starts[-1] + widths[-1] if starts else left) + 10.0
+    placed = Placed(width=wide, height=_TOP + len(matrix.rows) * _ROW)
+    return document(title, _head(title, kinds), "\n".join(body), placed)
+
+
+def _head(title: str, kinds: Sequence[str]) -> list[tuple[str, float]]:
+    shown = [kind for kind in LOOP_KINDS if kind in kinds]
+    first = text_at(0, 11, short(title, 90), anchor="start", extra=' font-weight="bold"')
+    return [
+        (first, text_width(title[:90], 13)),
+        swatches([(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}") for kind in shown]),
+    ]
+
+
+def _width(entry: ListEntry) -> float:
+    return text_width(_label(entry), LETTER) + 18.0
+
+
+def _label(entry: ListEntry) -> str:
+    return short(f"{entry.index}: {entry.label}", _LONGEST)
+
+
+def _column_width(entries: Sequence[ListEntry], heading: str) -> float:
+    return max([_width(entry) for entry in entries] + [text_width(heading, 12.5), 60.0])
+
+
+def _paint(kind: str) -> Paint:
+    return LOOP_KINDS.get(kind, NODE_KINDS["port"])
+
+
+def _entry(entry: ListEntry, box: Box) -> str:
+    classes = f"sv-port sv-kind-{entry.kind}" if entry.kind in LOOP_KINDS else "sv-port"
+    shape = rect(box, _paint(entry.kind), classes, radius=4)
+    return f"<g>{shape}{text_at(box.centre, box.y + 15, _label(entry))}</g>"
+
+
+def _line(start: Box, end: Box, kind: str) -> str:
+    x, y, a, b = start.right, start.y + _HEIGHT / 2, end.x, end.y + _HEIGHT / 2
+    half = (x + a) / 2
+    bend = (
+        f"C{half:.1f} {y:.1f} {half:.1f} {b:.1f} {a:.1f} {b:.1f}" if abs(b - y) > 0.5 else f"L{a:.1f} {b:.1f}"
+    )
+    path = f"M{x:.1f} {y:.1f}{bend}"
+    colour = _paint(kind).line
+    classes = f"sv-line sv-edge-kind-{kind}" if kind in LOOP_KINDS else "sv-line sv-edge-data"
+    return f'<path class="{classes}" d="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>'
+
+
+def _mark(reaches: bool, x: float, y: float, kind: str) -> str:
+    if not reaches:
+        return text_at(x, y + 4, "·", colour=FAINT)
+    paint = _paint(kind)
+    classes = f"sv-port sv-kind-{kind}" if kind in LOOP_KINDS else "sv-port"
+    return rect(Box(x - 7, y - 7, 14, 14), Paint(paint.line, paint.line), f"{classes} sv-full", radius=7)
+
+
+__all__ = ["connections_svg", "mappings_svg"]

@@ -1,0 +1,17 @@
+"""What the doctor says of what it could not find out."""
+
+import subprocess
+
+from scanviz.cli import doctor
+
+
+def test_a_library_that_takes_too_long_is_not_called_missing(monkeypatch):
+    def late(*arguments, **named):
+        raise subprocess.TimeoutExpired("python", 60)
+
+    monkeypatch.setattr(doctor.subprocess, "run", late)
+    found = doctor._libraries()
+    assert not any(each.works for each in found)
+    for each in found:
+        line = doctor._line(each)
+        assert "missing" not in line and "pip install" not in line and "took longer than 60 s" in line

@@ -1,0 +1,102 @@
+"""A film of rewrites: the first frame is the graph as built, the last as it runs, and nothing moves between them."""
+
+import io
+import json
+import re
+
+import pytest
+from PIL import Image
+
+from scanviz.record.errors import ScanvizValueError
+from scanviz.render.diagram.build import whole_picture
+from scanviz.render.diagram.heat import HeatMap
+from scanviz.render.film.drawing import laid_out
+from scanviz.render.film.files import film_file
+from scanviz.render.film.frames import film_of
+from scanviz.render.marks import is_picture
+from tests.render.diagram.graphs import history, several_taps
+from tests.render.pictures import texts_of, xml_of
+
+
+@pytest.fixture(scope="module")
+def rewrites():
+    return history(several_taps())
+
+
+@pytest.fixture(scope="module")
+def drawing(rewrites):
+    return laid_out(film_of(rewrites))
+
+
+def shown_as(film, frame):
+    """Return what a frame shows: labels of nodes with the loops around them, and how many edges."""
+    found = film.frames[frame]
+    boxes = {cluster.id: cluster.label for cluster in film.whole.clusters}
+    nodes = sorted(
+        (boxes.get(n.cluster) or "", n.kind, n.label) for n in film.whole.nodes if n.id in found.shown
+    )
+    return nodes, len(found.edges)
+
+
+def test_frames_show_the_versions_of_the_graph(rewrites, drawing):
+    for frame, shown in enumerate(drawing.film.frames):
+        picture = whole_picture(rewrites.snapshot(shown.after), HeatMap(None, None), folded=True)
+        boxes = {cluster.id: cluster.label for cluster in picture.clusters}
+        nodes = sorted((boxes.get(n.cluster) or "", n.kind, n.label) for n in picture.nodes)
+        assert shown_as(drawing.film, frame) == (nodes, len(picture.edges))
+    assert drawing.film.frames[0].after == 0
+    assert "as it was built" in drawing.film.frames[0].caption
+
+
+def test_every_node_keeps_its_place(drawing):
+    places = {}
+    for frame, shown in enumerate(drawing.film.frames):
+        for group in xml_of(drawing.still(frame)).iter():
+            if group.get("class") == "sv-node":
+                rect = next(each for each in group.iter() if each.tag.endswith("}rect"))
+                place = rect.get("x"), rect.get("y")
+                assert places.setdefault(group.get("id"), place) == place
+        assert shown.shown <= places.keys() | {cluster.id for cluster in drawing.film.whole.clusters}
+
+
+def test_the_curve_has_the_operations_of_a_step(rewrites, drawing):
+    for shown in drawing.film.frames:
+        assert shown.operations == sum(rewrites.steps(shown.after).values())
+    texts = texts_of(drawing.still(0))
+    assert str(drawing.film.frames[0].operations) in texts
+
+
+def test_the_svg_moves_without_a_script_and_shows_the_last_frame_where_nothing_moves(drawing):
+    svg = film_file(drawing, "svg")
+    assert b"<script" not in svg and b"@keyframes" in svg and b"prefers-reduced-motion" in svg
+    gone = [n.id for n in drawing.film.whole.nodes if n.id not in drawing.film.frames[-1].shown]
+    groups = {e.get("id"): parent for parent in xml_of(svg).iter() for e in parent if e.get("id")}
+    assert gone and all(groups[name].get("opacity") in ("0", "0.25") for name in gone if name in groups)
+
+
+def test_the_page_has_a_scrubber_and_needs_no_network(drawing):
+    page = film_file(drawing, "html").decode()
+    assert 'type="range"' in page and f'max="{len(drawing.film.frames) - 1}"' in page
+    assert "default-src 'none'" in page and not re.search(r'(src|href)="', page)
+    lists = json.loads(re.search(r"const seen = (\[\[.*?\]\]),", page)[1])
+    assert all(len(seen) == len(drawing.film.frames) for seen in lists)
+
+
+def test_the_gif_has_a_picture_a_frame_and_the_mark(drawing, tmp_path):
+    few = laid_out(type(drawing.film)(drawing.film.whole, drawing.film.frames[:2]))
+    path = tmp_path / "film.gif"
+    path.write_bytes(film_file(few, "gif"))
+    assert is_picture(path)
+    assert Image.open(io.BytesIO(path.read_bytes())).n_frames == 2
+
+
+def test_one_loop_can_be_filmed_alone(rewrites):
+    film = film_of(rewrites, "rnn")
+    assert {cluster.label for cluster in film.whole.clusters} == {"rnn"}
+    with pytest.raises(ScanvizValueError, match="did you mean `rnn`"):
+        film_of(rewrites, "rnm")
+
+
+def test_without_versions_there_is_no_film(rewrites):
+    with pytest.raises(ScanvizValueError, match="only the list"):
+        film_of(rewrites.list_alone())

@@ -20,7 +20,7 @@ from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class FilmFrame:
     """What a film shows at a time.
 
     Attributes
@@ -55,12 +55,12 @@ class Film:
     ----------
     whole : Diagram
         All that is shown in any frame.
-    frames : tuple of Frame
+    frames : tuple of FilmFrame
         In order; the first shows the graph as it was built.
     """
 
     whole: Diagram
-    frames: tuple[Frame, ...]
+    frames: tuple[FilmFrame, ...]
 
     def opacity(self, frame: int, name: str | int) -> float:
         """Return how clearly a node, a loop or an edge (by its number) is seen: faintly in the first frame that it is gone in."""
@@ -106,10 +106,10 @@ def film_of(rewrites: RewritesRecord, scan: str | None = None, *, plumbing: bool
         if not any(picture.clusters for picture in pictures):
             raise unknown_loop(scan, rewrites.loops())
     whole, names, edges = _united(pictures)
-    frames: list[Frame] = []
+    frames: list[FilmFrame] = []
     for after, shown in enumerate(names):
         caption, text = _words(rewrites.applications[after - 1] if after else None, after)
-        frame = Frame(after, caption, text, _operations(rewrites, after), shown, edges[after])
+        frame = FilmFrame(after, caption, text, _operations(rewrites, after), shown, edges[after])
         if not frames or (frame.shown, frame.edges) != (frames[-1].shown, frames[-1].edges):
             frames.append(frame)
     left_out = len(names) - len(frames)

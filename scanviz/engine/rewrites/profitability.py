@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.ops.linalg import DOT, MATMUL
 
 SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension counts as short
 MOST_ROW_BYTES = (
     1 << 30
 )  # of all the rows that one application may add, where sizes are known: the budget of memory for speed
 MOST_GROWTH_AFTER = 2  # times as many numbers a step that a loop may keep for work that is done after it
+FEW_ROWS = 4  # of the first matrix of a product: with so many all is used that is read of the second
 MOST_GROWTH = 16  # times that a row may be longer than what it is computed from
 
 
@@ -27,11 +29,21 @@ def is_heavy(node: Apply) -> bool:
 def is_faster_of_all_rows(node: Apply) -> bool:
     """Return whether an operation of rows is faster over all at once on every tier: heavy ones, and functions of single numbers.
 
-    Machine code does a light operation in the step for nothing beside the memory that rows would take; but a function such as exp
-    it computes of several numbers in the time of one.
+    Machine code does a light operation in the step for nothing beside the memory that rows would take, and so a product of two
+    matrices; but a function such as exp it computes of several numbers in the time of one, and of a product with a vector it reads
+    the matrix once for each.
     """
     alone = not tensor_type(node.outputs[0]).ndim if is_light(node) else False
-    return is_heavy(node) or (alone and not node.op.facts.cheap)
+    return (is_heavy(node) and not is_product_of_matrices(node)) or (alone and not node.op.facts.cheap)
+
+
+def is_product_of_matrices(node: Apply) -> bool:
+    """Return whether an operation is the product of two matrices, the first of more than a few rows as far as is known."""
+    if node.op.declaration not in (DOT, MATMUL):
+        return False
+    first, second = (tensor_type(each) for each in node.inputs)
+    rows = first.shape[0] if first.ndim else None
+    return first.ndim == second.ndim == 2 and (rows is None or rows >= FEW_ROWS)
 
 
 def is_light(node: Apply) -> bool:

@@ -42,6 +42,7 @@ from scanviz.engine.rewrites.profitability import (
     bytes_of_rows,
     elements,
     is_faster_of_all_rows,
+    is_product_of_matrices,
     is_short,
     is_view,
 )
@@ -159,8 +160,12 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
 
 @rule(name="PushOutShortRows", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_short_rows(node: Apply, level: Level) -> Match | Refusal:
-    """Compute of all rows at once, before the loop, elementwise operations of short rows of its sequences."""
-    return _push_out(ScanView(node), level, lambda each: not is_view(each) and is_short(each.outputs[0]))
+    """Compute of all rows at once, before the loop, elementwise operations of short rows of sequences, and products of matrices."""
+
+    def saves_a_call(each: Apply) -> bool:
+        return is_product_of_matrices(each) or (not is_view(each) and is_short(each.outputs[0]))
+
+    return _push_out(ScanView(node), level, saves_a_call)
 
 
 def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> Match | Refusal:

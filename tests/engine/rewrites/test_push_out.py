@@ -7,6 +7,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.program.instructions import loops
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.pipeline import Selection
 from scanviz.engine.scan.loop import Scan
@@ -113,10 +114,18 @@ def test_a_product_of_a_sequence_with_a_matrix_is_one_product_before_the_loop():
     x, w, u = T.tensor3("x"), T.matrix("w"), T.matrix("u")
     h, _ = scanviz.scan(lambda x_t, h, w, u: T.tanh(x_t @ w + h @ u), x, T.zeros((2, 3)), [w, u], name="rnn")
     assert operations(loop_in([h])).count("matmul") == 2
-    after = rewritten_by("PushOutSeqScan", [h])
+    after = rewritten_by("PushOutShortRows", [h])
     assert operations(loop_in(after)) == ["add", "matmul", "tanh"]
     assert "dot" in outside(after)
     agree([x, w, u], [h], RNG.normal(size=(5, 2, 4)), RNG.normal(size=(4, 3)), RNG.normal(size=(3, 3)))
+
+
+@pytest.mark.parametrize(("rows", "stays"), [(None, True), (32, True), (1, False)])
+def test_a_product_of_several_rows_with_a_matrix_stays_in_machine_code_for_the_step(rows, stays):
+    x, w = T.tensor("float64", (None, rows, 4), "x"), T.matrix("w")
+    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros((rows or 2, 3)), w)
+    (loop,) = loops(scanviz.function([x, w], h, mode="native").program)
+    assert ("dot" in [each.op.name for each in loop.body.instructions]) == stays
 
 
 @pytest.mark.parametrize(

@@ -22,3 +22,7 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 __all__ = ["load_ipython_extension"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -18,7 +18,10 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").glob("**/*.md") if "_generated" not in page.parts),
+]
 FENCE = re.compile(r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})\s*(?P<language>[\w+-]*).*$")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

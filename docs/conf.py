@@ -1,0 +1,34 @@
+"""The site: Sphinx over the guides, the lessons, and reference pages that tools/build_site.py writes from the program itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pygments.lexers.special import TextLexer
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import scanviz  # noqa: E402
+
+project = "scanviz"
+version = release = scanviz.__version__
+copyright = "the developers of scanviz"  # the name that Sphinx reads
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+exclude_patterns = ["_build", "pictures/README.md"]
+source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
+html_theme = "furo"
+html_title = f"scanviz {version}"
+html_copy_source = False
+myst_heading_anchors = 3
+numpydoc_show_class_members = False
+autodoc_typehints = "none"  # docstrings give types, shapes and units
+autosummary_generate = False
+suppress_warnings = ["myst.header"]  # a page of the command line begins below the top
+
+
+def setup(app: object) -> None:
+    """Tell Sphinx that what programs print is plain text."""
+    app.add_lexer("output", TextLexer)  # type: ignore[attr-defined]
+    app.add_lexer("picture", TextLexer)  # type: ignore[attr-defined]

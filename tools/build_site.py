@@ -1,0 +1,197 @@
+"""Build the site: reference pages from the program itself, then Sphinx over docs/, with warnings as errors.
+
+    pip install ".[docs]" && python tools/build_site.py [FOLDER]
+
+What is written by this script lies in docs/_generated/ and is not kept: pages of the lessons with their pictures, of operations and
+rewrites from their registries, of the command line from its help, and of the API from docstrings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import scanviz  # noqa: E402
+import scanviz.tensor  # noqa: E402
+from scanviz.cli import COMMANDS  # noqa: E402
+from scanviz.engine.backends.native.instructions import WRITE  # noqa: E402
+from scanviz.engine.gradient.table import PULLBACKS  # noqa: E402
+from scanviz.engine.graph.declaration import declarations  # noqa: E402
+from scanviz.engine.rewrites.batching.table import BATCHING  # noqa: E402
+from scanviz.engine.rewrites.families import all_rules  # noqa: E402
+from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
+from scanviz.lessons.source import lessons  # noqa: E402
+
+DOCS = ROOT / "docs"
+WRITTEN = DOCS / "_generated"
+MODULES = {
+    "scanviz": "The names that most programs need.",
+    "scanviz.tensor": "Operations on variables, by NumPy's names.",
+    "scanviz.tensor.random": "Random numbers.",
+    "scanviz.tensor.linalg": "Linear algebra.",
+    "scanviz.tensor.nnet": "What networks are made of.",
+    "scanviz.profiler": "Recording from Python.",
+    "scanviz.record.model": "The record of a run.",
+    "scanviz.record.loops": "Its loops.",
+    "scanviz.testing": "Random loops and graphs for tests of your own.",
+}
+
+
+# What the columns of the table of operations ask of a declaration; native code of loops and branches is no row of a table.
+MEANINGS = (
+    lambda one: one in PULLBACKS,
+    lambda one: one in WRITE or one.name in ("scan", "ifelse"),
+    lambda one: one in BATCHING,
+)
+
+
+def main(folder: str = "") -> int:
+    """Write the pages and build the site; return Sphinx's exit code."""
+    for path, text in pages():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    draw_pictures()
+    target = folder or str(ROOT / "build" / "site")
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), target]
+    return subprocess.run(command, check=False).returncode
+
+
+def pages() -> Iterable[tuple[Path, str]]:
+    """Iterate over the pages that are written, with their places."""
+    yield from lesson_pages()
+    yield WRITTEN / "operations.md", operations()
+    yield WRITTEN / "rewrites.md", rewrites()
+    yield from command_pages()
+    yield from api_pages()
+
+
+def lesson_pages() -> Iterable[tuple[Path, str]]:
+    """A page a lesson, with its picture, and hints that open one by one."""
+    for one in lessons():
+        text = one.page.replace(
+            "## Formally", f"![the loop of this lesson]({one.number:02}.svg)\n\n## Formally", 1
+        )
+        hints = "".join(
+            f"<details><summary>Hint {k}</summary>\n\n{hint}\n\n</details>\n"
+            for k, hint in enumerate(one.hints, start=1)
+        )
+        check = f"`scanviz learn {one.number}` runs and checks it in the terminal.\n\n{hints}\n"
+        yield WRITTEN / "lessons" / f"{one.number:02}.md", text.replace("## See it", f"{check}## See it", 1)
+    entries = "\n".join(f"lessons/{one.number:02}" for one in lessons())
+    about = "Each is one question, a program, its picture, the formal statement and an exercise, in about 20 minutes."
+    yield (
+        WRITTEN / "lessons.md",
+        f"# Ten lessons\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n",
+    )
+
+
+def draw_pictures() -> None:
+    """Draw the loop of each lesson beside its page."""
+    for one in lessons():
+        picture = WRITTEN / "lessons" / f"{one.number:02}.svg"
+        program = WRITTEN / "lessons" / "lesson.py"
+        program.write_text(one.program, "utf-8")
+        command = [sys.executable, "-m", "scanviz", "graph", *one.picture, "-o", picture.name, "--force"]
+        subprocess.run([*command, program.name], cwd=program.parent, check=False, capture_output=True)
+        program.unlink()
+
+
+def operations() -> str:
+    """Return tables of operations, from their declarations and the tables of their meanings."""
+    load_meanings()
+    head = ["operation", "what it does", "gradient", "native code", "all rows at once"]
+    about = (
+        "What graphs are made of. Functions of `scanviz.tensor` make one or several of them. An operation without native code"
+        " runs by NumPy, in the default mode too; one without a gradient says so, and why, when it is asked for; what is done"
+        " for all rows at once can leave a loop."
+    )
+    parts = [f"# Operations\n\n{about}\n"]
+    known = sorted(declarations(), key=lambda one: (one.family, one.name))
+    for family, members in itertools.groupby(known, key=lambda one: one.family):
+        rows = [
+            [
+                f"`{one.name}`",
+                one.doc,
+                *("yes" if one in each else "" for each in (PULLBACKS, WRITE, BATCHING)),
+            ]
+            for one in members
+        ]
+        parts.append(f"## {family.replace('_', ' ')}\n\n{table(head, rows)}")
+    return "\n".join(parts)
+
+
+def load_meanings() -> None:
+    """Use each table once: what a program does not need is not imported."""
+    x = scanviz.tensor.vector("x")
+    rows, _ = scanviz.scan(lambda x_t, h: scanviz.tensor.tanh(x_t + h), x, 0.0)
+    built = scanviz.function([x], [rows, scanviz.grad(rows.sum(), x)], mode="native")
+    built([1.0, 2.0])
+    scanviz.vmap(lambda row: row + 1)(scanviz.tensor.matrix("rows"))
+
+
+def rewrites() -> str:
+    """Return the table of rules, phase by phase."""
+    parts = [
+        "# Rewrites\n\nWhat may be done to a graph before it runs, in the order of the phases."
+        " [Rewrites](../rewrites.md) tells more.\n"
+    ]
+    for phase in PHASES:
+        rows = [
+            [f"`{rule.name}`", rule.doc, ", ".join(sorted(rule.tags - set(rule.phases)))]
+            for rule in all_rules()
+            if rule.phases[0] == phase
+        ]
+        if rows:
+            parts.append(f"## {phase}\n\n{table(['rule', 'what it does', 'tags'], rows)}")
+    return "\n".join(parts)
+
+
+def command_pages() -> Iterable[tuple[Path, str]]:
+    """A page a command: its help."""
+    for name, about in COMMANDS.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "scanviz", name, "--help"], capture_output=True, text=True, check=True
+        )
+        text = f"# scanviz {name}\n\n{about[0].upper()}{about[1:]}.\n\n```text\n{done.stdout}```\n"
+        yield WRITTEN / "commands" / f"{name}.md", text
+    entries = "\n".join(f"commands/{name}" for name in COMMANDS)
+    yield WRITTEN / "commands.md", f"# The command line\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
+
+
+def api_pages() -> Iterable[tuple[Path, str]]:
+    """A page a module: its public names with their docstrings."""
+    for name, about in MODULES.items():
+        module = importlib.import_module(name)
+        own = [key for key, found in vars(module).items() if getattr(found, "__module__", "") == name]
+        public = sorted(each for each in getattr(module, "__all__", own) if not each.startswith("_"))
+        lines = [f"# {name}", "", about, ""]
+        for each in public:
+            found = getattr(module, each)
+            if not inspect.isclass(found) and not inspect.isfunction(found):
+                continue  # a module, a constant, an alias of a type
+            directive = "autoclass" if isinstance(found, type) else "autofunction"
+            lines += ["```{eval-rst}", f".. {directive}:: {name}.{each}", "   :noindex:", "```", ""]
+        yield WRITTEN / "api" / f"{name}.md", "\n".join(lines)
+    entries = "\n".join(f"api/{name}" for name in MODULES)
+    yield WRITTEN / "api.md", f"# API\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |\n"
+        for row in lines
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:2]))

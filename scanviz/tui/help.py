@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from scanviz.tui.explanations import explanation
 from scanviz.tui.views.base import TabView
 
 
@@ -43,10 +44,12 @@ class HelpScreen(ModalScreen[None]):
 
 def _table(title: str, widget: object) -> Table:
     table = Table(title=title, title_justify="left", box=None, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
     bindings: list[BindingType] = getattr(type(widget), "BINDINGS", [])
     for binding in bindings:
         if isinstance(binding, Binding):
-            table.add_row(key_names(binding), binding.description)
+            table.add_row(key_names(binding), explanation(type(widget), binding))
     return table
 
 

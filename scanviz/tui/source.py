@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from pathlib import Path
+
+from scanviz.record.file import load
 from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import sanitize
 from scanviz.tui.recomputed import Recompute
 
 
@@ -37,6 +43,31 @@ class Source:
 
     def output(self) -> str:
         """Return what the script printed since the last time."""
+        return ""
+
+    def measure_rules(self) -> str:
+        """Measure what each rule is worth, by running the script again, and take the record with it; return why that failed.
+
+        Waits until it is done: the script runs in a process of its own, in the folder of the application.
+        """
+        import subprocess
+
+        script = self.record.script
+        command = ["rewrites", "--ablate", "--into", self.name, script, *self.record.arguments]
+        if self.running:
+            return "The script still runs."
+        if not (Path(script).is_file() and Path(self.name).is_file()):
+            return f"{sanitize(script)} is not here. Where it is: scanviz {shlex.join(command)}"
+        done = subprocess.run(
+            [sys.executable, "-m", "scanviz", *command],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            return sanitize(done.stderr.strip().rpartition("\n")[2]) or f"exit code {done.returncode}"
+        self.record = load(Path(self.name))
         return ""
 
     def stop(self) -> None:

@@ -113,12 +113,9 @@ class VerdictBar(TextBlock, can_focus=True):
         """Write for another width."""
         self._draw()
 
-    def on_focus(self) -> None:
-        """Show which sentence is chosen."""
-        self._draw()
-
-    def on_blur(self) -> None:
-        """Show none as chosen."""
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show which sentence is chosen while keys go here."""
+        super().watch_has_focus(has_focus)
         self._draw()
 
     def action_choose(self, by: int) -> None:

@@ -10,6 +10,7 @@ from textual.binding import Binding
 from textual.css.query import NoMatches
 
 from scanviz.tui.app import ScanvizApp
+from scanviz.tui.explanations import is_explained
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.search_input import SearchInput
@@ -195,6 +196,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("F", lambda app: app.view.depth, 3, before="f f"),
             Key("o", lambda app: app.view.lines),
             Key("x", lambda app: app.view.lines),
+            Key("p", lambda app: app.view.plumbing, True),
         ],
     ),
     "the picture": (
@@ -228,6 +230,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("x", difference),
             Key("w", difference),
             Key("o", lambda app: app.view.own, True),
+            Key("a", lambda app: len(app.workers._workers) + len(app._notifications)),
         ],
     ),
     "the difference": (
@@ -343,6 +346,14 @@ def test_every_key_has_a_test(name):
     assert bound - set(ELSEWHERE) <= {each.keys for each in keys}
 
 
+@pytest.mark.parametrize("name", PARTS)
+def test_every_key_is_explained_in_a_sentence(name):
+    kind = PARTS[name][0]
+    for binding in kind.BINDINGS:
+        if isinstance(binding, Binding):
+            assert is_explained(kind, binding) or binding.description == "stay", (name, binding.key)
+
+
 def test_every_part_with_keys_is_listed():
     from textual.widget import Widget
 
@@ -430,6 +441,8 @@ def test_every_command_of_the_palette_can_be_given():
                 await pilot.pause()
                 for box in app.query(SearchInput):
                     box.action_close()
+            next(each for each in own if each.title == "Values: play").callback()  # it played: stop it
+            await pilot.pause()
             app.action_view(1)
             app.state = app.state.at_step(0)
             next(each for each in own if each.title == "Steps: first NaN").callback()

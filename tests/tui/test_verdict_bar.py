@@ -63,7 +63,11 @@ async def test_the_verdict_stands_above_the_first_tab_and_enter_and_a_click_foll
         assert bar.region.y == 1 and bar.region.width == 120
         shown = str(bar.render())
         assert all(sentence.text[:30] in shown for sentence in sentences)
-        await pilot.press("i", *["down"] * bad, "enter")
+        await pilot.press("i", *["down"] * bad)
+        await pilot.pause()
+        content = bar.render()
+        assert content.spans and any(getattr(span.style, "reverse", False) for span in content.spans)
+        await pilot.press("enter")
         await pilot.pause()
         assert (app.view.TITLE, app.state.step) == ("Values", sentences[bad].step)
         assert not bar.display or not bar.region.height  # another tab has the room

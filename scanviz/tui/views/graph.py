@@ -44,7 +44,8 @@ class GraphView(TabView):
     ABOUT = (
         "The graph as it runs, in characters: loops as boxes with their ports, the step inside, and "
         "what a step reads of the ones before. f folds loops, F opens them, o shows the chosen loop "
-        "alone or the whole function, x the graph as it was built. ▶ marks what belongs to the loop variable "
+        "alone or the whole function, x the graph as it was built, p sizes and broadcasts too. ▶ marks what belongs to the "
+        "loop variable "
         "that was chosen in Variables."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,6 +53,7 @@ class GraphView(TabView):
         Binding("F", "fold(1)", "open", show=False),
         Binding("o", "own", "this loop/all"),
         Binding("x", "built", "as built"),
+        Binding("p", "plumbing", "plumbing"),
     ]
 
     def __init__(self, state: ViewState, *, id: str | None = None) -> None:
@@ -59,6 +61,7 @@ class GraphView(TabView):
         self.depth: int | None = None
         self.own = True
         self.built = False
+        self.plumbing = False
         self.lines: list[str] = []
         self._drawn: object = None
 
@@ -78,6 +81,7 @@ class GraphView(TabView):
             name,
             self.depth,
             self.built,
+            self.plumbing,
             width,
             self.state.variable,
             self.found and self.found_at,
@@ -101,9 +105,15 @@ class GraphView(TabView):
         if graph is None or function is None:
             return ["The profile holds no graph of this function."]
         diagram = diagram_of(
-            graph, record=self.state.record, function=function.key, depth=self.depth, scan=loop
+            graph,
+            record=self.state.record,
+            function=function.key,
+            depth=self.depth,
+            scan=loop,
+            plumbing=self.plumbing,
         )
-        return list(drawing_lines(summarised(diagram, MOST_NODES), width))
+        lines = drawing_lines(summarised(diagram, MOST_NODES), width)
+        return [line.replace("--plumbing draws", "p draws") for line in lines]
 
     def _text(self) -> Text:
         """Return the picture with the lines of the chosen loop variable and of what was found marked."""
@@ -140,12 +150,17 @@ class GraphView(TabView):
         self.built = not self.built
         self.redraw()
 
+    def action_plumbing(self) -> None:
+        """Draw sizes and broadcasts too, or no more."""
+        self.plumbing = not self.plumbing
+        self.redraw()
+
     def command(self) -> str:
         """Return the command line that draws the same."""
         loop = self.state.loop_record
         scan = f" --scan {quoted(self.state.title(loop))}" if loop is not None and self.own else ""
         depth = f" --depth {self.depth}" if self.depth is not None else ""
-        return f"scanviz graph FILE{scan}{depth}{' --before' if self.built else ''}"
+        return f"scanviz graph FILE{scan}{depth}{' --before' if self.built else ''}{' --plumbing' if self.plumbing else ''}"
 
     def rows(self) -> list[str]:
         """Return the lines of the picture."""

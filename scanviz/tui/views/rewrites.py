@@ -15,7 +15,7 @@ from textual.widgets import DataTable
 from scanviz.profiler.report.rewrites import RewritesOptions as Options
 from scanviz.profiler.report.rewrites import applications_of, step_lines, why_not_lines
 from scanviz.profiler.report.text import ReportLine
-from scanviz.profiler.report.units import duration
+from scanviz.profiler.report.units import counted, duration
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
 from scanviz.record.graph_lines import LineEdit
@@ -24,6 +24,7 @@ from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.tui.colours import report_text
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, LinkedSelection, linked_selection
 from scanviz.tui.search_input import focus_now
+from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
@@ -31,13 +32,17 @@ from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 COLUMNS = (
     Column("no.", number=True),
     Column("rule"),
-    Column("what it did"),
+    Column("operations a step"),
+    Column("what it did", flexible=True),
     Column("operations"),
     Column("time", number=True),
 )
 MEASURED = Column("faster", number=True)  # by scanviz rewrites --ablate --into
+LONGEST = 28  # columns of a rule's name in the list
 BAR = 3  # columns of the scroll bar and of a margin
 STYLES = ("unified", "side-by-side", "tree", "costs")
+WHOLE = STYLES.index("tree")
+ABOVE = 3  # lines that are seen above the first one that changed
 
 
 class RewritesView(TabView):
@@ -49,13 +54,16 @@ class RewritesView(TabView):
         "the next; v shows lines that changed, before and after side by side, the whole graph, or the costs before and after; x "
         "shows why others did not fire; w shows where the operations of the loop come from; o shows "
         "only those of the loop that is looked at. Enter goes to the difference, escape comes back. ▶ marks what names the loop "
-        "variable that was chosen in Variables; `faster` is what scanviz rewrites --ablate --into FILE has measured."
+        "variable that was chosen in Variables; a runs the script again without each "
+        "rule in turn; `faster` is what that, or scanviz rewrites --ablate --into FILE, has "
+        "measured: how many times as long a call takes without the rule, or noise where that is not sure."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("v", "style", "side by side"),
         Binding("x", "refusals", "why not"),
         Binding("w", "origins", "why"),
         Binding("o", "own", "this loop"),
+        Binding("a", "measure", "measure"),
     ]
 
     def __init__(self, state: ViewState, *, id: str | None = None) -> None:
@@ -63,11 +71,13 @@ class RewritesView(TabView):
         self.style_at = 0
         self.other = ""  # "why not" or "why" in place of the difference
         self.own = False
+        self._asked = False
         self._drawn: object = None
         self._marks: tuple[object, frozenset[int]] = (None, frozenset())
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
+        yield TextBlock(id="rewrites-about")
         with Horizontal(id="rewrites-body"):
             table = SortedTable(COLUMNS, id="rewrites-table")
             table.reversed = False
@@ -94,11 +104,13 @@ class RewritesView(TabView):
         """Show the list and the application that is looked at."""
         table, history = self.table(), self.history
         was_measured = history is not None and bool(history.effects)
+        self.query_one("#rewrites-about", TextBlock).show(_about(history) if history is not None else "")
         table.retitle((COLUMNS[0], MEASURED, *COLUMNS[1:]) if was_measured else COLUMNS)
         marked = self._marked()
         rows = []
+        counts = counts_of(history) if history is not None else {}
         for rewrite in self.listed():
-            number, *others = _row(rewrite, rewrite.index in marked)
+            number, *others = _row(rewrite, rewrite.index in marked, counts.get(rewrite.index, ""))
             faster = [_measured(history.effect(rewrite.rule))] if history is not None and was_measured else []
             rows.append((rewrite.index, (number, *faster, *others)))
         table.fill(rows)
@@ -117,7 +129,17 @@ class RewritesView(TabView):
         if shown != self._drawn:
             self._drawn = shown
             pane.show(self._text(width))
-            self.query_one("#rewrites-pane", VerticalScroll).scroll_home(animate=False)
+            self._scroll_to_change(pane)
+
+    def _scroll_to_change(self, pane: TextBlock) -> None:
+        """Show the beginning of the difference; of a whole graph the first line that changed."""
+        place = 0
+        if self.style_at == WHOLE and not self.other:
+            lines = str(pane.content).split("\n")
+            changed = (k for k, line in enumerate(lines) if line.lstrip("▶ ").startswith(("- ", "+ ")))
+            place = max(0, next(changed, 0) - ABOVE)
+        scroll = self.query_one("#rewrites-pane", VerticalScroll)
+        self.call_after_refresh(scroll.scroll_to, y=place, animate=False)
 
     def _first_extent(self) -> Size:
         """Return the size that the difference is going to have."""
@@ -208,6 +230,26 @@ class RewritesView(TabView):
         self.other = "" if self.other == other else other
         self.redraw()
 
+    def action_measure(self) -> None:
+        """Measure what each rule is worth, by running the script again, in a process of its own: it is asked for twice."""
+        script = sanitize(self.state.record.script) or "the script"
+        if not self._asked:
+            self._asked = True
+            self.notify(f"a once more runs {script} again, a minute or so", title="measure?", markup=False)
+            return
+        self._asked = False
+        self.app.run_worker(self._measure, thread=True, group="measuring", exclusive=True)
+
+    def _measure(self) -> None:
+        source: Source = self.app.source  # type: ignore[attr-defined]  # the one application that there is
+        tell = self.app.call_from_thread
+        tell(self.app.notify, "runs the script again without each rule in turn …", title="measuring")
+        failed = source.measure_rules()
+        if failed:
+            tell(self.app.notify, failed, title="not measured", severity="warning", markup=False)
+        else:
+            tell(self.move, self.state.with_record(source.record))
+
     def action_own(self) -> None:
         """Show the applications of the loop that is looked at, or all."""
         self.own = not self.own
@@ -276,20 +318,63 @@ def _with_signs(text: Text, chosen: LinkedSelection) -> Text:
 
 
 def _measured(effect: EffectRecord | None) -> Cell:
-    """Return how many times faster a rule was measured to make the function; nothing where it was not."""
-    return Cell(f"{effect.ratio:.2f}×", effect.ratio) if effect is not None else Cell("", 0.0)
+    """Return how many times faster a rule was measured to make the function; noise as noise, nothing where it was not measured."""
+    if effect is None:
+        return Cell("", 0.0)
+    if effect.low <= 1 <= effect.high:
+        return Cell(f"noise ±{100 * (effect.high - effect.low) / 2:.0f} %", 1.0, "dim")
+    return Cell(f"{effect.ratio:.2f}×", effect.ratio)
 
 
-def _row(each: RewriteRecord, marked: bool) -> Row:
+def counts_of(history: RewritesRecord) -> dict[int, str]:
+    """Return for each application how many operations a step of a loop had and has, where that changed."""
+    now, found = dict(history.steps(0)), dict[int, str]()
+    for rewrite in history.applications:
+        cost = rewrite.cost
+        if cost is None:
+            continue
+        told = [
+            f"{sanitize(loop)} {now.get(loop, 0)} → {count}"
+            for loop, count in cost.per_step.items()
+            if now.get(loop) != count
+        ]
+        told += [f"{sanitize(loop)} {now[loop]} → gone" for loop in cost.gone if loop in now]
+        now.update(cost.per_step)
+        for loop in cost.gone:
+            now.pop(loop, None)
+        found[rewrite.index] = ", ".join(told)
+    return found
+
+
+def _about(history: RewritesRecord) -> Text:
+    """Return what all rewrites together did to the steps of the loops."""
+    before, after = history.steps(0), history.steps(len(history.applications))
+    told = [
+        f"{sanitize(loop)} {count} → {after.get(loop, 'gone')}"
+        for loop, count in before.items()
+        if after.get(loop) != count
+    ]
+    told += [f"{sanitize(loop)} {count}, new" for loop, count in after.items() if loop not in before]
+    text = Text("operations a step: " if told else "", style="bold", no_wrap=True, overflow="ellipsis")
+    text.append(" · ".join(told), style="not bold")
+    spent = duration(sum(rewrite.time_ns for rewrite in history.applications))
+    return text.append(
+        f"{' · ' if told else ''}{counted(len(history.applications), 'rewrite')} in {spent}", "dim"
+    )
+
+
+def _short(rule: str) -> str:
+    name = sanitize(rule)
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+
+
+def _row(each: RewriteRecord, marked: bool, a_step: str) -> Row:
     changed = f"-{each.removed} +{each.added}" if each.removed or each.added else ""
-    if each.cost is not None and each.cost.per_step:
-        changed += "  " + ", ".join(
-            f"{sanitize(name)}: {count} a step" for name, count in each.cost.per_step.items()
-        )
     return (
         Cell(str(each.index), each.index),
-        Cell((SIGN if marked else "") + sanitize(each.rule), each.rule.casefold(), "bold" if marked else ""),
+        Cell((SIGN if marked else "") + _short(each.rule), each.rule.casefold(), "bold" if marked else ""),
+        text_cell(a_step),
         text_cell(sanitize(each.message)),
-        text_cell(changed.strip()),
+        text_cell(changed),
         Cell(duration(each.time_ns), each.time_ns),
     )

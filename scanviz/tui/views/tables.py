@@ -82,7 +82,9 @@ class SortedTable(DataTable[Text]):
         self._write()
 
     def on_resize(self) -> None:
-        """Cut for another width."""
+        """Cut for another width, and keep the row of the cursor in sight where the table became smaller."""
+        if self.row_count:
+            self.call_after_refresh(self.move_cursor, row=self.cursor_row)
         if self.size.width != self._written_for and any(column.flexible for column in self._titles):
             self._write()
 

@@ -1,0 +1,107 @@
+"""The tab Rewrites: what it says first, what measuring adds to it, and what stays in view."""
+
+from dataclasses import replace
+
+from rich.text import Text
+
+from scanviz.record.rewrites import EffectRecord
+from scanviz.tui.source import Source
+from scanviz.tui.views.rewrites import _measured, counts_of
+from tests.tui.driver import at, opened, text_of, waits
+from tests.tui.records_for_tui import gradient_record
+
+
+def effect(rule, ratio, low, high):
+    return EffectRecord(rule, ratio, low, high, 9, 1e6, 1e6 * ratio, 100, 100)
+
+
+def with_effects(record):
+    """Return a record in which two rules were measured, one of them surely worth something."""
+    effects = effect("PushOutSeqScan", 1.7, 1.6, 1.8), effect("merge_equal", 1.01, 0.95, 1.07)
+    functions = [
+        replace(function, rewrites=replace(function.rewrites, effects=effects))
+        for function in record.functions
+    ]
+    return replace(record, functions=tuple(functions))
+
+
+def test_counts_of_a_step_go_from_the_graph_as_built_to_the_one_that_runs():
+    history = gradient_record().functions[0].rewrites
+    counts, now = counts_of(history), dict(history.steps(0))
+    for told in counts.values():
+        for part in filter(None, told.split(", ")):
+            loop, before, _, after = part.split()
+            assert str(now.get(loop, 0)) == before
+            now[loop] = int(after) if after != "gone" else after
+    assert now == history.steps(len(history.applications))
+
+
+def test_a_ratio_that_is_not_sure_is_told_as_noise():
+    assert _measured(effect("a", 1.01, 0.95, 1.07)).text == "noise ±6 %"
+    assert _measured(effect("a", 1.7, 1.6, 1.8)).text == "1.70×"
+    assert _measured(None).text == ""
+
+
+@waits
+async def test_the_tab_begins_with_what_rewriting_did_to_a_step():
+    async with opened(gradient_record()) as (app, pilot):
+        await at(app, pilot, "Rewrites")
+        told = text_of(app, "#rewrites-about")
+        assert told.startswith("operations a step: ") and "grad_of_rnn 8 → 4" in told
+        assert any("→" in row for row in app.view.rows())
+
+
+@waits
+async def test_a_measures_the_rules_and_shows_noise_as_noise():
+    class Measured(Source):
+        def measure_rules(self):
+            self.record = with_effects(self.record)
+            return ""
+
+    async with opened(gradient_record(), size=(160, 40)) as (app, pilot):
+        app.source = Measured(gradient_record(), "p.scanviz")
+        await at(app, pilot, "Rewrites")
+        assert not any("noise" in row for row in app.view.rows())
+        await pilot.press("a")
+        await pilot.pause()
+        assert not app.workers._workers  # running a script is asked for twice
+        await pilot.press("a")
+        await app.workers.wait_for_complete()
+        await pilot.pause()
+        rows = app.view.rows()
+        assert any("1.70×" in row and "PushOutSeqScan" in row for row in rows)
+        assert any("noise ±6 %" in row and "merge_equal" in row for row in rows)
+
+
+@waits
+async def test_what_cannot_be_measured_here_says_how_to():
+    async with opened(gradient_record()) as (app, _):
+        assert "scanviz rewrites --ablate --into p.scanviz" in app.source.measure_rules()
+        app.source.running = True
+        assert "still runs" in app.source.measure_rules()
+        app.source.running = False
+
+
+@waits
+async def test_v_keeps_the_cursor_and_the_first_changed_line_in_view():
+    async with opened(gradient_record(), size=(80, 24)) as (app, pilot):
+        await at(app, pilot, "Rewrites")
+        table = app.view.table()
+        await pilot.press("G")
+        await pilot.pause()
+        last = table.cursor_row
+        for _ in range(4):
+            await pilot.press("v")
+            await pilot.pause()
+            await pilot.pause()
+            assert table.cursor_row == last
+            seen = range(round(table.scroll_offset.y), round(table.scroll_offset.y) + table.size.height - 1)
+            assert last in seen
+        await pilot.press("g", "v", "v")
+        await pilot.pause()
+        await pilot.pause()
+        pane, shown = app.query_one("#rewrites-pane"), app.query_one("#rewrites-difference").content
+        assert isinstance(shown, Text)
+        lines = shown.plain.split("\n")
+        first = next(k for k, line in enumerate(lines) if line.lstrip().startswith(("- ", "+ ")))
+        assert pane.scroll_offset.y <= first < pane.scroll_offset.y + pane.size.height

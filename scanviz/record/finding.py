@@ -98,6 +98,8 @@ class FindingRecord:
         What was expected instead, for dtypes and shapes.
     read_at : tuple of LoopPlaceRecord
         The steps at which loops read the row that should not be, for what was computed for all their steps at once.
+    rows : tuple of str
+        Rows of what the caller gave that it was made of, such as ``x[731]``.
     """
 
     problem: str
@@ -113,6 +115,7 @@ class FindingRecord:
     cause: str = "made"
     expected: str = ""
     read_at: tuple[LoopPlaceRecord, ...] = ()
+    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

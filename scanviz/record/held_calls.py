@@ -118,6 +118,8 @@ class HeldCallRecord:
         Which call of it, counted from 0.
     inputs : tuple of int
         Places in ``arrays`` of what the function's Program was given, shared variables included.
+    input_names : tuple of str
+        What the user calls these inputs; empty for one without a name.
     runs : tuple of LoopRunsRecord
         The runs of the function's loops in this call.
     checkpoints : tuple of CheckpointRecord
@@ -131,6 +133,7 @@ class HeldCallRecord:
     function: int
     call: int
     inputs: tuple[int, ...] = ()
+    input_names: tuple[str, ...] = ()
     runs: tuple[LoopRunsRecord, ...] = ()
     checkpoints: tuple[CheckpointRecord, ...] = ()
     results: dict[str, int] = field(default_factory=dict)

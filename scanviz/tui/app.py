@@ -458,8 +458,10 @@ class ScanvizApp(App[None]):
             self.state = self.state.at_step(step)
 
     def action_first_bad(self) -> None:
-        """Go to the first step with a NaN or an infinity."""
+        """Go to the first step with a NaN or an infinity; from there to what gave or made it."""
         found = self.state.at_first_bad()
+        if found is not None and (found.loop, found.step) == (self.state.loop, self.state.step):
+            found = self.state.at_cause() or found
         if found is None:
             self.notify(
                 "No value that was kept is NaN or infinite."

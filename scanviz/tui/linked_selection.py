@@ -6,11 +6,11 @@ Every tab marks these, so that a variable is followed from its slot to the pictu
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
+from scanviz.record.step_graph import loop_graph, operands
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.tui.state import ViewState
 
@@ -82,52 +82,13 @@ def linked_selection(state: ViewState) -> LinkedSelection:
 
 def snapshot_of(state: ViewState) -> tuple[LoopSnapshot, GraphSnapshot] | None:
     """Return the loop in its function's graph and the graph around it, if it is there with the same loop variables."""
-    loop, function = state.loop_record, state.function_record
-    if loop is None or function is None or function.graph is None:
-        return None
-    kinds = [variable.kind for variable in loop.variables]
-    return next(
-        (
-            (found, around)
-            for found, around in function.graph.all_loops()
-            if found.key == loop.key and [variable.kind for variable in found.variables] == kinds
-        ),
-        None,
-    )
+    loop = state.loop_record
+    return None if loop is None else loop_graph(state.record, loop)
 
 
 def given_to(state: ViewState, trace: TraceRecord, found: TracedVariableRecord) -> list[TracedVariableRecord]:
     """Return the values that an operation of a step was given, in the order in which it takes them."""
-    looked_at = snapshot_of(state)
-    if looked_at is None or found.operation is None:
-        return []
-    snapshot, _ = looked_at
-    node = next((each for each in snapshot.step.nodes if each.operation == found.operation), None)
-    if node is None:
-        return []
-    by_operation: dict[int | None, TracedVariableRecord] = {
-        variable.operation: variable for variable in trace.variables
-    }
-    by_operation.pop(None, None)  # inputs and outputs
-    by_input = {
-        (variable.variable, variable.tap): variable
-        for variable in trace.variables
-        if variable.role == "input"
-    }
-    made = {number: each.operation for each in snapshot.step.nodes for number in each.outputs}
-    taken: dict[int, TracedVariableRecord] = {}
-    for index, variable in enumerate(snapshot.variables):
-        taps: Iterable[int | None] = variable.reads or (None,)
-        for number, tap in zip(variable.inner_inputs, taps, strict=False):
-            held = by_input.get((index, tap)) or by_input.get((index, None))
-            if held is not None:
-                taken[number] = held
-    wanted = (taken.get(number) or by_operation.get(made.get(number)) for number in node.inputs)
-    return list(
-        {
-            id(traced_variable): traced_variable for traced_variable in wanted if traced_variable is not None
-        }.values()
-    )
+    return operands(snapshot_of(state), trace, found)
 
 
 @lru_cache(maxsize=64)

@@ -7,7 +7,9 @@ what a key does can be tested without a terminal.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from scanviz.record.blame import BlameLink, chain_of_blame
 from scanviz.record.first_bad import FirstBad, first_bad_of
 from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
@@ -177,6 +179,21 @@ class ViewState:
                 return state.at_step(bad.step).at_run(trace.run if several else state.run)
         return None
 
+    def blame(self) -> tuple[BlameLink, ...]:
+        """Return the chain from this loop's first NaN or infinity to what made it."""
+        return _blame(_Identical(self.record), self.loop) if self.first_bad() is not None else ()
+
+    def at_cause(self) -> ViewState | None:
+        """Look at what gave or made the NaN or infinity that is looked at: the next step in the chain; None where there is none."""
+        for link in self.blame()[1:]:
+            if (
+                link.loop is not None
+                and link.step is not None
+                and (link.loop, link.step) != (self.loop, self.step)
+            ):
+                return self.at_loop(link.loop).at_step(link.step)
+        return None
+
     def forward_loop(self) -> int | None:
         """Return the key of the loop that this one is the back-propagation of."""
         loop = self.loop_record
@@ -187,6 +204,26 @@ class ViewState:
         return tuple(
             loop.key for loop in self.record.loops if loop.gradient_of == self.loop and self.loop is not None
         )
+
+
+class _Identical:
+    """A record that is known by being the same object."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: ProfileRecord) -> None:
+        self.record = record
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identical) and self.record is other.record
+
+    def __hash__(self) -> int:
+        return id(self.record)
+
+
+@lru_cache(maxsize=32)
+def _blame(of: _Identical, loop: int | None) -> tuple[BlameLink, ...]:
+    return chain_of_blame(of.record, loop)
 
 
 def start(record: ProfileRecord) -> ViewState:

@@ -26,6 +26,7 @@ from scanviz.record.versions import DeltaRecord, OriginOfNode, VersionsRecord
 
 COUNTS = st.integers(0, 2**62)
 TEXTS = st.text(max_size=12) | st.text(st.characters(), max_size=6)  # the second with lone surrogates too
+NAMES = st.lists(TEXTS, max_size=2).map(tuple)
 PLAIN = {
     int: COUNTS,
     float: st.floats(0, 1e18),
@@ -171,7 +172,9 @@ def held_calls(draw: st.DrawFn, function: int, loops: list[int]) -> HeldCallReco
     kinds = {"loop": st.sampled_from(loops), "begun": begun, "states": places} if loops else None
     points = draw(st.lists(records(CheckpointRecord, **kinds), max_size=2)) if kinds else []
     results = {str(k): draw(st.integers(0, len(arrays) - 1)) for k in range(draw(st.integers(0, 2)))}
-    return HeldCallRecord(function, draw(COUNTS), draw(places), runs, tuple(points), results, tuple(arrays))
+    return HeldCallRecord(
+        function, draw(COUNTS), draw(places), draw(NAMES), runs, tuple(points), results, tuple(arrays)
+    )
 
 
 @st.composite

@@ -77,6 +77,10 @@ def _found(found: FindingRecord) -> list[ReportLine]:
     lines += [
         ReportLine(f"  read       by loop {_loop(loop_place)}", wraps=True) for loop_place in found.read_at
     ]
+    if found.rows:
+        lines.append(
+            ReportLine(f"  of rows    {sanitize(', '.join(found.rows))}, as the caller gave them", wraps=True)
+        )
     if found.problem == "inf":
         lines.append(ReportLine(f"  meant?     {MEANT}", QUIET, wraps=True))
     if found.expected:

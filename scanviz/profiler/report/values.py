@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, styled, table
 from scanviz.profiler.report.units import amount, counted
-from scanviz.record.first_bad import FirstBad, first_bad
+from scanviz.record.blame import BlameLink, chain_of_blame
+from scanviz.record.first_bad import FirstBad, first_bad, first_bad_of
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
@@ -143,6 +144,9 @@ def _trace_lines(
     lines = [ReportLine(head, TITLE, wraps=True)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
+    found = first_bad_of(each for each in record.traces if each.loop == trace.loop)
+    if found is not None and found[0] is trace:
+        lines += [_blame_line(link) for link in chain_of_blame(record, trace.loop)[1:]]
     if trace.left_out:
         lines.append(
             ReportLine(
@@ -176,6 +180,11 @@ def _bad_line(what: str, found: FirstBad) -> ReportLine:
         HOT,
         wraps=True,
     )
+
+
+def _blame_line(link: BlameLink) -> ReportLine:
+    source = f" ({sanitize(str(link.source))})" if link.source is not None else ""
+    return ReportLine(f"    ← {sanitize(link.words)}{source}", wraps=True)
 
 
 def _place_of(trace: TraceRecord, step: int | None, events: list[int]) -> tuple[int, str]:

@@ -13,6 +13,7 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
 from scanviz.engine.scan.loop import Scan
 from scanviz.profiler.values.frame import OpenCall
 from scanviz.profiler.values.origin import origin_of
+from scanviz.profiler.values.place import rows_given
 from scanviz.profiler.values.sampling import statistics_of
 from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord
 from scanviz.record.gradient_pairs import forward_loop
@@ -62,6 +63,7 @@ def finding_of(
         cause="given" if any(value.where is not None for value in inputs) else "made",
         expected=expected,
         read_at=tuple(_read_at(frame, register, result.where)) if result.where else (),
+        rows=rows_given(frames, instruction, result.where or ()),
     )
 
 

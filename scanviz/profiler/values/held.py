@@ -70,6 +70,7 @@ class KnownProgram:
         "calls",
         "event",
         "first",
+        "input_names",
         "key",
         "last",
         "open",
@@ -86,6 +87,7 @@ class KnownProgram:
         filled = {register for loop in loops for register in loop.outputs}
         self.key, self.calls = event.key, 0
         self.outputs = [instruction.outputs for instruction in program.instructions]
+        self.input_names = tuple(program.registers[number].name or "" for number in program.inputs)
         self.outer = {loop.key for loop in loops}
         self.read = {
             register for each in program.instructions for register in each.inputs if register in filled
@@ -251,6 +253,7 @@ class HeldCall:
             function=self.function.key,
             call=self.number,
             inputs=tuple(map(place, self.inputs)),
+            input_names=self.function.input_names,
             runs=tuple(LoopRunsRecord(key, self._first[key], count) for key, count in self._counts.items()),
             checkpoints=tuple(
                 CheckpointRecord(loop, step, counts, tuple(map(place, states)))

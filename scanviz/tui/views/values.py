@@ -359,6 +359,9 @@ def _about(state: ViewState, loop: LoopRecord) -> Text:
         text.append(f"\nvalues were not recorded: {how}", style="not bold dim")
         return text
     text.append(f"\n{_first_bad(state)}", style="not bold")
+    for link in state.blame()[1:]:
+        line = f" ({sanitize(str(link.source))})" if link.source is not None else ""
+        text.append(f"\n  ← {sanitize(link.words)}{line}", style="not bold")
     return text
 
 

@@ -1,0 +1,291 @@
+"""The chain of blame of a NaN or an infinity among values that were kept: from where it was seen to what it was made of.
+
+Each link is a step of a loop: the one that was given it, the loop that handed it over, the operation that made it, and the rows of
+the function's inputs that this operation worked on.  It goes from a loop to the one that it reads (the forward loop of a gradient),
+out of a loop into the one around it, into a loop inside the step, and through work that was moved out of a loop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from scanviz.record.first_bad import FirstBad, first_bad_of
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+from scanviz.record.held_calls import HeldCallRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.record.step_graph import VIEWS, above, loop_graph, maker_of, node_of, operands
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
+from scanviz.record.values import SourceRecord
+
+LONGEST = 12  # links
+MOST_ROWS = 4  # of inputs
+
+
+@dataclass(frozen=True, slots=True)
+class BlameLink:
+    """A link of the chain.
+
+    Attributes
+    ----------
+    words : str
+        What happened there.
+    loop, run, step : int or None
+        The step of a loop that it is about; None for what is no step.
+    source : SourceRecord or None
+        The user's line.
+    operation : int or None
+        The loop's operation that made it.
+    """
+
+    words: str
+    loop: int | None = None
+    run: int | None = None
+    step: int | None = None
+    source: SourceRecord | None = None
+    operation: int | None = None
+
+
+def chain_of_blame(record: ProfileRecord, loop: int | None) -> tuple[BlameLink, ...]:
+    """Return the chain that begins with the first NaN or infinity of a loop; nothing where none was kept.
+
+    Examples
+    --------
+    >>> chain_of_blame(ProfileRecord(), 1)
+    ()
+    """
+    return tuple(_Chain(record).links(loop))
+
+
+class _Chain:
+    """A chain that is being followed."""
+
+    def __init__(self, record: ProfileRecord) -> None:
+        self.record = record
+        self.loops = {loop.key: loop for loop in record.loops}
+        self._graphs: dict[int, tuple[LoopSnapshot, GraphSnapshot] | None] = {}
+
+    def links(self, loop: int | None) -> Iterator[BlameLink]:
+        seen: set[int] = set()
+        found = self._first(loop)
+        while found is not None and found[0].loop not in seen and len(seen) < LONGEST:
+            trace, bad = found
+            seen.add(trace.loop)
+            yield self._link(trace, bad)
+            inner = self._inner(trace, bad)
+            if bad.given:
+                last, found = self._giver(trace, bad)
+            elif inner is not None:
+                last, found = (), self._first(inner)
+            else:
+                last, found = tuple(self._rows(trace, bad)), None
+            yield from last
+
+    def _first(self, loop: int | None) -> tuple[TraceRecord, FirstBad] | None:
+        return first_bad_of(trace for trace in self.record.traces if trace.loop == loop)
+
+    def _graph(self, key: int) -> tuple[LoopSnapshot, GraphSnapshot] | None:
+        if key not in self._graphs:
+            self._graphs[key] = loop_graph(self.record, self.loops[key]) if key in self.loops else None
+        return self._graphs[key]
+
+    def _inner(self, trace: TraceRecord, bad: FirstBad) -> int | None:
+        """Return the loop inside the step that made it; None where an operation did."""
+        place = bad.variable.operation
+        operations = self.loops[trace.loop].operations
+        return operations[place].loop if place is not None and place < len(operations) else None
+
+    def _link(self, trace: TraceRecord, bad: FirstBad) -> BlameLink:
+        loop, name = self.loops[trace.loop], bad.variable.name
+        back = self._back(trace, bad.step)
+        at = f"step {bad.step} of {loop.name}{back}"
+        if bad.given:
+            words = f"{at} was given it in {name}"
+        elif self._inner(trace, bad) is not None:
+            words = f"{at} has it of the loop in its step: {name}"
+        else:
+            place = trace.steps.index(bad.step)
+            given = ", ".join(
+                _shortly(each, place) for each in operands(self._graph(trace.loop), trace, bad.variable)
+            )
+            words = f"{at} made it: {name}{f' of {given}' if given else ''}"
+        return BlameLink(words, trace.loop, trace.run, bad.step, bad.variable.source, bad.variable.operation)
+
+    def _back(self, trace: TraceRecord, step: int) -> str:
+        forward = self.loops.get(self.loops[trace.loop].gradient_of or -1)
+        if forward is None:
+            return ""
+        of = [each for each in self.record.traces if each.loop == forward.key and each.run == trace.run]
+        steps = of[0].total_steps if of else trace.total_steps
+        return (
+            f" (back over step {steps - 1 - step} of {forward.name})"
+            if step < steps
+            else f" (back over {forward.name})"
+        )
+
+    # where a step was given it from
+
+    def _giver(
+        self, trace: TraceRecord, bad: FirstBad
+    ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
+        """Return links for who gave a step what was wrong, and where it was wrong before."""
+        graph, index = self._graph(trace.loop), bad.variable.variable
+        if graph is None or index is None:
+            return (), None
+        variable = graph[0].variables[index]
+        written = [bad.step + (bad.variable.tap or 0) - tap for tap in variable.writes]
+        before = max((step for step in written if 0 <= step < bad.step), default=None)
+        if before is not None and variable.kind not in ("sequence", "nitsot"):
+            words = f"step {before} wrote {variable.name}, and was not kept: --recompute shows it"
+            return (BlameLink(words, trace.loop, trace.run, before),), None
+        parent = self.loops[trace.loop].parent
+        return self._outside(graph[1], variable.outer_input, parent, trace, bad)
+
+    def _outside(
+        self, around: GraphSnapshot, number: int | None, parent: int | None, trace: TraceRecord, bad: FirstBad
+    ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
+        """Return who made a value around a loop: an input, another loop, the step of the loop around, or an operation."""
+        node = maker_of(around, number)
+        while node is not None and node.loop is None and node.op.startswith(VIEWS) and node.inputs:
+            number = node.inputs[0]
+            node = maker_of(around, number)
+        if node is not None and node.loop is not None:
+            other = around.loops[node.loop].key
+            found = self._first(other)
+            if found is None and other in self.loops:
+                words = f"loop {self.loops[other].name} gave it, and no step of it that was kept has it"
+                return (BlameLink(words, other, None, None),), None
+            return (), found
+        if parent is not None:
+            return (), self._first(parent)
+        if node is not None:
+            return self._before_loop(around, node, trace, bad.step)
+        if number is None:
+            return (), None
+        return tuple(self._input_rows(around, [(number, bad.step)], trace, bad.step, whole=True)), None
+
+    def _before_loop(
+        self, around: GraphSnapshot, node: NodeSnapshot, trace: TraceRecord, step: int
+    ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
+        """Return the work outside of loops that gave a row, and the loop or the rows of inputs that it was done on."""
+        function = next(each for each in self.record.functions if each.key == self.loops[trace.loop].function)
+        operations = function.operations
+        known = node.operation is not None and node.operation < len(operations)
+        name = operations[node.operation].label if known else node.op  # type: ignore[index]  # it is known
+        link = BlameLink(f"{name} was computed before the loop, for all its steps", source=_source(node))
+        made_of = above(around, node.inputs)
+        read = [around.loops[each.loop].key for each in made_of.nodes if each.loop is not None]
+        found = next((first for key in read if (first := self._first(key)) is not None), None)
+        if found is not None:
+            return (link,), found
+        rows = [
+            (number, None if row is None else (trace.total_steps - 1 - step if row < 0 else step))
+            for number, row in made_of.inputs.items()
+        ]
+        return (link, *self._input_rows(around, rows, trace, step)), None
+
+    # rows of the function's inputs
+
+    def _rows(self, trace: TraceRecord, bad: FirstBad) -> Iterator[BlameLink]:
+        """Yield the rows of the function's inputs that an operation of a step worked on, or the step that wrote its state."""
+        graph = self._graph(trace.loop)
+        node = node_of(graph[0].step, bad.variable.operation) if graph is not None else None
+        if graph is None or node is None or self.loops[trace.loop].parent is not None:
+            return
+        loop, around = graph
+        reached = set(above(loop.step, node.inputs).inputs)
+        rows = list(self._sequence_rows(loop, around, trace, bad.step, reached))
+        yield from rows
+        taps = [
+            tap
+            for variable in loop.variables
+            for tap, number in zip(variable.reads, variable.inner_inputs, strict=False)
+            if variable.writes and number in reached
+        ]
+        before = bad.step + max((tap for tap in taps if tap < 0), default=0)
+        if not rows and 0 <= before < bad.step:
+            name = self.loops[trace.loop].name
+            yield BlameLink(
+                f"step {before} of {name} wrote what it was made of", trace.loop, trace.run, before
+            )
+            yield from self._sequence_rows(loop, around, trace, before, None)
+
+    def _sequence_rows(
+        self,
+        loop: LoopSnapshot,
+        around: GraphSnapshot,
+        trace: TraceRecord,
+        step: int,
+        reached: set[int] | None,
+    ) -> Iterator[BlameLink]:
+        """Yield the rows that sequences of a step come from: of those whose values are among ``reached``, or of all."""
+        outer = [
+            variable.outer_input
+            for variable in loop.variables
+            if variable.kind == "sequence" and (reached is None or reached & set(variable.inner_inputs))
+        ]
+        known = [number for number in outer if number is not None]
+        inputs = dict.fromkeys(each for number in known for each in above(around, [number]).inputs)
+        yield from self._input_rows(around, [(number, None) for number in inputs], trace, step)
+
+    def _input_rows(
+        self,
+        graph: GraphSnapshot,
+        rows: Iterable[tuple[int, int | None]],
+        trace: TraceRecord,
+        step: int,
+        whole: bool = False,
+    ) -> Iterator[BlameLink]:
+        """Yield which rows of the function's inputs a step reads: those whose values it had, else those that are said."""
+        call = next((each for each in self.record.calls if each.has_run(trace.loop, trace.run)), None)
+        for number, said in list(rows)[:MOST_ROWS]:
+            name, role = graph.variables[number].name, graph.variables[number].role
+            if not name or role not in ("input", "shared"):
+                continue
+            row, bad = _row_of(call, name, trace, step, said)
+            if row is not None:
+                yield BlameLink(
+                    f"it {'was so in' if bad else 'worked on'} {name}[{row}], as the caller gave it"
+                )
+            elif whole:
+                yield BlameLink(f"it came in {name}, as the caller gave it")
+
+
+def _row_of(
+    call: HeldCallRecord | None, name: str, trace: TraceRecord, step: int, said: int | None
+) -> tuple[int | None, bool]:
+    """Return which row of an input the values of a step are, the nearest of those equal, else the one said; and if it is bad."""
+    if call is None or name not in call.input_names or step not in trace.steps:
+        return None, False
+    array = call.arrays[call.inputs[call.input_names.index(name)]].array()
+    if array.ndim == 0 or not len(array):
+        return None, False
+    rows, place = array.reshape(len(array), -1).astype(np.float64), trace.steps.index(step)
+    for variable in trace.variables:
+        values = variable.values[place][: rows.shape[1]]
+        if variable.role != "input" or not values.size or math.prod(variable.shape) != rows.shape[1]:
+            continue
+        part = rows[:, : values.size]
+        found = np.flatnonzero(((part == values) | (np.isnan(values) & np.isnan(part))).all(axis=1)).tolist()
+        if found:
+            row = min(found, key=lambda row: min(abs(row - step), abs(len(array) - 1 - row - step)))
+            return row, not np.isfinite(rows[row]).all()
+    return (said, False) if said is not None and len(array) == trace.total_steps else (None, False)
+
+
+def _source(node: NodeSnapshot) -> SourceRecord | None:
+    file, _, line = node.source.rpartition(":")
+    return SourceRecord(file, int(line), node.text) if file and line.isdecimal() else None
+
+
+def _shortly(variable: TracedVariableRecord, place: int) -> str:
+    """Return a value in a few words: itself if it is one number, else between what it lies."""
+    low, high = variable.statistics[place, :2].tolist()
+    told = f"{low:.4g}" if math.prod(variable.shape) == 1 else f"{low:.4g} … {high:.4g}"
+    return f"{variable.name} = {told}"
+
+
+__all__ = ["BlameLink", "chain_of_blame"]

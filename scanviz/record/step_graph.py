@@ -1,0 +1,119 @@
+"""The graph of a loop's step beside what was recorded of it: who makes a value, and what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import ProfileRecord
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
+
+VIEWS = (
+    "index",
+    "dimshuffle",
+    "first_rows",
+    "state_history",
+    "reshape",
+)  # operations that show what they are given
+
+
+def loop_graph(record: ProfileRecord, loop: LoopRecord) -> tuple[LoopSnapshot, GraphSnapshot] | None:
+    """Return a loop in its function's graph and the graph around it, if it is there with the same loop variables."""
+    function = next((each for each in record.functions if each.key == loop.function), None)
+    graph = function.graph if function is not None else None
+    if graph is None:
+        return None
+    kinds = [variable.kind for variable in loop.variables]
+    return next(
+        (
+            (found, around)
+            for found, around in graph.all_loops()
+            if found.key == loop.key and [variable.kind for variable in found.variables] == kinds
+        ),
+        None,
+    )
+
+
+def operands(
+    graph: tuple[LoopSnapshot, GraphSnapshot] | None, trace: TraceRecord, found: TracedVariableRecord
+) -> list[TracedVariableRecord]:
+    """Return the values that an operation of a step was given, in the order in which it takes them."""
+    node = node_of(graph[0].step, found.operation) if graph is not None else None
+    if graph is None or node is None:
+        return []
+    known = _by_number(graph[0], trace)
+    wanted = (known.get(number) for number in node.inputs)
+    return list({id(each): each for each in wanted if each is not None}.values())
+
+
+def _by_number(loop: LoopSnapshot, trace: TraceRecord) -> dict[int, TracedVariableRecord]:
+    """Return the values that were kept by the numbers that they have in the graph of the step."""
+    of_operation = {each.operation: each for each in trace.variables if each.operation is not None}
+    of_input = {(each.variable, each.tap): each for each in trace.variables if each.role == "input"}
+    found: dict[int, TracedVariableRecord] = {}
+    for node in loop.step.nodes:
+        if node.operation in of_operation:
+            found |= dict.fromkeys(node.outputs, of_operation[node.operation])
+    for index, variable in enumerate(loop.variables):
+        taps: Iterable[int | None] = variable.reads or (None,)
+        for number, tap in zip(variable.inner_inputs, taps, strict=False):
+            held = of_input.get((index, tap)) or of_input.get((index, None))
+            if held is not None:
+                found[number] = held
+    return found
+
+
+def node_of(graph: GraphSnapshot, operation: int | None) -> NodeSnapshot | None:
+    """Return the node that became an operation of the Program."""
+    return (
+        next((node for node in graph.nodes if node.operation == operation), None)
+        if operation is not None
+        else None
+    )
+
+
+def maker_of(graph: GraphSnapshot, number: int | None) -> NodeSnapshot | None:
+    """Return the node that makes a variable; None where nothing does."""
+    return next((node for node in graph.nodes if number in node.outputs), None)
+
+
+class Above(NamedTuple):
+    """What a value is made of, loops aside.
+
+    Attributes
+    ----------
+    inputs : dict of int to int or None
+        Variables that nothing makes: 1 where their rows keep their order on the way, -1 where they are reversed, None where that is
+        not known.
+    nodes : list of NodeSnapshot
+        Operations on the way, and the loops at which it ends.
+    """
+
+    inputs: dict[int, int | None]
+    nodes: list[NodeSnapshot]
+
+
+def above(graph: GraphSnapshot, numbers: Iterable[int]) -> Above:
+    """Return what variables are made of, as far as loops."""
+    makers = {number: node for node in graph.nodes for number in node.outputs}
+    turned: dict[int, int | None] = dict.fromkeys(numbers, 1)
+    found, waiting = Above({}, []), list(turned)
+    for number in waiting:  # grows while it is gone through
+        node, turn = makers.get(number), turned[number]
+        if node is None:
+            found.inputs[number] = turn
+            continue
+        found.nodes.append(node)
+        if node.loop is not None:
+            continue
+        if node.op.startswith(VIEWS) and not node.op.startswith("dimshuffle"):
+            turn = -turn if turn is not None and "::-1" in node.op else None
+        waiting += [each for each in node.inputs if each not in turned]
+        for each in node.inputs:
+            turned.setdefault(each, turn)
+    return found
+
+
+__all__ = ["VIEWS", "Above", "above", "loop_graph", "maker_of", "node_of", "operands"]

@@ -230,6 +230,7 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
     """Return the picture that the options ask for."""
     from scanviz.render.diagram.build import diagram_of
     from scanviz.render.diagram.difference import difference
+    from scanviz.render.diagram.nearby import near_changes
     from scanviz.render.diagram.unrolled import unrolled
 
     options = parsed.options
@@ -240,7 +241,7 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         scan = _loop_named(record, {function.key}, scan).name
     if "diff" in options:
         before, after = _moments(function, options["diff"])
-        return difference(before, after)
+        return near_changes(difference(before, after, plumbing="plumbing" in options))
     if "before" in options:
         built = function.rewrites.snapshot(0) if function.rewrites is not None else None
         if built is None:

@@ -20,13 +20,15 @@ _CHANGES: tuple[Change, ...] = ("added", "removed", "moved")
 Part = TypeVar("Part", Node, Cluster)
 
 
-def difference(before: GraphSnapshot, after: GraphSnapshot) -> Diagram:
+def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = True) -> Diagram:
     """Return both graphs in one picture, with what changed marked on nodes, edges and loops.
 
     Parameters
     ----------
     before, after : GraphSnapshot
         Two versions of one function, such as ``rewrites.snapshot(3)`` and ``rewrites.snapshot(4)``.
+    plumbing : bool
+        Whether sizes, broadcasts and other plumbing are drawn; they are in any case where nothing else changed.
 
     Examples
     --------
@@ -40,13 +42,15 @@ def difference(before: GraphSnapshot, after: GraphSnapshot) -> Diagram:
     [('y', 'removed')]
     """
     nothing = HeatMap(None, None)
-    new = whole_picture(after, nothing)
-    old = _moved(with_loops_of(whole_picture(before, nothing), new), new)
+    new = whole_picture(after, nothing, folded=not plumbing)
+    old = _moved(with_loops_of(whole_picture(before, nothing, folded=not plumbing), new), new)
     clusters = _overlaid(old.clusters, new.clusters, lambda cluster: cluster.parent)
     nodes = _overlaid(old.nodes, new.nodes, lambda node: node.cluster)
     changed = {node.id: node.change for node in nodes} | {cluster.id: cluster.change for cluster in clusters}
     ports = {node.id for node in nodes if node.kind == "port"}
     edges = _edges(_placeless(old.edges, ports), _placeless(new.edges, ports), changed)
+    if not plumbing and not any((*changed.values(), *(edge.change for edge in edges))):
+        return difference(before, after)
     notes = _notes(old, nodes, clusters)
     return Diagram(
         f"{before.title}: what changed" if before.title else "what changed",

@@ -13,6 +13,7 @@ from scanviz.render.diagram.folding import close_loops, depths, fold, inside
 from scanviz.render.diagram.model import Diagram, Node
 
 USUAL_LIMIT = 400
+READABLE = 80  # nodes of a picture that is read at a glance
 _LEAST = 16  # nodes, below which no picture is squeezed
 _HOT = 0.01  # part of the time of what stays
 _LEAVES = ("input", "shared", "constant")  # that give a value and read none
@@ -43,7 +44,7 @@ def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
     if count <= limit:
         return diagram
     notes = diagram.notes
-    diagram = _with_loops_closed(diagram, limit)
+    diagram = close_loops(diagram, loops_to_close(diagram, limit))
     closed = diagram.notes[len(notes) :]
     hot = _hot(diagram, limit)
     folded = 0
@@ -68,8 +69,26 @@ def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def _with_loops_closed(diagram: Diagram, limit: int) -> Diagram:
-    """Return the picture with as many loops closed as it takes: the innermost first, of these those of least time."""
+def loops_to_close(diagram: Diagram, limit: int = READABLE) -> tuple[str, ...]:
+    """Return the ids of the loops that are closed so that a picture has so many nodes at most, as far as that goes.
+
+    The innermost go first, of these those of least time.  A view that opens a large graph closes these, and opens one when it is
+    asked to.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        A picture with its loops open.
+    limit : int
+        Nodes that are read at a glance.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Cluster
+    >>> nodes = tuple(Node(f"n{k}", "port" if k < 3 else "operation", "exp", "a" if k < 100 else None) for k in range(110))
+    >>> loops_to_close(Diagram("f", nodes, (Cluster("a", "rnn"),)))
+    ('a',)
+    """
     deep = depths(diagram)
     sizes: Counter[str | None] = Counter(node.cluster for node in diagram.nodes)
     ports = {node.cluster for node in diagram.nodes if node.kind == "port"}
@@ -86,7 +105,7 @@ def _with_loops_closed(diagram: Diagram, limit: int) -> Diagram:
             chosen.append(box.id)
             count -= sizes[box.id] - 1
             sizes[parent[box.id]] += 1
-    return close_loops(diagram, chosen)
+    return tuple(chosen)
 
 
 def _alone(diagram: Diagram, limit: int) -> str | None:
@@ -244,4 +263,4 @@ def _short(node: Node) -> str:
     return label[:24].replace(", ", " ")
 
 
-__all__ = ["USUAL_LIMIT", "summarised"]
+__all__ = ["READABLE", "USUAL_LIMIT", "loops_to_close", "summarised"]

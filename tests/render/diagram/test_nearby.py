@@ -1,0 +1,36 @@
+"""What changed and what is near it: every change is drawn, the rest is folded and counted, and loops without a change are closed."""
+
+from hypothesis import given, settings
+
+from scanviz.render.diagram.difference import difference
+from scanviz.render.diagram.nearby import near_changes
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import assert_sound, history, several_taps, with_gradients
+
+
+def changes(picture):
+    return {(node.id, node.change) for node in picture.nodes if node.change}
+
+
+@given(case=random_loops())
+@settings(max_examples=8)
+def test_every_change_is_drawn_and_every_node_counted(case):
+    record = history(with_gradients(case)[0])
+    for k in range(len(record.applications)):
+        whole = difference(record.snapshot(k), record.snapshot(k + 1), plumbing=False)
+        small = near_changes(whole)
+        assert_sound(small)
+        assert changes(small) == changes(whole)
+        assert small == whole or len(small.nodes) <= len(whole.nodes)
+        ends = {node.id for node in small.nodes} | {p.id for node in small.nodes for p in node.ports}
+        assert all(edge.source in ends and edge.target in ends for edge in small.edges)
+
+
+def test_a_loop_without_a_change_is_closed():
+    record = history(several_taps())
+    [k, *_] = [each.index for each in record.applications if each.rule.startswith("PushOut")]
+    whole = difference(record.snapshot(k), record.snapshot(k + 1), plumbing=False)
+    small = near_changes(whole)
+    with_changes = {node.cluster for node in whole.nodes if node.change} - {None}
+    assert {cluster.id for cluster in small.clusters} == with_changes
+    assert len(small.nodes) < len(whole.nodes) and "folded" in small.notes[-1]

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native import (  # noqa: F401  # rows of native code
     branch,
+    creation,
     draws,
     factorise,
     index,

@@ -34,12 +34,14 @@ from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
 def _why_no_index(instruction: Instruction, program: Program) -> str | None:
     pattern = instruction.op.parameters
-    return None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[1:], program)
+    return (
+        None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[1:], program, False)
+    )
 
 
 def _why_no_part(instruction: Instruction, program: Program) -> str | None:
     pattern = instruction.op.parameters.pattern
-    return None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[2:], program)
+    return None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[2:], program, True)
 
 
 def _write_index(step: Step, instruction: Instruction) -> None:

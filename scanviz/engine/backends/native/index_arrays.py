@@ -1,4 +1,4 @@
-"""Native code of indices by arrays of integers: rows, or elements, that are picked one after another.
+"""Native code of indices by arrays of integers: rows, or elements, that are picked one after another; and of writing at a mask.
 
 All indices are looked at first: where one is beyond its axis the operation is called out, so that NumPy says which.
 """
@@ -12,28 +12,64 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scanviz.engine.backends.native.elements import for_each, lanes_of
+from scanviz.engine.backends.native.elements import Body, for_each, lanes_of
 from scanviz.engine.backends.native.errors import NotWrittenError, RunError
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import Step, copy, source_of, target_of
 from scanviz.engine.backends.native.ir import Value, constant
-from scanviz.engine.backends.native.places import ArrayPlace
-from scanviz.engine.ops.index_pattern import IndexParameters
+from scanviz.engine.backends.native.places import ArrayPlace, must_fit
+from scanviz.engine.graph.types import BOOLEAN
+from scanviz.engine.ops.index_pattern import INPUT, IndexParameters
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
 
 _WHOLE = (None, None, None)  # of a slice that keeps an axis
 _LEFT = "an index by an array beyond its axis"
 
 
-def why_not(pattern: IndexParameters, numbers: Sequence[int], program: Program) -> str | None:
+class PickingParts(NamedTuple):
+    """The parts of an index that pick, beside one another: arrays and numbers that broadcast.
+
+    Attributes
+    ----------
+    before : int
+        How many axes before them stay.
+    indices : tuple of int
+        The register of each, or the number itself where ``known`` holds.
+    known : tuple of bool
+        Which are numbers of the pattern.
+    """
+
+    before: int
+    indices: tuple[int, ...]
+    known: tuple[bool, ...]
+
+
+def picking_parts(pattern: IndexParameters, numbers: Sequence[int]) -> PickingParts | None:
+    """Return the parts of an index that pick; None where other parts than whole axes are beside them, or between."""
+    whole = [entry.kind == "slice" and entry.numbers() == _WHOLE for entry in pattern.entries]
+    before = whole.index(False)
+    count = len(whole) - before - whole[::-1].index(False)
+    picking = pattern.entries[before : before + count]
+    if any(entry.kind not in ("array", "integer") for entry in picking):
+        return None
+    known = [entry.kind == "integer" and entry.start != INPUT for entry in picking]
+    given = iter(numbers)
+    indices = [
+        int(entry.start) if isinstance(entry.start, int) and fixed else next(given)
+        for entry, fixed in zip(picking, known, strict=True)
+    ]
+    return PickingParts(before, tuple(indices), tuple(known))
+
+
+def why_not(pattern: IndexParameters, numbers: Sequence[int], program: Program, writes: bool) -> str | None:
     """Return what about an index with arrays cannot be written; None where all can."""
-    kept = pattern.entries[len(numbers) :]
-    picking = all(entry.kind == "array" for entry in pattern.entries[: len(numbers)])
-    if not picking or any(entry.kind != "slice" or entry.numbers() != _WHOLE for entry in kept):
-        return "an index by arrays beside numbers has no native code"
-    kinds = {np.dtype(dtype_of(program, number)).kind for number in numbers}
-    if kinds != {"i"}:
-        return "an index by arrays of unsigned numbers or truth values has no native code"
+    block = picking_parts(pattern, numbers)
+    if block is None:
+        return "an index by arrays beside slices or new axes has no native code"
+    if any(dtype_of(program, number) == BOOLEAN for number in numbers):
+        if writes and len(block.indices) == 1 and not block.before:
+            return None
+        return "what truth values pick has a size that depends on them"
     return None
 
 
@@ -48,15 +84,15 @@ class Picks(NamedTuple):
         The index along each axis, int64, one pick after another.
     sizes, strides : tuple of int
         Of those axes.
-    rest : int
-        The first axis that stays.
+    before : int
+        How many axes before them stay.
     """
 
     shape: tuple[int, ...]
     held: tuple[ArrayPlace, ...]
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
-    rest: int
+    before: int
 
     @property
     def many(self) -> int:
@@ -64,7 +100,7 @@ class Picks(NamedTuple):
         return math.prod(self.shape)
 
 
-def picks_of(step: Step, place: ArrayPlace, numbers: Sequence[int]) -> Picks:
+def picks_of(step: Step, place: ArrayPlace, pattern: IndexParameters, numbers: Sequence[int]) -> Picks:
     """Return the picks of an index, its arrays brought to one shape.
 
     Raises
@@ -72,19 +108,39 @@ def picks_of(step: Step, place: ArrayPlace, numbers: Sequence[int]) -> Picks:
     RunError
         If they do not broadcast, or there are more than axes: an error of the run.
     """
-    arrays = [source_of(step, number) for number in numbers]
+    block = picking_parts(pattern, numbers)
+    assert block is not None
+    arrays = [
+        _number(step, index) if known else source_of(step, index)
+        for index, known in zip(block.indices, block.known, strict=True)
+    ]
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         raise RunError("arrays of an index that do not broadcast are an error of the run") from None
-    if len(arrays) > len(place.shape):
+    axes = slice(block.before, block.before + len(arrays))
+    if len(place.shape[axes]) < len(arrays):
         raise RunError("an index of too many axes is an error of the run")
     held = []
     for array in arrays:
         held.append(step.places.temporary(shape, "int64"))
         copy(step, array, held[-1])
-    rest = len(arrays)
-    return Picks(shape, tuple(held), place.shape[:rest], place.strides[:rest], rest)
+    return Picks(shape, tuple(held), place.shape[axes], place.strides[axes], block.before)
+
+
+def _number(step: Step, number: int) -> ArrayPlace:
+    """Return a number of the pattern in memory."""
+    place = step.places.temporary((), "int64")
+    step.code.store(constant(number, "int64"), step.operand(place).address)
+    return place
+
+
+def _first(place: ArrayPlace, before: int, count: int) -> ArrayPlace:
+    """Return an array with some axes before the others."""
+    order = [*range(before, before + count), *range(before), *range(before + count, len(place.shape))]
+    return place._replace(
+        shape=tuple(place.shape[axis] for axis in order), strides=tuple(place.strides[axis] for axis in order)
+    )
 
 
 def _index(step: Step, picks: Picks, axis: int, number: Value) -> Value:
@@ -112,24 +168,25 @@ def _each_pick(
     step: Step, picks: Picks, place: ArrayPlace, packed: ArrayPlace
 ) -> Iterator[tuple[ArrayPlace, ArrayPlace]]:
     """Write the body of a loop over the picks: what is picked of a place, and the row of that number of another."""
-    code = step.code
-    kept = packed.shape[len(picks.shape) :], packed.strides[len(picks.shape) :]
-    row = math.prod(kept[0]) * np.dtype(packed.dtype).itemsize
+    code, count = step.code, len(picks.shape)
+    packed, place = _first(packed, picks.before, count), _first(place, picks.before, len(picks.held))
+    row = packed.strides[count - 1] if count else 0  # picks lie one after another, whatever is around them
     with code.counted(0, picks.many) as number:
         shift = constant(0, "int64") if place.shift is None else place.shift
         for axis, stride in enumerate(picks.strides):
             shift = code.along(shift, _index(step, picks, axis, number), stride)
-        picked = place._replace(
-            shape=place.shape[picks.rest :], strides=place.strides[picks.rest :], shift=shift
-        )
-        yield picked, packed._replace(shape=kept[0], strides=kept[1], shift=code.times(number, row))
+        rest = len(picks.held)
+        picked = place._replace(shape=place.shape[rest:], strides=place.strides[rest:], shift=shift)
+        moved = code.times(number, row)
+        moved = moved if packed.shift is None else code.add(packed.shift, moved)
+        yield picked, packed._replace(shape=packed.shape[count:], strides=packed.strides[count:], shift=moved)
 
 
 def write_take(step: Step, instruction: Instruction) -> None:
     """Write an array that is picked of another by arrays of integers."""
     source, *numbers = instruction.inputs
     place, target = source_of(step, source), target_of(step, instruction)
-    picks = picks_of(step, place, numbers)
+    picks = picks_of(step, place, instruction.op.parameters, numbers)
 
     def write() -> list[Value]:
         with _each_pick(step, picks, place, target) as (picked, row):
@@ -140,21 +197,23 @@ def write_take(step: Step, instruction: Instruction) -> None:
 
 
 def write_put(step: Step, instruction: Instruction) -> None:
-    """Write a copy of an array, and rows of it, picked by arrays of integers, one after another."""
+    """Write a copy of an array, and rows of it, picked by arrays of integers, one after another; or where a mask is true."""
     source, value, *numbers = instruction.inputs
-    increment = instruction.op.parameters.increment
+    pattern, increment = instruction.op.parameters
     old, new, target = source_of(step, source), source_of(step, value), target_of(step, instruction)
-    picks = picks_of(step, target, numbers)
-    held = step.places.temporary((*picks.shape, *target.shape[picks.rest :]), new.dtype)
+    if any(dtype_of(step.body, number) == BOOLEAN for number in numbers):
+        _write_masked(step, old, new, source_of(step, numbers[0]), target, increment)
+        return
+    picks = picks_of(step, target, pattern, numbers)
+    axes = slice(picks.before, picks.before + len(picks.held))
+    held = step.places.temporary(
+        (*target.shape[: axes.start], *picks.shape, *target.shape[axes.stop :]), new.dtype
+    )
     copy(step, new, held)
     if held.dtype == "float16" or target.dtype == "float16":
         raise NotWrittenError("float16 is not computed with")
 
-    def written(values: list[Value], lanes: int) -> list[Value]:
-        first = cast(step.code, values[0], target.dtype)
-        if not increment:
-            return [first]
-        return [primitive(step.code, "bit_or" if first.dtype == "bool" else "add", [values[1], first])]
+    written = _assigned(step, target.dtype, increment)
 
     def write() -> list[Value]:
         copy(step, old, target)
@@ -166,6 +225,55 @@ def write_put(step: Step, instruction: Instruction) -> None:
         return []
 
     step.where(all_inside(step, picks), instruction, _LEFT, write)
+
+
+def _assigned(step: Step, dtype: str, increment: bool) -> Body:
+    """Return what writes a value, or adds it to what is there."""
+
+    def written(values: list[Value], lanes: int) -> list[Value]:
+        first = cast(step.code, values[0], dtype)
+        if not increment:
+            return [first]
+        return [primitive(step.code, "bit_or" if first.dtype == BOOLEAN else "add", [values[1], first])]
+
+    return written
+
+
+def _write_masked(
+    step: Step, old: ArrayPlace, new: ArrayPlace, mask: ArrayPlace, target: ArrayPlace, increment: bool
+) -> None:
+    """Write a copy of an array, with what is the same for all elements of a mask where it is true.
+
+    Raises
+    ------
+    NotWrittenError
+        If there is a value for each of them: which one follows from the mask.
+    """
+    axes = len(mask.shape)
+    while len(new.shape) > len(target.shape) - axes and new.shape[0] == 1:
+        new = new._replace(shape=new.shape[1:], strides=new.strides[1:])
+    if len(new.shape) > len(target.shape) - axes:
+        raise NotWrittenError("a value for each element of a mask has no native code")
+    must_fit(mask.shape == target.shape[:axes])
+    rest = len(target.shape) - axes
+    mask = mask._replace(shape=(*mask.shape, *[1] * rest), strides=(*mask.strides, *[0] * rest))
+    apart = []
+    for place in (new, mask):
+        if place.base == target.base:  # it may be a part of what is written
+            held = step.places.temporary(place.shape, place.dtype)
+            copy(step, place, held)
+            place = held
+        apart.append(step.operand(place.spread(target.shape)))
+    copy(step, old, target)
+    write = _assigned(step, target.dtype, increment)
+
+    def chosen(values: list[Value], lanes: int) -> list[Value]:
+        here, truth, there = values
+        return [step.code.select(truth, write([here, there], lanes)[0], there)]
+
+    lanes = lanes_of([new.dtype, target.dtype], step.vector_bytes)
+    there = step.operand(target)
+    for_each(step.code, target.shape, [*apart, there], [there], chosen, lanes)
 
 
 __all__ = ["why_not", "write_put", "write_take"]

@@ -11,7 +11,7 @@ its additions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -84,7 +84,6 @@ def plus_product(code: Code, total: Value, first: Value, second: Value) -> Value
 
 def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: int) -> None:
     """Write the product of two matrices into a third."""
-    dtype = target.operand.place.dtype
     if not target.rows or not target.columns:
         return
     if second.packed or second.along == second.itemsize or second.columns == 1 < second.rows:
@@ -92,109 +91,100 @@ def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: in
     else:
         wide = second.along < second.down
     if not wide:
-        _by_sums(code, first, second, target, lanes, dtype)
+        _by_sums(code, first, second, target, lanes, target.operand.place.dtype)
         return
     for start, times, registers, width in panels(target.columns, second.packed or lanes):
         with code.several(start, times, registers * width) as column:
-            _panel(code, first, second, target, Columns(column, registers, width), dtype)
+            _Panel(code, first, second, target, Columns(column, registers, width)).write()
 
 
-def _panel(code: Code, first: Matrix, second: Matrix, target: Matrix, columns: Columns, dtype: str) -> None:
-    """Write some columns of a product, all rows of them."""
-    whole = target.rows // ROWS * ROWS
-    if second.packed:
-        begin = code.along(second.offset, columns.first, second.rows * second.itemsize)
-        second = second._replace(offset=begin, down=columns.registers * columns.lanes * second.itemsize)
-    else:
-        second = second._replace(offset=code.along(second.offset, columns.first, second.along))
-    if whole:
-        with code.several(0, whole // ROWS, ROWS) as row:
-            _rows(code, first, second, target, (row, ROWS), columns, dtype)
-    if target.rows > whole:
-        _rows(code, first, second, target, (constant(whole, "int64"), target.rows - whole), columns, dtype)
+class _Panel:
+    """Writes some columns of a product, all rows of them.
 
+    Parameters
+    ----------
+    first, second, target : Matrix
+        The operands, and where the product goes.
+    columns : Columns
+        Which columns.
+    """
 
-def _rows(
-    code: Code,
-    first: Matrix,
-    second: Matrix,
-    target: Matrix,
-    down: tuple[Value, int],
-    columns: Columns,
-    dtype: str,
-) -> None:
-    """Write some rows of some columns: as many registers of these at a time as there are sums for."""
-    wide = columns.lanes * np.dtype(dtype).itemsize == 64  # such processors have twice the registers
-    most = max(1, (16 if wide else 8) // down[1])
-    for done in range(0, columns.registers, most):
-        here = Columns(
-            code.add(columns.first, done * columns.lanes),
-            min(most, columns.registers - done),
-            columns.lanes,
-        )
-        right = second._replace(
-            offset=code.along(second.offset, constant(done * columns.lanes, "int64"), second.along)
-        )
-        _block(code, first, right, target, down, here, dtype)
+    def __init__(self, code: Code, first: Matrix, second: Matrix, target: Matrix, columns: Columns) -> None:
+        self.code, self.first, self.target, self.columns = code, first, target, columns
+        self.dtype, self.width = target.operand.place.dtype, columns.lanes
+        if second.packed:
+            begin = code.along(second.offset, columns.first, second.rows * second.itemsize)
+            down = columns.registers * columns.lanes * second.itemsize
+            self.second = second._replace(offset=begin, down=down)
+        else:
+            self.second = second._replace(offset=code.along(second.offset, columns.first, second.along))
 
+    def write(self) -> None:
+        """Write the lines."""
+        rows = self.target.rows
+        whole = rows // ROWS * ROWS
+        if whole:
+            with self.code.several(0, whole // ROWS, ROWS) as row:
+                self._rows(row, ROWS)
+        if rows > whole:
+            self._rows(constant(whole, "int64"), rows - whole)
 
-def _block(
-    code: Code,
-    first: Matrix,
-    second: Matrix,
-    target: Matrix,
-    down: tuple[Value, int],
-    columns: Columns,
-    dtype: str,
-) -> None:
-    """Write some rows and some registers of columns of the product; ``second`` begins at the first of them."""
-    (row, rows), (column, registers, width) = down, columns
-    sums = rows * registers
-    several = max(1, min(4, IN_FLIGHT // sums, first.columns)) if target.rows == 1 else 1
-    lefts = [code.along(first.offset, code.add(row, i), first.down) for i in range(rows)]
+    def _rows(self, row: Value, rows: int) -> None:
+        """Write some rows: as many registers of these at a time as there are sums for."""
+        wide = self.width * np.dtype(self.dtype).itemsize == 64  # such processors have twice the registers
+        most = max(1, (16 if wide else 8) // rows)
+        for done in range(0, self.columns.registers, most):
+            self._block(row, rows, done, min(most, self.columns.registers - done))
 
-    def added(totals: list[Value], number: Value) -> list[Value]:
-        """Return sums with the products of one row of the second matrix."""
-        at = code.along(second.offset, number, second.down)
-        right = [
-            cast(
-                code,
-                load(code, second.operand, code.add(at, k * width * second.along), second.along, width),
-                dtype,
-            )
-            for k in range(registers)
-        ]
-        found = []
+    def _block(self, row: Value, rows: int, done: int, registers: int) -> None:
+        """Write some rows of some registers of columns, those after the first ``done``."""
+        code, width, sums, inner = self.code, self.width, rows * registers, self.first.columns
+        several = max(1, min(4, IN_FLIGHT // sums, inner)) if self.target.rows == 1 else 1
+        lefts = [code.along(self.first.offset, code.add(row, i), self.first.down) for i in range(rows)]
+
+        def plus(totals: Sequence[Value], number: Value) -> list[Value]:
+            return self._plus_products(totals, lefts, number, done)
+
+        totals = [constant(0, self.dtype, width)] * (sums * several)
+        turns = inner // several
+        if turns <= SHORTEST_LOOP:
+            for k in range(turns * several):
+                part = slice(k % several * sums, (k % several + 1) * sums)
+                totals[part] = plus(totals[part], constant(k, "int64"))
+        else:
+            with code.folded(0, turns * several, totals, several) as (number, carried, given):
+                for k in range(several):
+                    given += plus(carried[k * sums : (k + 1) * sums], code.add(number, k))
+            totals = list(given)
+        for k in range(turns * several, inner):
+            totals[:sums] = plus(totals[:sums], constant(k, "int64"))
+        for k in range(1, several):
+            pairs = zip(totals[:sums], totals[k * sums : (k + 1) * sums], strict=True)
+            totals[:sums] = [combined(code, "sum", one, other) for one, other in pairs]
         for i in range(rows):
-            one = load(code, first.operand, code.along(lefts[i], number, first.along), first.along, 1)
-            left = code.splat(cast(code, one, dtype), width)
-            found += [
-                plus_product(code, totals[i * registers + k], left, each) for k, each in enumerate(right)
-            ]
-        return found
+            for k in range(registers):
+                column = code.add(self.columns.first, (done + k) * width)
+                _put(code, self.target, code.add(row, i), column, totals[i * registers + k])
 
-    totals = [constant(0, dtype, width)] * (sums * several)
-    turns = first.columns // several
-    if turns <= SHORTEST_LOOP:
-        turns = 0
-        for k in range(first.columns // several * several):
-            part = slice(k % several * sums, (k % several + 1) * sums)
-            totals[part] = added(totals[part], constant(k, "int64"))
-    else:
-        with code.folded(0, turns * several, totals, several) as (number, carried, given):
-            for k in range(several):
-                given += added(carried[k * sums : (k + 1) * sums], code.add(number, k))
-        totals = list(given)
-    for k in range(first.columns // several * several, first.columns):
-        totals[:sums] = added(totals[:sums], constant(k, "int64"))
-    for k in range(1, several):
-        totals[:sums] = [
-            combined(code, "sum", one, other)
-            for one, other in zip(totals[:sums], totals[k * sums : (k + 1) * sums], strict=True)
-        ]
-    for i in range(rows):
-        for k in range(registers):
-            _put(code, target, code.add(row, i), code.add(column, k * width), totals[i * registers + k])
+    def _plus_products(
+        self, totals: Sequence[Value], lefts: Sequence[Value], number: Value, done: int
+    ) -> list[Value]:
+        """Return sums of rows and registers with the products of one row of the second matrix."""
+        code, second, width = self.code, self.second, self.width
+        registers = len(totals) // len(lefts)
+        at = code.along(second.offset, number, second.down)
+        right = []
+        for k in range(done, done + registers):
+            there = code.add(at, k * width * second.along)
+            right.append(cast(code, load(code, second.operand, there, second.along, width), self.dtype))
+        found = []
+        for i, left in enumerate(lefts):
+            start = code.along(left, number, self.first.along)
+            one = load(code, self.first.operand, start, self.first.along, 1)
+            factor = code.splat(cast(code, one, self.dtype), width)
+            old = totals[i * registers : (i + 1) * registers]
+            found += [plus_product(code, total, factor, each) for total, each in zip(old, right, strict=True)]
+        return found
 
 
 def _put(code: Code, target: Matrix, row: Value, column: Value, value: Value) -> None:

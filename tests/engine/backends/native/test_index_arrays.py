@@ -23,7 +23,7 @@ def loop(step, dtype="int64"):
     return [k, w], out
 
 
-@pytest.mark.parametrize("dtype", ["int64", "int32", "int8"])
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "uint8"])
 @pytest.mark.parametrize(
     "step",
     [
@@ -36,11 +36,20 @@ def loop(step, dtype="int64"):
         lambda k, w: T.set_subtensor(w[k[:2]], w[:2] * 3.0),
         lambda k, w: T.inc_subtensor(w[k], 0.5),
         lambda k, w: T.inc_subtensor(w[k, k * 0], T.cast(k, "float64")),
+        lambda k, w: w[k, 1],
+        lambda k, w: w[k[0], T.cast(k % 4, "int16")],
+        lambda k, w: w[:, k % 4],
+        lambda k, w: w.T[:, T.reshape(k[:6], (3, 2))],
+        lambda k, w: T.set_subtensor(w[:, k % 4], T.cast(k, "float64")),
+        lambda k, w: T.inc_subtensor(w[k, -1], 2.0),
+        lambda k, w: T.set_subtensor(w[w > 0.3], 2.0),
+        lambda k, w: T.inc_subtensor(w[w[:, 0] > w[k[0], 1]], w[k[1]]),
     ],
 )
 def test_rows_and_elements_are_picked_and_put(step, dtype):
     inputs, out = loop(step, dtype)
-    f = agree(inputs, out, PICKS.astype(dtype), TABLE, rewrites="none")
+    picks = PICKS if dtype != "uint8" else PICKS % 5
+    f = agree(inputs, out, picks.astype(dtype), TABLE, rewrites="none")
     assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
 
 

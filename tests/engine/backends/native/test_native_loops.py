@@ -283,3 +283,20 @@ def test_what_does_not_fit_is_the_error_of_the_other_tiers(step):
             f(np.ones((3, 4)), np.ones((3, 3)), np.ones((3, 5, 4)))
         told.append(str(caught.value))
     assert told[0] == told[1]
+
+
+def test_arrays_that_follow_from_sizes_triangles_and_diagonals_are_native():
+    x = T.tensor3("x")
+
+    def step(m):
+        size = m.shape[0]
+        return [
+            m + T.eye(size, m.shape[1], k=1) * 2.0,
+            T.sum(m, axis=0) * T.arange(m.shape[1]),
+            T.tril(m, -1) - T.triu(m, 1),
+            T.diag(T.diagonal(m), -1),
+        ]
+
+    results, _ = scanviz.scan(step, x)
+    f = agree([x], results, RNG.normal(size=(3, 5, 5)), rewrites="none")
+    assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)

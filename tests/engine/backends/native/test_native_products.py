@@ -73,10 +73,9 @@ def test_a_product_is_numpys(kind, dtype, rows, inner, columns):
 
 def test_weights_are_packed_before_the_steps_and_rows_of_a_state_are_not(monkeypatch):
     told = []
+    write = products._Panel.write
     monkeypatch.setattr(
-        products,
-        "_panel",
-        lambda *given, write=products._panel: (told.append(given[2].packed), write(*given)),
+        products._Panel, "write", lambda panel: (told.append(panel.second.packed), write(panel))
     )
     h, w = T.matrix("h"), T.matrix("w")
     rows, _ = scanviz.scan(lambda h, w: T.dot(h, w), None, h, w, n_steps=3)

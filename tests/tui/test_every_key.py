@@ -28,12 +28,16 @@ CHANGED = object()  # anything else than before
 
 @dataclass
 class Key:
-    """What a key is for: after ``before`` was pressed, it makes ``seen`` something else, or what is expected."""
+    """What a key is for: after ``before`` was pressed, it makes ``seen`` something else, or what is expected.
+
+    ``back`` takes away what it left, as far as that is no part of the state, so that the next key meets what this one met.
+    """
 
     keys: str
     seen: Callable[[ScanvizApp], Any]
     expected: Any = CHANGED
     before: str = ""
+    back: str = ""
 
 
 def step(app):
@@ -104,7 +108,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
                 Key(number, tab, title, before="3" if number != "3" else "2")
                 for title, number in NUMBERS.items()
             ),
-            Key("slash", focus, "search"),
+            Key("slash", focus, "search", back="escape"),
             Key("n", lambda app: app.view.found_at, before="3 slash h enter"),
             Key("N", lambda app: app.view.found_at, before="3 slash h enter"),
             Key("left_square_bracket", lambda app: app.state.rewrite, 1),
@@ -114,9 +118,9 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("tab", focus),
             Key("i", focus, "verdict"),
             Key("t", focus, "tree"),
-            Key("z", lambda app: app.query_one("#tree").display, False),
+            Key("z", lambda app: app.query_one("#tree").display, False, back="z"),
             Key("y", lambda app: app.clipboard, "scanviz report p.scanviz --scan rnn"),
-            Key("question_mark", lambda app: isinstance(app.screen, HelpScreen), True),
+            Key("question_mark", lambda app: isinstance(app.screen, HelpScreen), True, back="escape"),
             Key("escape", focus, "tree"),
             Key("q", lambda app: app._exit, True),
         ],
@@ -130,9 +134,9 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("g", line, 0),
             Key("G", line, 2),
             Key("l", opened_nodes, before="k k h"),
-            Key("h", opened_nodes, before="k k l"),
+            Key("h", opened_nodes, before="k k l", back="l j"),
             Key("right", opened_nodes, before="k k h"),
-            Key("left", opened_nodes, before="k k l"),
+            Key("left", opened_nodes, before="k k l", back="l j"),
             Key("b", lambda app: app.state.loop_record.name, "grad_of_rnn"),
             Key("enter", focus, "profile-table", before="1 t"),
         ],
@@ -141,14 +145,14 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         SortedTable,
         "1",
         [
-            Key("j", row, 1, before="g"),
+            Key("j", row, 1, before="g", back="g"),
             Key("k", row, 0, before="g j"),
-            Key("h", scrolled, before="z l"),
-            Key("l", scrolled, before="z"),
+            Key("h", scrolled, before="z l", back="z"),
+            Key("l", scrolled, before="z", back="h z"),
             Key("g", row, 0, before="G"),
-            Key("G", lambda app: app.focused.cursor_row == len(app.focused.order) - 1, True),
+            Key("G", lambda app: app.focused.cursor_row == len(app.focused.order) - 1, True, back="g"),
+            Key("S", order, back="S g"),
             Key("s", lambda app: app.focused.by, 1),
-            Key("S", order),
         ],
     ),
     "the verdict": (
@@ -174,16 +178,11 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("L", step, 4),
             Key("s", lambda app: app.state.step == app.state.slowest_step(), True),
             Key("f", step, 7),
-            Key("colon", asked, True),
-            Key("plus", window),
-            Key("equals_sign", window),
-            Key("up", window),
-            Key("k", window),
-            Key("minus", window, before="plus plus"),
-            Key("down", window, before="plus plus"),
-            Key("j", window, before="plus plus"),
+            Key("colon", asked, True, back="escape"),
+            *(Key(key, window, back="0") for key in ("plus", "equals_sign", "up", "k")),
+            *(Key(key, window, before="plus plus", back="0") for key in ("minus", "down", "j")),
             Key("0", window, 39, before="plus"),
-            Key("o", lambda app: app.view._logarithmic),
+            Key("o", lambda app: app.view._logarithmic, back="o"),
             Key("r", lambda app: app.state.run),
             Key("enter", tab, "Values"),
         ],
@@ -192,9 +191,9 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         VIEWS[2],
         "3",
         [
-            Key("f", lambda app: app.view.depth, 3),
-            Key("F", lambda app: app.view.depth, 3, before="f f"),
-            Key("o", lambda app: app.view.lines),
+            Key("f", lambda app: app.view.depth, 3, back="F"),
+            Key("F", lambda app: app.view.depth, 3, before="f f", back="F"),
+            Key("o", lambda app: app.view.lines, back="o"),
             Key("x", lambda app: app.view.lines),
             Key("p", lambda app: app.view.plumbing, True),
         ],
@@ -203,10 +202,10 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         GraphPane,
         "3 o",
         [
-            Key("j", scrolled),
-            Key("k", scrolled, before="j j"),
-            Key("h", scrolled, before="l l"),
-            Key("l", scrolled),
+            Key("j", scrolled, back="g"),
+            Key("k", scrolled, before="j j", back="g"),
+            Key("h", scrolled, before="l l", back="h"),
+            Key("l", scrolled, back="h"),
             Key("g", scrolled, before="j j"),
             Key("G", scrolled),
         ],
@@ -216,7 +215,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         ConnectionTable,
         "t b 4 m m",
         [
-            Key("j", cell),
+            Key("j", cell, back="k"),
             Key("k", cell, before="j"),
             Key("h", cell, before="l"),
             Key("l", cell),
@@ -226,9 +225,9 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         VIEWS[4],
         "5",
         [
-            Key("v", difference),
-            Key("x", difference),
-            Key("w", difference),
+            Key("v", difference, back="v v"),
+            Key("x", difference, back="x"),
+            Key("w", difference, back="w"),
             Key("o", lambda app: app.view.own, True),
             Key("a", lambda app: len(app.workers._workers) + len(app._notifications)),
         ],
@@ -237,9 +236,9 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         DifferencePane,
         "5 v v enter",
         [
-            Key("escape", focus, "rewrites-table"),
-            Key("j", scrolled),
-            Key("k", scrolled, before="j j"),
+            Key("escape", focus, "rewrites-table", back="enter"),
+            Key("j", scrolled, back="g"),
+            Key("k", scrolled, before="j j", back="g"),
             Key("g", scrolled, before="G"),
             Key("G", scrolled),
         ],
@@ -251,11 +250,11 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         [
             *STEP_KEYS,
             Key("f", step, 7),
-            Key("space", lambda app: "▶" in text_of(app, "#values-scrubber"), True),
-            Key("plus", lambda app: app.view._speed),
-            Key("minus", lambda app: app.view._speed),
-            Key("v", lambda app: text_of(app, "#values-one")),
-            Key("e", asked, True),
+            Key("space", lambda app: "▶" in text_of(app, "#values-scrubber"), True, back="space"),
+            Key("plus", lambda app: app.view._speed, back="minus"),
+            Key("minus", lambda app: app.view._speed, back="plus"),
+            Key("v", lambda app: text_of(app, "#values-one"), back="v v"),
+            Key("e", asked, True, back="escape"),
             Key("colon", asked, True),
         ],
     ),
@@ -266,7 +265,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         HelpScreen,
         "2 question_mark",
         [
-            Key(key, lambda app: isinstance(app.screen, HelpScreen), False)
+            Key(key, lambda app: isinstance(app.screen, HelpScreen), False, back="question_mark")
             for key in ("escape", "q", "question_mark", "enter")
         ],
     ),
@@ -280,7 +279,7 @@ ELSEWHERE = {
 
 def looks(app, keys):
     """Return all that the keys of a part change, so that two looks at one application can be compared."""
-    return app.state, app.screen, app.focused, [_seen(key, app) for key in keys]
+    return app.state, type(app.screen), app.focused and app.focused.id, [_seen(key, app) for key in keys]
 
 
 def _seen(key, app):
@@ -322,8 +321,10 @@ def test_every_key_changes_what_it_is_for(name):
             first = app.state
             as_begun = looks(app, keys)
             while waiting:
-                await pressed(waiting.pop(), app, pilot, name)
+                key = waiting.pop()
+                await pressed(key, app, pilot, name)
                 if not app._exit:
+                    await go(key.back, pilot)
                     app.state = first
                     await pilot.pause()
                     if (

@@ -136,7 +136,7 @@ class Polynomial:
         kept, more, rest = "", " + …", ""
         for term in self._signed_terms(longest // 4 + 2):  # a term has at least so many characters
             if len(kept) + len(rest) + len(term) > longest:
-                return kept + more if kept else term[: longest - 1] + "…"
+                return kept + more if kept else (rest or term)[: longest - 1] + "…"
             if not rest and len(kept) + len(term) + len(more) <= longest:
                 kept += term
             else:

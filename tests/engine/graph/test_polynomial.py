@@ -48,6 +48,11 @@ def test_a_long_polynomial_is_cut_between_terms(p, longest):
         assert whole.startswith(kept) and (text[-4:] != " + …" or whole[len(kept) :][:3] in (" + ", " - "))
 
 
+def test_the_first_term_is_the_one_that_stays():
+    a = Polynomial.of("a")
+    assert (a * a * -2 - a * 2).text(8) == "-2·a²…"  # the term has room, what says that there are more has not
+
+
 @given(st.lists(st.sampled_from("abc"), min_size=2, max_size=4), st.randoms())
 def test_unknowns_of_any_kind_multiply_in_any_order(letters, random):
     """Names are sorted; other unknowns have no order of their own."""

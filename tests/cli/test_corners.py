@@ -12,7 +12,7 @@ import scanviz
 from scanviz.cli import main
 from scanviz.engine import observe
 from scanviz.record.file import load
-from tests.cli.test_fidelity import LOOP, both, launch, script  # noqa: F401  # the fixture is used by name
+from tests.cli.test_fidelity import LOOP, both, fresh, launch, script  # noqa: F401  # the fixture is used by name
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks are not Windows'")
 
@@ -45,8 +45,8 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_behaves_as_under_python(script, name):  # noqa: F811
     path = script(PROGRAMS[name])
-    plain, run = both(script.folder, path.name)
-    profiled = launch(script.folder, "-m", "scanviz", "profile", "--quiet", path.name)
+    plain, run = fresh(script.folder, path.name), fresh(script.folder, "-m", "scanviz", "run", path.name)
+    profiled = launch(script.folder, "profile", "--quiet", path.name)
     for done in (run, profiled):
         assert (done.returncode, done.stdout, done.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
@@ -57,7 +57,7 @@ def test_processes_that_fork_end_by_themselves_and_save_nothing(script):  # noqa
         LOOP + "import os\nsys.stdout.flush()\nif os.fork() == 0:\n    f(np.ones(5)); sys.exit(3)\n"
         "print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
     )
-    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    done = launch(script.folder, "profile", path.name)
     assert done.returncode == 0 and done.stdout == "(200,)\n3\n"
     assert done.stderr.count("saved") == 1
     assert load(script.folder / "script.scanviz").loops[0].steps == 200
@@ -67,8 +67,8 @@ def test_processes_that_fork_end_by_themselves_and_save_nothing(script):  # noqa
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_signals_that_end_a_program_find_its_profile_saved(script, name):  # noqa: F811
     path = script(LOOP + f"import os, signal\nos.kill(os.getpid(), signal.{name})\n")
-    plain = launch(script.folder, path.name)
-    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    plain = fresh(script.folder, path.name)
+    done = launch(script.folder, "profile", path.name)
     assert done.returncode == plain.returncode == -getattr(signal, name)
     assert load(script.folder / "script.scanviz").outcome.status == "interrupted"
 
@@ -79,7 +79,7 @@ def test_a_program_that_catches_a_signal_keeps_its_way(script):  # noqa: F811
         LOOP + "import os, signal\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(4))\n"
         "os.kill(os.getpid(), signal.SIGTERM)\n"
     )
-    done = launch(script.folder, "-m", "scanviz", "profile", "-q", path.name)
+    done = launch(script.folder, "profile", "-q", path.name)
     assert done.returncode == 4 and load(script.folder / "script.scanviz").outcome.code == 4
 
 
@@ -113,16 +113,16 @@ def test_steps_of_a_thread_that_outlives_the_script_are_in_the_profile(script): 
         LOOP + "import threading, time\n"
         "threading.Thread(target=lambda: (time.sleep(0.3), f(np.ones(50)))).start()\n"
     )
-    done = launch(script.folder, "-m", "scanviz", "profile", "-q", path.name)
+    done = launch(script.folder, "profile", "-q", path.name)
     assert done.returncode == 0 and load(script.folder / "script.scanviz").loops[0].steps == 250
 
 
 def test_nothing_to_run_leaves_an_earlier_profile_alone(script):  # noqa: F811
     path = script(LOOP)
-    launch(script.folder, "-m", "scanviz", "profile", "-q", path.name)
+    launch(script.folder, "profile", "-q", path.name)
     before = (script.folder / "script.scanviz").read_bytes()
     path.unlink()
-    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    done = launch(script.folder, "profile", path.name)
     assert done.returncode == 2 and "can't open file" in done.stderr and "saved" not in done.stderr
     assert (script.folder / "script.scanviz").read_bytes() == before
 
@@ -130,7 +130,7 @@ def test_nothing_to_run_leaves_an_earlier_profile_alone(script):  # noqa: F811
 def test_a_second_profile_replaces_the_first(script):  # noqa: F811
     path = script(LOOP + "f(np.ones(len(sys.argv)))\n")
     for arguments, steps in ((["a"], 202), (["a", "b"], 203)):
-        launch(script.folder, "-m", "scanviz", "profile", "-q", path.name, *arguments)
+        launch(script.folder, "profile", "-q", path.name, *arguments)
         assert load(script.folder / "script.scanviz").loops[0].steps == steps
     assert len(list(script.folder.glob("*.scanviz"))) == 1
 
@@ -138,14 +138,14 @@ def test_a_second_profile_replaces_the_first(script):  # noqa: F811
 def test_a_profile_that_cannot_be_saved_hides_neither_report_nor_exit_code(script):  # noqa: F811
     path = script(LOOP + "import os\nos.rmdir('gone')\nsys.exit(5)\n")
     (script.folder / "gone").mkdir()
-    done = launch(script.folder, "-m", "scanviz", "profile", "-o", "gone/p.scanviz", path.name)
+    done = launch(script.folder, "profile", "-o", "gone/p.scanviz", path.name)
     assert done.returncode == 5 and "could not be saved" in done.stderr
     assert "wave" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_the_report_goes_where_standard_error_went_at_the_start(script):  # noqa: F811
     path = script(LOOP + "sys.stderr = open('log', 'w')\nsys.stdout = sys.stderr\n")
-    done = launch(script.folder, "-m", "scanviz", "profile", path.name)
+    done = launch(script.folder, "profile", path.name)
     assert done.returncode == 0 and "wave" in done.stderr
     assert (script.folder / "log").read_text() == ""
 
@@ -153,30 +153,30 @@ def test_the_report_goes_where_standard_error_went_at_the_start(script):  # noqa
 def test_options_after_the_script_are_the_scripts(script):  # noqa: F811
     path = script("import sys; print(sys.argv[1:])")
     arguments = ["--quiet", "-o", "x", "--bogus", "--", "-h"]
-    done = launch(script.folder, "-m", "scanviz", "profile", "-q", "--", path.name, *arguments)
+    done = launch(script.folder, "profile", "-q", "--", path.name, *arguments)
     assert done.returncode == 0 and done.stdout == f"{arguments}\n" and done.stderr == ""
 
 
 def test_a_report_of_a_loop_that_is_not_there_names_those_that_are(script):  # noqa: F811
     path = script(LOOP)
-    launch(script.folder, "-m", "scanviz", "profile", "-q", "-op.scanviz", path.name)
-    done = launch(script.folder, "-m", "scanviz", "report", "p.scanviz", "--scan", "wav")
+    launch(script.folder, "profile", "-q", "-op.scanviz", path.name)
+    done = launch(script.folder, "report", "p.scanviz", "--scan", "wav")
     assert done.returncode == 2 and "did you mean wave?" in done.stderr and done.stdout == ""
-    one = launch(script.folder, "-m", "scanviz", "report", "p.scanviz", "--scan", "wave")
+    one = launch(script.folder, "report", "p.scanviz", "--scan", "wave")
     assert one.returncode == 0 and "wave" in one.stdout
-    two = launch(script.folder, "-m", "scanviz", "report", "p.scanviz", "q.scanviz")
+    two = launch(script.folder, "report", "p.scanviz", "q.scanviz")
     assert two.returncode == 2 and "takes one FILE, found 2" in two.stderr
 
 
 def test_doctor_as_json_tells_how_to_get_what_is_missing(tmp_path):
-    done = launch(tmp_path, "-m", "scanviz", "doctor", "--json")
+    done = launch(tmp_path, "doctor", "--json")
     found = {each["name"]: each for each in json.loads(done.stdout)}
     assert found["numpy"]["works"] and {"dot", "GPU driver", "cupy", "textual-serve"} <= set(found)
     assert all(each["works"] or each["how_to_get"] for each in found.values())
 
 
 def test_the_version_is_said_without_an_installation(tmp_path):
-    done = launch(tmp_path, "-m", "scanviz", "--version")
+    done = launch(tmp_path, "--version")
     assert done.returncode == 0 and done.stdout.startswith("scanviz 0.")
 
 

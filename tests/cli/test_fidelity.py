@@ -1,4 +1,4 @@
-"""``scanviz run`` and ``scanviz profile`` against plain python, in real processes."""
+"""``scanviz run`` and ``scanviz profile`` against plain python, in processes that started and end as that does where it matters."""
 
 import os
 import signal
@@ -11,12 +11,23 @@ from pathlib import Path
 import pytest
 
 from scanviz.record.file import load
+from tests.cli.commands import command
 
 ROOT = Path(__file__).resolve().parents[2]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
 
 
-def launch(folder, *arguments, **options):
+def launch(folder, *arguments, input=None):  # as subprocess calls it
+    """Run scanviz in a forked process, which is quick."""
+    if input is None:
+        return command(*arguments, cwd=folder, NO_COLOR="1")
+    (folder / "typed").write_text(input)
+    with (folder / "typed").open() as given:
+        return command(*arguments, cwd=folder, stdin=given, NO_COLOR="1")
+
+
+def fresh(folder, *arguments, **options):
+    """Run Python in a process that starts from nothing."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=folder,
@@ -31,9 +42,7 @@ def launch(folder, *arguments, **options):
 
 def both(folder, *arguments, **options):
     """Return what python and scanviz run do with the same arguments."""
-    return launch(folder, *arguments, **options), launch(
-        folder, "-m", "scanviz", "run", *arguments, **options
-    )
+    return fresh(folder, *arguments, **options), launch(folder, "run", *arguments, **options)
 
 
 @pytest.fixture
@@ -78,7 +87,7 @@ ENDINGS = {
 def test_a_script_ends_as_under_python(script, name):
     source, code = ENDINGS[name]
     path = script(source)
-    plain, run = both(script.folder, path.name)
+    plain, run = fresh(script.folder, path.name), fresh(script.folder, "-m", "scanviz", "run", path.name)
     assert plain.returncode == run.returncode == code
     assert run.stdout == plain.stdout
     assert run.stderr == plain.stderr
@@ -137,7 +146,7 @@ print(f(np.ones(200)).shape)
 
 def test_profile_prints_a_report_and_saves_the_profile(script):
     path = script(LOOP)
-    done = launch(script.folder, "-m", "scanviz", "profile", path.name, "argument")
+    done = launch(script.folder, "profile", path.name, "argument")
     assert done.returncode == 0 and done.stdout == "(200,)\n"
     assert (
         "wave" in done.stderr and "saved" in done.stderr and len(done.stderr.splitlines()) < 46
@@ -145,16 +154,16 @@ def test_profile_prints_a_report_and_saves_the_profile(script):
     record = load(script.folder / "script.scanviz")
     (loop,) = record.loops
     assert (loop.name, loop.steps, record.outcome.status) == ("wave", 200, "ok")
-    again = launch(script.folder, "-m", "scanviz", "report", "script.scanviz")
+    again = launch(script.folder, "report", "script.scanviz")
     assert again.returncode == 0 and "wave" in again.stdout
-    as_json = launch(script.folder, "-m", "scanviz", "report", "--json", "script.scanviz")
+    as_json = launch(script.folder, "report", "--json", "script.scanviz")
     assert '"name": "wave"' in as_json.stdout
 
 
 def test_a_failing_script_still_leaves_its_profile(script):
     path = script(LOOP + "raise RuntimeError('late')\n")
-    done = launch(script.folder, "-m", "scanviz", "profile", "--quiet", path.name)
-    plain = launch(script.folder, path.name)
+    done = launch(script.folder, "profile", "--quiet", path.name)
+    plain = fresh(script.folder, path.name)
     assert done.returncode == 1 and done.stderr == plain.stderr
     record = load(script.folder / "script.scanviz")
     assert record.outcome.status == "error" and "late" in record.outcome.message
@@ -163,7 +172,7 @@ def test_a_failing_script_still_leaves_its_profile(script):
 
 def test_an_error_of_scanviz_shows_only_the_users_frames(script):
     path = script(LOOP + "bad, _ = scanviz.scan(lambda a, b: a, x)\n")
-    done = launch(script.folder, "-m", "scanviz", "run", path.name)
+    done = launch(script.folder, "run", path.name)
     assert done.returncode == 1
     assert done.stderr.count("File ") == 1 and "scanviz/engine" not in done.stderr
     assert "scan passes" in done.stderr
@@ -171,7 +180,7 @@ def test_an_error_of_scanviz_shows_only_the_users_frames(script):
         LOOP
         + "rows, _ = scanviz.scan(lambda h: h[1:], outputs_info=x, n_steps=2)\nscanviz.function([x], rows)([1.0])\n"
     )
-    done = launch(script.folder, "-m", "scanviz", "run", at_run_time.name)
+    done = launch(script.folder, "run", at_run_time.name)
     assert (
         done.stderr.count("File ") == 1
         and "direct cause" not in done.stderr
@@ -220,7 +229,7 @@ USAGE = {
 def test_a_wrong_command_line_is_refused_with_exit_code_2(script, name):
     arguments, part = USAGE[name]
     script(LOOP, "s.py")
-    done = launch(script.folder, "-m", "scanviz", *arguments)
+    done = launch(script.folder, *arguments)
     assert done.returncode == 2 and part in done.stderr and "Traceback" not in done.stderr
     assert not list(script.folder.glob("*.scanviz"))
 
@@ -229,20 +238,18 @@ def test_nothing_that_is_no_profile_is_overwritten(script):
     script(LOOP)
     precious = script.folder / "script.scanviz"
     precious.write_text("not a profile")
-    done = launch(script.folder, "-m", "scanviz", "profile", "script.py")
+    done = launch(script.folder, "profile", "script.py")
     assert done.returncode == 0 and precious.read_text() == "not a profile"
     assert (script.folder / "script-1.scanviz").exists() and "script-1.scanviz" in done.stderr
-    refused = launch(script.folder, "-m", "scanviz", "profile", "-o", "script.scanviz", "script.py")
+    refused = launch(script.folder, "profile", "-o", "script.scanviz", "script.py")
     assert refused.returncode == 2 and "--force" in refused.stderr
-    forced = launch(
-        script.folder, "-m", "scanviz", "profile", "--force", "-q", "-o", "script.scanviz", "script.py"
-    )
+    forced = launch(script.folder, "profile", "--force", "-q", "-o", "script.scanviz", "script.py")
     assert forced.returncode == 0 and load(precious).loops
 
 
 def test_a_damaged_profile_is_refused_without_a_traceback(script):
     (script.folder / "bad.scanviz").write_bytes(b"PK\x03\x04 nothing")
-    done = launch(script.folder, "-m", "scanviz", "report", "bad.scanviz")
+    done = launch(script.folder, "report", "bad.scanviz")
     assert done.returncode == 1 and "no scanviz profile" in done.stderr and "Traceback" not in done.stderr
 
 
@@ -254,12 +261,12 @@ def test_help_and_version_are_quick_to_say(tmp_path):
         ["report", "--help"],
         ["doctor", "--help"],
     ):
-        done = launch(tmp_path, "-X", "importtime", "-m", "scanviz", *arguments)
+        done = fresh(tmp_path, "-X", "importtime", "-m", "scanviz", *arguments)
         assert done.returncode == 0 and "usage: scanviz" in done.stdout
 
 
 def test_doctor_names_every_backend_and_how_to_get_what_is_missing(tmp_path):
-    done = launch(tmp_path, "-m", "scanviz", "doctor")
+    done = launch(tmp_path, "doctor")
     assert done.returncode == 0
     for name in ("reference", "numpy", "cupy", "textual"):
         assert name in done.stdout

@@ -16,7 +16,7 @@ from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
 from scanviz.testing import hostile
 from tests.cli.commands import command as typed
-from tests.cli.test_fidelity import ENVIRONMENT, LOOP, launch, script  # noqa: F401  # the fixture is used by name
+from tests.cli.test_fidelity import ENVIRONMENT, LOOP, fresh, launch, script  # noqa: F401  # the fixture is used by name
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices and FIFOs are POSIX")
 READING = ("report", "html", "advise", "rewrites", "export -f json", "compare p.scanviz", "graph", "tui")
@@ -105,7 +105,7 @@ def test_a_full_disk_leaves_what_was_there_and_is_never_exit_code_0(folder, comm
         resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600))
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 
-    done = launch(folder, "-m", "scanviz", *words, preexec_fn=little)
+    done = fresh(folder, "-m", "scanviz", *words, preexec_fn=little)
     assert done.returncode in (1, 2), done
     assert (
         "cannot be written" in done.stderr
@@ -118,14 +118,14 @@ def test_a_full_disk_leaves_what_was_there_and_is_never_exit_code_0(folder, comm
 def test_a_saved_link_is_followed_and_stays_one(folder):
     (folder / "elsewhere").mkdir()
     (folder / "s.scanviz").symlink_to("elsewhere/real.scanviz")
-    done = launch(folder, "-m", "scanviz", "profile", "-q", "s.py")
+    done = launch(folder, "profile", "-q", "s.py")
     assert done.returncode == 0 and (folder / "s.scanviz").is_symlink()
     assert load(folder / "elsewhere" / "real.scanviz").script == "s.py"
 
 
 def test_a_file_that_has_come_in_the_meantime_is_not_replaced(folder):
     (folder / "s.py").write_text("open('s.scanviz', 'w').write('mine')")
-    done = launch(folder, "-m", "scanviz", "profile", "s.py")
+    done = launch(folder, "profile", "s.py")
     assert done.returncode == 0 and "saved " in done.stderr and "s-1.scanviz" in done.stderr
     assert (folder / "s.scanviz").read_text() == "mine" and load(folder / "s-1.scanviz").script == "s.py"
 

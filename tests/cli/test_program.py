@@ -1,10 +1,10 @@
-"""`scanviz program` in real processes."""
+"""`scanviz program` in processes of their own."""
 
 import os
-import subprocess
-import sys
 
 import pytest
+
+from tests.cli.commands import command
 
 SCRIPT = """
 import numpy as np, scanviz
@@ -18,14 +18,7 @@ print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
 
 
 def scanviz_(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "scanviz", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=dict(os.environ),
-    )
+    return command(*arguments, cwd=cwd)
 
 
 @pytest.fixture

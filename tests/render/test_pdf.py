@@ -83,6 +83,7 @@ def test_a_pdf_has_every_shape_and_every_text_of_the_svg(case):
         painted(to_svg(picture, layered(picture, True), types=True).encode())
 
 
+@pytest.mark.usefixtures("engines_here")
 @pytest.mark.parametrize("engine", ["own", "wasm", "dot"])
 @pytest.mark.parametrize("name", ["open", "unrolled", "changed"])
 def test_a_pdf_is_made_of_what_every_engine_draws(engine, name):
@@ -99,6 +100,7 @@ def test_a_pdf_is_made_of_what_every_engine_draws(engine, name):
             )  # Graphviz has 0 at the bottom
 
 
+@pytest.mark.usefixtures("engines_here")
 @pytest.mark.parametrize("engine", ["own", "wasm"])
 def test_letters_that_the_font_lacks_are_named(engine):
     needs(engine)

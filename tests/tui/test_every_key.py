@@ -143,10 +143,10 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
     ),
     "tables": (
         SortedTable,
-        "1",
+        "1 g",
         [
-            Key("j", row, 1, before="g", back="g"),
-            Key("k", row, 0, before="g j"),
+            Key("j", row, 1, back="g"),
+            Key("k", row, 0, before="j"),
             Key("h", scrolled, before="z l", back="z"),
             Key("l", scrolled, before="z", back="h z"),
             Key("g", row, 0, before="G"),
@@ -159,8 +159,8 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         VerdictBar,
         "i",
         [
-            Key("down", lambda app: app.query_one("#verdict").chosen, 1),
-            Key("j", lambda app: app.query_one("#verdict").chosen, 1),
+            Key("down", lambda app: app.query_one("#verdict").chosen, 1, back="up"),
+            Key("j", lambda app: app.query_one("#verdict").chosen, 1, back="up"),
             Key("up", lambda app: app.query_one("#verdict").chosen, 0, before="down"),
             Key("k", lambda app: app.query_one("#verdict").chosen, 0, before="down"),
             Key("enter", tab, before="down"),

@@ -50,7 +50,7 @@ def test_a_long_polynomial_is_cut_between_terms(p, longest):
 
 def test_the_first_term_is_the_one_that_stays():
     a = Polynomial.of("a")
-    assert (a * a * -2 - a * 2).text(8) == "-2·a²…"  # the term has room, what says that there are more has not
+    assert (a * a * -2 - a * 2).text(8) == "-2·a²…"  # there is room for it, and none for " + …"
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=2, max_size=4), st.randoms())

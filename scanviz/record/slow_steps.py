@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from scanviz.record.loops import LoopRecord
 
-HEAVY = 3.0  # times their share of steps: what the slowest hundredth takes beyond is told
+HEAVY = 0.1  # of a loop's time: where its slowest hundredth takes more, every view tells it
 SLOW = 2.0  # times the typical step
 FEWEST = 5  # slow steps at a period
 CHANCE = 1e-4  # that steps at random places had so many at one period
@@ -55,6 +55,21 @@ def _chance(count: int, of: int, period: int) -> float:
     """Return how likely at least so many of the steps are at one place of a period if they are anywhere."""
     one = 1 / period
     return math.fsum(math.comb(of, k) * one**k * (1 - one) ** (of - k) for k in range(count, of + 1))
+
+
+def slowest_share(loop: LoopRecord) -> float:
+    """Return what part of a loop's time its slowest hundredth takes, 0 where that is not much or not known.
+
+    Examples
+    --------
+    >>> numbers = {"slowest_hundredth_ns": 4e6}
+    >>> slowest_share(LoopRecord(1, 1, None, "h", None, total_ns=10_000_000, measures=numbers))
+    0.4
+    >>> slowest_share(LoopRecord(1, 1, None, "h", None, total_ns=100_000_000, measures=numbers))
+    0.0
+    """
+    share = loop.measures.get("slowest_hundredth_ns", 0.0) / max(1, loop.total_ns)
+    return share if share > HEAVY else 0.0
 
 
 def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
@@ -115,4 +130,4 @@ def slow_in_words(loop: LoopRecord, slow_ns: float) -> str:
     return f"why is not known: no branch, no period, and {last}"
 
 
-__all__ = ["HEAVY", "period_of", "reasons", "slow_in_words"]
+__all__ = ["HEAVY", "period_of", "reasons", "slow_in_words", "slowest_share"]

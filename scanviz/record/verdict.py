@@ -11,13 +11,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scanviz.record.first_bad import first_bad_of
-from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.part_totals import LOOPS, OUTSIDE, PartTotal, title, totals
 from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.slow_steps import slowest_share
 from scanviz.record.traces import STATISTICS
 from scanviz.record.values import SourceRecord
 
@@ -25,7 +25,6 @@ MUCH = 0.2  # of what an operation is part of: less is no sentence
 WORTH = 0.05  # of the time: what the program computes is told even where something else takes more
 MOST_OF_IT = 0.5
 SURE = 0.95  # how much a rule must change to be told, as a ratio of times
-RARE_STEPS = 0.25  # of a loop's time that its slowest hundredth takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,18 +210,15 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
                 "unusual", text, loop.function, loop.key, bad.variable.source, bad.step, trace.run
             )
             break
-    slowest = max(record.loops, key=lambda loop: loop.measures.get("slowest_hundredth_ns", 0.0), default=None)
-    if slowest is not None and _tail(slowest) >= RARE_STEPS and slowest.total_ns >= MUCH * record.wall_ns:
+    slowest = max(record.loops, key=lambda loop: slowest_share(loop) * loop.total_ns, default=None)
+    share = 0.0 if slowest is None else slowest_share(slowest)
+    if slowest is not None and share and slowest.total_ns >= MUCH * record.wall_ns:
         yield VerdictSentence(
             "unusual",
-            f"The slowest 1 % of the steps of `{sanitize(titles[slowest.key])}` take {100 * _tail(slowest):.0f} % of its time.",
+            f"The slowest 1 % of the steps of `{sanitize(titles[slowest.key])}` take {100 * share:.0f} % of its time.",
             slowest.function,
             slowest.key,
         )
-
-
-def _tail(loop: LoopRecord) -> float:
-    return loop.measures.get("slowest_hundredth_ns", 0.0) / max(1, loop.total_ns)
 
 
 def _percent(part: float, whole: float) -> str:

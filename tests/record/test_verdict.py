@@ -1,7 +1,9 @@
 """The verdict: a run in a few sentences that come from its numbers."""
 
 import numpy as np
+import pytest
 
+from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.rewrites import EffectRecord, GraphCostRecord, RewriteRecord, RewritesRecord
@@ -93,6 +95,12 @@ def test_slow_steps_are_told_where_they_take_much():
         "The slowest 1 % of the steps of `rnn` take 60 % of its time."
     ]
     assert texts(run(loop_ns=50_000, measures={"slowest_hundredth_ns": 900.0}), "unusual") == []
+
+
+@pytest.mark.parametrize("share", [0.02, 0.09, 0.11, 0.24])
+def test_the_verdict_tells_of_slow_steps_where_the_report_does(share):
+    record = run(loop_ns=50_000, measures={"slowest_hundredth_ns": share * 50_000})
+    assert bool(texts(record, "unusual")) == bool(tail_lines(record.loops[0])) == (share > 0.1)
 
 
 def test_names_from_a_record_cannot_steer_a_terminal():

@@ -6,7 +6,7 @@ from scanviz.profiler.report.text import HOT, ReportLine
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.loops import LoopRecord, SideRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.slow_steps import HEAVY, slow_in_words
+from scanviz.record.slow_steps import slow_in_words, slowest_share
 
 RARE = 0.2  # a side taken in no more steps than that is told, where it takes much of the time
 MUCH = (
@@ -26,7 +26,7 @@ def tail_lines(loop: LoopRecord) -> list[ReportLine]:
     """
     found = []
     slow = loop.measures.get("slowest_hundredth_ns", 0.0)
-    if slow > HEAVY / 100 * loop.total_ns:
+    if slowest_share(loop):
         off = max(0.0, loop.total_ns - loop.measures.get("cpu_ns", loop.total_ns))
         text = f"  the slowest 1 % of steps take {share(slow, loop.total_ns)} of the time"
         found.append(

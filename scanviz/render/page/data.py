@@ -21,7 +21,7 @@ from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
 from scanviz.record.roofline import known_limits, worth_showing
-from scanviz.record.slow_steps import HEAVY, slow_in_words
+from scanviz.record.slow_steps import slow_in_words, slowest_share
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.typical import typical_step
 from scanviz.record.verdict import verdict
@@ -124,7 +124,7 @@ def _loop(loop: LoopRecord) -> dict[str, Any]:
     found["off_cpu"] = off_cpu(loop)
     found["typical_step"] = typical_step(loop)
     slow = loop.measures.get("slowest_hundredth_ns", 0.0)
-    found["slow_steps"] = slow_in_words(loop, slow) if slow > HEAVY / 100 * loop.total_ns else ""
+    found["slow_steps"] = slow_in_words(loop, slow) if slowest_share(loop) else ""
     found["heading"] = _heading(loop)
     matrix = connection_matrix(loop) if loop.variables else ConnectionMatrix(loop.name, (), (), ())
     found["connections"] = {

@@ -24,6 +24,7 @@ from scanviz.engine.scan.loop import Scan, loop_of
 from scanviz.engine.scan.rebuild import with_results
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
+MOST_VERSIONS = 48  # of a graph in one pass of a rule about loops
 
 
 @dataclass(slots=True)
@@ -274,7 +275,27 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
         found.append(Applied(((level.path, answer.message, 1),), make, dict(answer.mapping)))
     if not found:
         asked.quiet(level, before)
-    return found
+    return _in_groups(found)
+
+
+def _in_groups(found: list[Applied]) -> list[Applied]:
+    """Return applications of which several are one where there are very many.
+
+    In a chain of loops each changes all that follow: telling as many versions as there are loops would take the square of
+    their number.
+    """
+    size = -(-len(found) // MOST_VERSIONS)
+    if size <= 1:
+        return found
+    together = []
+    for group in (found[k : k + size] for k in range(0, len(found), size)):
+        said: Counter[tuple[tuple[str, ...], str]] = Counter()
+        for one in group:
+            said.update({(path, text): count for path, text, count in one.message})
+        message = tuple((path, text, count) for (path, text), count in said.items())
+        replaced = {old: new for one in group for old, new in one.replaced.items()}
+        together.append(Applied(message, group[-1].graph, replaced))
+    return together
 
 
 def _after(level: Level, mapping: Mapping[Variable, Variable], count: int) -> Callable[[], list[Variable]]:

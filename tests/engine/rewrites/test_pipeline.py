@@ -21,6 +21,7 @@ from scanviz.engine.rewrites.families import all_rules, rules_of
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.pipeline import RewriteCycleWarning, rewritten, sweeps
 from scanviz.engine.rewrites.rule import PHASES, Match, Refusal
+from scanviz.engine.rewrites.rule_pass import MOST_VERSIONS
 from scanviz.engine.rewrites.selection import Selection, as_selection
 from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 
@@ -307,6 +308,18 @@ def test_many_loops_that_each_keep_their_last_row_are_no_cycle():
         total = total + h[-1]
     f = scanviz.function([x], total)  # a warning would be an error here
     assert sum(rewrite.rule == "ScanSaveMem" for rewrite in f.rewrites) == 30
+
+
+def test_of_very_many_loops_at_once_several_are_one_rewrite_that_tells_them_all():
+    x, h = T.vector("x"), T.constant(0.0)
+    for k in range(2 * MOST_VERSIONS + 5):
+        h = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, h, name=f"loop{k}")[0][-1]
+    history = scanviz.function([x], h).rewrites
+    kept = [rewrite for rewrite in history if rewrite.rule == "ScanSaveMem"]
+    assert len(kept) <= MOST_VERSIONS
+    assert all(
+        "keeps only its last row" in rewrite.message and "3 times" in rewrite.message for rewrite in kept[:-1]
+    )
 
 
 def test_a_rule_is_asked_again_about_the_graph_that_it_gave():

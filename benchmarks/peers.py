@@ -1,13 +1,13 @@
 """scanviz beside hand-written NumPy, Numba and C, beside JAX and PyTensor: the same loops, outputs compared first.
 
-Run time is measured in turns in one process a workload: the median, and the median of the ratios round by round.  Start-up is a
-process of its own from its start to the first result, with empty caches and again with what the first left in them.  Peers are
-pinned in ``peers.txt``; one that is missing is a failure.
+Run time is measured in turns in one process a workload: the median, and the median of the ratios round by round.  Peers are
+pinned in ``peers.txt``; one that is missing is a failure.  ``peer_starts.py`` measures from the start of a process to the
+first result.
 
     python -m venv peers && peers/bin/pip install -r benchmarks/peers.txt -e .
     peers/bin/python benchmarks/peers.py                                  # all, some twenty minutes
-    peers/bin/python benchmarks/peers.py --quick --start none             # shorter loops, run time alone
-    peers/bin/python benchmarks/peers.py --only rnn lstm --start none     # workloads whose name has one of the words
+    peers/bin/python benchmarks/peers.py --quick                          # shorter loops
+    peers/bin/python benchmarks/peers.py --only rnn lstm                  # workloads whose name has one of the words
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -65,7 +64,6 @@ TOOLS = {
     "PyTensor Numba": Tool("pytensor_loops", "NUMBA"),
     "PyTensor C": Tool("pytensor_loops", "CVM"),
 }
-STARTED = ["scanviz", "scanviz native", "JAX", "PyTensor Numba", "PyTensor C"]
 Sizes = tuple[int, ...]
 WORKLOADS: dict[str, tuple[str, Sizes]] = {  # its function and sizes, the last of them steps
     "power, size 10, 1k": ("power", (10, 1000)),
@@ -217,52 +215,6 @@ def in_turns(calls: dict[str, Callable[[], Any]], seconds: float) -> dict[str, l
     return found
 
 
-# start-up
-
-
-def first_result(tool: str, workload: str, quick: bool) -> dict[str, float]:
-    """Build a tool's loop and call it once, in this process; return the seconds of that, its import excluded."""
-    family, sizes = sized(workload, quick)
-    given = getattr(inputs, family)(*sizes)
-    importlib.import_module(f"peer_programs.{TOOLS[tool].module}")
-    begun = time.perf_counter()
-    loop = made(tool, family, sizes)
-    if loop is not None:
-        loop(*given)
-    return {"first": time.perf_counter() - begun}
-
-
-def started(tool: str, workload: str, quick: bool, folder: str) -> dict[str, float]:
-    """Return the seconds of a new process to the first result, whose caches are in a folder."""
-    environment = {
-        **os.environ,
-        "SCANVIZ_NATIVE_CACHE": f"{folder}/scanviz",
-        "PYTENSOR_FLAGS": f"base_compiledir={folder}/pytensor",
-        "NUMBA_CACHE_DIR": f"{folder}/numba",
-    }
-    command = [sys.executable, str(HERE), "--first", tool, workload, *(["--quick"] if quick else [])]
-    begun = time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    whole = time.perf_counter() - begun
-    if done.returncode:
-        raise SystemExit(f"{tool}, {workload}:\n{done.stderr}")
-    return {"process_s": whole, "first_s": json.loads(done.stdout.splitlines()[-1])["first"]}
-
-
-def start_one(workload: str, quick: bool) -> dict[str, Any]:
-    """Return by tool what a process takes to the first result: with empty caches, and with warm ones."""
-    found: dict[str, Any] = {}
-    for tool in STARTED:
-        with tempfile.TemporaryDirectory() as folder:
-            empty = started(tool, workload, quick, folder)
-            warm = min(
-                (started(tool, workload, quick, folder) for _ in range(1 if quick else 2)),
-                key=lambda each: each["process_s"],
-            )
-        found[tool] = {"empty": empty, "warm": warm}
-    return found
-
-
 # tables
 
 
@@ -276,17 +228,17 @@ def table(title: str, rows: list[tuple[str, dict[str, float | None]]], columns: 
         )
 
 
-def summary(rows: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the geometric means of how many times longer others take than scanviz's default mode."""
+def summary(rows: list[dict[str, Any]], than: str = "scanviz") -> dict[str, float]:
+    """Return the geometric means of how many times longer others take; with the faster of PyTensor's two on each workload."""
     found = {}
     for tool in TOOLS:
-        ratios = [row["ratio"][tool] for row in rows if tool in row["ratio"]]
+        ratios = [row["ms"][tool] / row["ms"][than] for row in rows if tool in row["ms"]]
         if ratios:
             found[tool] = statistics.geometric_mean(ratios)
     both = [
-        min(row["ratio"][tool] for tool in ("PyTensor Numba", "PyTensor C"))
+        min(row["ms"][tool] for tool in ("PyTensor Numba", "PyTensor C")) / row["ms"][than]
         for row in rows
-        if "PyTensor C" in row["ratio"]
+        if "PyTensor C" in row["ms"]
     ]
     if both:
         found["faster PyTensor"] = statistics.geometric_mean(both)
@@ -309,19 +261,9 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="*", default=[""], metavar="WORD", help="workloads whose name has one of these"
     )
-    parser.add_argument(
-        "--start",
-        choices=["all", "some", "none"],
-        default="all",
-        help="of which workloads start-up is measured",
-    )
     parser.add_argument("--json", help="write the rows there")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    parser.add_argument("--first", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.first:
-        print(json.dumps(first_result(*options.first, options.quick)))
-        return
     if options.one:
         os.environ["SCANVIZ_NATIVE_CACHE"] = "off"
         print(json.dumps(run_one(options.one, options.quick)))
@@ -335,31 +277,26 @@ def main() -> None:
     rows = []
     for name in chosen:
         row = in_process(name, options.quick)
-        if options.start == "all" or (
-            options.start == "some" and WORKLOADS[name][0] in ("cumulative_sum", "lstm_gradient")
-        ):
-            row["start"] = start_one(name, options.quick)
         rows.append(row)
         table("run time, ms", [(name, row["ms"])], list(TOOLS)) if row is rows[0] else table_row(
             name, row["ms"]
         )
     table("times as long as scanviz", [(row["workload"], row["ratio"]) for row in rows], list(TOOLS))
-    told = [row for row in rows if "start" in row]
-    for caches in ("empty", "warm"):
-        if told:
-            starts = [
-                (row["workload"], {tool: row["start"][tool][caches]["process_s"] for tool in STARTED})
-                for row in told
-            ]
-            table(f"new process to the first result, caches {caches}, s", starts, STARTED)
-            firsts = [
-                (row["workload"], {tool: 1e3 * row["start"][tool][caches]["first_s"] for tool in STARTED})
-                for row in told
-            ]
-            table(f"of that building and the first call, caches {caches}, ms", firsts, STARTED)
-    means = summary(rows)
-    print("\ngeometric means:", ", ".join(f"{tool} {mean:.3g}" for tool, mean in means.items()))
-    write_json(options.json, [*rows, {"workload": "geometric means", "ratio": means}], "peers")
+    means = {than: summary(rows, than) for than in ("scanviz", "scanviz native")}
+    table("geometric means, times as long as", list(means.items()), [*TOOLS, "faster PyTensor"])
+    for than, found in means.items():
+        slower = [row["workload"] for row in rows if row["ms"]["JAX"] < row["ms"][than]]
+        print(
+            f"{than}: JAX {found['JAX']:.2f} times as long; slower than JAX in {len(slower)}: {', '.join(slower) or 'none'}"
+        )
+    write_json(
+        options.json,
+        [
+            *rows,
+            {"workload": "geometric means", "ratio": means["scanviz"], "native": means["scanviz native"]},
+        ],
+        "peers",
+    )
 
 
 def table_row(name: str, cells: dict[str, float]) -> None:

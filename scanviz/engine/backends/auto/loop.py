@@ -35,6 +35,7 @@ from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 AGAIN = 10  # times as much work as pays for machine code pays for making it twice
+AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
 USUAL_STEP = 20  # operations of a step whose code costs no more than LLVM does
 
 
@@ -90,10 +91,9 @@ class Begun(Specialised):
         super().__init__(plan, tier, write, why)
         self.left_ns, self.step_ns = left_ns, step_ns
 
-    def take(self, steps: int) -> bool:
-        """Count steps, and return whether machine code pays now."""
+    def take(self, steps: int) -> None:
+        """Count steps."""
         self.left_ns -= steps * self.step_ns
-        return self.left_ns <= 0
 
     def stay(self, why: str) -> None:
         """Note that there can be no machine code, and why."""
@@ -130,8 +130,11 @@ class AutoLoop(SpecialisedLoop):
         """Return the code for shapes: machine code from the call on in which it pays."""
         found = super().code_for(shapes, states, watch, steps)
         known = self._known(steps)
-        if isinstance(found, Begun) and (found.take(known) or self._pays_at_once(found, 0)):
-            return self._compiled(found, shapes, states, watch, steps)
+        if isinstance(found, Begun):
+            pays = self._pays_at_once(found, known)
+            found.take(known)
+            if pays:
+                return self._compiled(found, shapes, states, watch, steps)
         if self.counted.is_open:
             self._count(found, known)
         return found
@@ -151,7 +154,11 @@ class AutoLoop(SpecialisedLoop):
         return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
 
     def _pays_at_once(self, begun: Begun, steps: int) -> bool:
-        return begun.left_ns <= steps * begun.step_ns or (self.counted.pays and begun.left_ns < inf)
+        """Return whether machine code pays for so many steps alone, or for those so far and these, or for all loops here."""
+        if begun.left_ns == inf:
+            return False
+        enough = min(begun.left_ns, AT_ONCE * self._pays_after_ns())
+        return self.counted.pays or steps * begun.step_ns >= enough
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
@@ -45,11 +44,9 @@ class NativeBackend:
             return Availability(False, "llvmlite is not installed", "pip install llvmlite")
         if sys.platform != "linux":
             return Availability(False, "native code has been tried on Linux alone")
-        try:
-            found = version("llvmlite")
-        except PackageNotFoundError:
-            found = ""
-        return Availability(True, "machine code through LLVM", version=found)
+        import llvmlite
+
+        return Availability(True, "machine code through LLVM", version=llvmlite.__version__)
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
         """Return whether an operation of a loop's step has native code."""

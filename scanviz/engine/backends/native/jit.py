@@ -10,7 +10,6 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
-from importlib.metadata import version
 from typing import Any, NamedTuple
 
 from scanviz.engine.backends.native import cache as kept
@@ -153,7 +152,9 @@ def _key(text: str) -> str:
 
 @cache
 def _versions() -> tuple[str, ...]:
-    return version("llvmlite"), ".".join(map(str, _llvm().llvm_version_info)), CODE_VERSION
+    import llvmlite  # tells its version itself: looking into what is installed takes as long as compiling
+
+    return llvmlite.__version__, ".".join(map(str, _llvm().llvm_version_info)), CODE_VERSION
 
 
 def _target_machine() -> Any:

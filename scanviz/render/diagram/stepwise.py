@@ -7,233 +7,44 @@ that a step only adds to (of a mitmot) gets an arrow from what is added, and no 
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from scanviz.record.graph import LoopSnapshot, LoopVariableSnapshot
-from scanviz.render.diagram.model import Cluster, Diagram, Edge, EdgeRole, Node, Port
+from scanviz.record.graph import LoopVariableSnapshot
+from scanviz.render.diagram.cells import (
+    Drawn,
+    Side,
+    add_buffer,
+    add_sequence,
+    inner_label,
+    non_sequence,
+    read_by_step,
+    shown_already,
+)
+from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, Port
 from scanviz.render.diagram.taps import at_step, taps
-
-Cells = dict[tuple[int, int], str]  # (loop variable, row) → id of its cell
-_AT_STEP = re.compile(r"\[t([+-]\d+)?\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """A loop to be drawn, and where.
-
-    Attributes
-    ----------
-    prefix : str
-        Begins all ids.
-    loop : LoopSnapshot
-        The loop.
-    box : Cluster
-        Its box in the whole picture.
-    inner : Diagram
-        What stands in that box.
-    steps : int
-        How many steps.
-    before : int
-        How many times before time 0 have a column.
-    first_row : int
-        Row of what is drawn first.
-    outer_names : dict of int to str
-        What loop variables are called around the loop.
-    of : str
-        Name of the loop that it is the back-propagation of.
-    states : frozenset of str
-        Names of that loop's variables.
-    reads : dict of int to int
-        Loop variable → the loop variable of the forward loop that it has rows of.
-    """
-
-    prefix: str
-    loop: LoopSnapshot
-    box: Cluster
-    inner: Diagram
-    steps: int
-    before: int
-    first_row: int
-    outer_names: dict[int, str]
-    of: str = ""
-    states: frozenset[str] = frozenset()
-    reads: dict[int, int] = field(default_factory=dict)
-
-    def time(self, step: int) -> int:
-        """Return the forward step that a step belongs to."""
-        return self.steps - 1 - step if self.of else step
-
-    @property
-    def band(self) -> int:
-        """0 for a loop, 1 for its back-propagation."""
-        return 1 if self.of else 0
-
-    def path(self, step: int) -> str:
-        """Return the id of the box of a step."""
-        return f"{self.prefix}step {step}"
-
-    def step_column(self, step: int) -> int:
-        """Return the column of a step."""
-        return 2 * (self.before + self.time(step)) + 1
-
-    def cell_column(self, kind: str, row: int) -> int:
-        """Return the column of a state's row: right of the step that completes it, left of it in back-propagation.
-
-        Step t writes row t of most states; row t of a mitmot is complete when step t begins, which is the first that adds nothing.
-        """
-        place = row - (kind == "mitmot")
-        time = self.steps - 2 - place if self.of else place
-        return max(0, 2 * (self.before + time) + 2)
-
-
-@dataclass(slots=True)
-class Drawn:
-    """What was drawn of one loop, so far."""
-
-    cells: Cells = field(default_factory=dict)
-    nodes: list[Node] = field(default_factory=list)
-    clusters: list[Cluster] = field(default_factory=list)
-    edges: list[Edge] = field(default_factory=list)
-    unread: list[str] = field(default_factory=list)  # what no step reads
-    next_row: int = 0
 
 
 def draw(side: Side, forward: Drawn | None) -> Drawn:
     """Draw a loop step by step, its rows below those that are taken."""
     drawn = Drawn(next_row=side.first_row)
-    read = _read(side)
+    read = read_by_step(side)
     once: dict[int, Node] = {}
     for index, variable in enumerate(side.loop.variables):
         if variable.kind in ("sequence", "non_sequence") and index not in read:
-            drawn.unread.append(_inner_label(side, variable))
-        elif variable.kind == "sequence" and not _shown_already(side, index, forward):
-            _sequence(side, drawn, index, variable)
+            drawn.unread.append(inner_label(side, variable))
+        elif variable.kind == "sequence" and not shown_already(side, index, forward):
+            add_sequence(side, drawn, index, variable)
         elif variable.kind == "non_sequence":
-            once[index] = _non_sequence(side, index, variable, drawn.next_row)
+            once[index] = non_sequence(side, index, variable, drawn.next_row)
     drawn.next_row += bool(once)
     rows = _operation_rows(side, drawn.next_row)
     drawn.next_row += len(rows)
     for index, variable in enumerate(side.loop.variables):
         if variable.kind not in ("sequence", "non_sequence"):
-            _buffer(side, drawn, index, variable)
+            add_buffer(side, drawn, index, variable)
     for step in range(side.steps):
         _Step(side, drawn, step, rows, once, forward).draw()
     return drawn
-
-
-def _read(side: Side) -> set[int]:
-    """Return which loop variables a step reads."""
-    read = {edge.source for edge in side.inner.edges if edge.role == "data"}
-    return {node.variable for node in side.inner.nodes if node.id in read and node.variable is not None}
-
-
-def _shown_already(side: Side, index: int, forward: Drawn | None) -> bool:
-    """Return whether all rows that a sequence gives are cells of the forward loop."""
-    if forward is None or index not in side.reads:
-        return False
-    tap = next(iter(side.loop.variables[index].reads), 0)
-    return all((side.reads[index], side.time(step) + tap) in forward.cells for step in range(side.steps))
-
-
-def _sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapshot) -> None:
-    """Draw a row for each step: above it, or in it where it belongs to back-propagation."""
-    for step in range(side.steps):
-        outer = side.outer_names.get(index)
-        label = f"{outer}[{step}]" if outer else at_time(_inner_label(side, variable), side.time(step))
-        cluster = side.path(step) if side.of else None
-        _cell(side, drawn, index, variable, step, label, side.step_column(step), cluster)
-    drawn.next_row += 1
-
-
-def _inner_label(side: Side, variable: LoopVariableSnapshot) -> str:
-    return next((side.loop.step.variables[number].label for number in variable.inner_inputs), variable.name)
-
-
-def at_time(label: str, time: int) -> str:
-    """Return an expression of rows at step t as it is for one step.
-
-    Examples
-    --------
-    >>> at_time("1 - h[t-1] * h[t]", 3), at_time("x", 3)
-    ('1 - h[2] * h[3]', 'x at 3')
-    """
-    found = _AT_STEP.sub(lambda match: f"[{time + int(match[1] or 0)}]", label)
-    return found if found != label else f"{label} at {time}"
-
-
-def _non_sequence(side: Side, index: int, variable: LoopVariableSnapshot, row: int) -> Node:
-    """Return what stands for a non-sequence in each step."""
-    return Node(
-        f"once/{index}",
-        "input",
-        variable.name,
-        type=_type(side, variable),
-        loop_kind=variable.kind,
-        variable=index,
-        loop=side.loop.key,
-        row=row,
-        band=side.band,
-    )
-
-
-def _buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapshot) -> None:
-    """Draw all cells that steps read or write: initial rows first, then a row a step; of a mitmot, all rows that there are."""
-    reads, writes = taps(variable)
-    around = [*reads, *writes] or [0]
-    first, last = min(*around, 0), max(*writes, *reads, 0) + side.steps - 1
-    if variable.kind in ("sitsot", "mitsot", "carry", "nitsot"):
-        last = side.steps - 1
-    for row in range(first, last + 1):
-        result = variable.kind == "nitsot"
-        column = side.step_column(row) if result else side.cell_column(variable.kind, row)
-        _cell(side, drawn, index, variable, row, _cell_label(side, variable, row), column, None)
-    drawn.next_row += 1
-
-
-def _cell_label(side: Side, variable: LoopVariableSnapshot, row: int) -> str:
-    """Return what a row is called: of a gradient, by what it is the gradient of."""
-    name, time = variable.name, side.time(row)
-    if variable.kind == "nitsot" and side.of:
-        return at_time(at_step(name, 0), time)
-    if variable.kind == "mitmot" and name.removeprefix("∂") in side.states:
-        return f"{name}[{time}]"
-    if variable.kind == "carry" or (variable.kind == "sitsot" and side.of):
-        return f"{name} before" if row < 0 else f"{name} after {time}"
-    return f"{name}[{row}]"
-
-
-def _cell(
-    side: Side,
-    drawn: Drawn,
-    index: int,
-    variable: LoopVariableSnapshot,
-    row: int,
-    label: str,
-    column: int,
-    cluster: str | None,
-) -> None:
-    found = drawn.cells[index, row] = f"{side.prefix}cell/{index}/{row}"
-    drawn.nodes.append(
-        Node(
-            found,
-            "cell",
-            label,
-            cluster,
-            type=_type(side, variable),
-            loop_kind=variable.kind,
-            variable=index,
-            loop=side.loop.key,
-            column=column,
-            row=drawn.next_row,
-            band=side.band,
-        )
-    )
-
-
-def _type(side: Side, variable: LoopVariableSnapshot) -> str:
-    numbers = (*variable.inner_inputs, *variable.inner_outputs)
-    return next((side.loop.step.variables[number].type for number in numbers), "")
 
 
 def _operation_rows(side: Side, first: int) -> dict[str, int]:
@@ -401,4 +212,4 @@ class _Step:
         self.drawn.edges.append(Edge(source, cell, "leaves", label, kind))
 
 
-__all__ = ["Cells", "Drawn", "Side", "at_time", "draw"]
+__all__ = ["draw"]

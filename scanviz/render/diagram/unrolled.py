@@ -15,10 +15,11 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plumbing import plumbing as plumbing_of_step
 from scanviz.render.diagram.build import plumbing_note, unknown_loop, whole_picture
+from scanviz.render.diagram.cells import Side
 from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
-from scanviz.render.diagram.stepwise import Side, draw
+from scanviz.render.diagram.stepwise import draw
 
 MOST_STEPS = 8
 

@@ -20,7 +20,7 @@ from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
 from scanviz.render.layout.placed import Box, Placed, node_size, port_boxes
-from scanviz.render.layout.timeline import has_time
+from scanviz.render.layout.time_parts import has_time
 from scanviz.render.marks import marked
 
 ENGINES = ("dot", "wasm", "own")

@@ -25,7 +25,8 @@ from scanviz.render.layout.placed import (
     node_size,
     port_boxes,
 )
-from scanviz.render.layout.timeline import has_time, timeline
+from scanviz.render.layout.time_parts import has_time
+from scanviz.render.layout.timeline import timeline
 
 MARGIN = 14.0
 _RAIL, _RAIL_GAP, _RAILS = 8.0, 4.0, 5  # below and above rows, between rails, and how many there are

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.record.snapshot import snapshot
-from scanviz.render.diagram.stepwise import at_time
+from scanviz.render.diagram.cells import at_time
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import (

@@ -1,0 +1,165 @@
+"""What a picture with time is made of: the parts of each step, lines through the sides of steps, and the states between them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.layout.placed import BoxSize, node_size, title_size
+from scanviz.render.layout.step_block import Crossing, StepParts
+
+Place = tuple[int, int]  # band, column
+
+
+@dataclass(slots=True)
+class Lane:
+    """The height of a state.
+
+    Attributes
+    ----------
+    band, row : int
+        Which.
+    wanted : float
+        Where its rows stand best, from the top of the steps' boxes.
+    ports : int
+        Lines beside the straight one that cross a step's border next to it.
+    y : float
+        Where they stand, from there.
+    """
+
+    band: int
+    row: int
+    wanted: float = 0.0
+    ports: int = 0
+    y: float = 0.0
+
+
+def has_time(diagram: Diagram) -> bool:
+    """Return whether all nodes of a picture have a place in time."""
+    return bool(diagram.nodes) and all(
+        node.band is not None and node.column is not None and node.row is not None for node in diagram.nodes
+    )
+
+
+class TimeParts:
+    """The parts of one picture.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        All of whose nodes have a place in time.
+    types : bool
+        Whether dtypes and shapes are written on nodes.
+    """
+
+    def __init__(self, diagram: Diagram, types: bool) -> None:
+        self.diagram, self.types = diagram, types
+        self.nodes = {node.id: node for node in diagram.nodes}
+        self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+        self.sizes = {node.id: node_size(node, types) for node in diagram.nodes}
+        self.clusters = {self._place_of(cluster): cluster for cluster in diagram.clusters}
+        self.parts: dict[Place, StepParts] = {}
+        self.crossings: dict[Place, dict[str, Crossing]] = defaultdict(dict)
+        self.lanes: dict[tuple[int, int], Lane] = {}
+        for node in diagram.nodes:
+            self._sort(node)
+        self.far: list[tuple[int, Edge]] = []  # edges that leave a step or enter it
+        for number, edge in enumerate(diagram.edges):
+            self._edge(number, edge)
+
+    def _place_of(self, cluster: Cluster) -> Place:
+        found = next((node for node in self.diagram.nodes if node.cluster == cluster.id), None)
+        return self.at(found) if found is not None else (0, -1)
+
+    @staticmethod
+    def at(node: Node) -> Place:
+        """Return the band and the column of a node."""
+        return node.band or 0, node.column or 0
+
+    def node(self, end: str) -> Node:
+        """Return the node that an edge's end is, or is a port of."""
+        return self.nodes[self.owner.get(end, end)]
+
+    def _sort(self, node: Node) -> None:
+        band, column = self.at(node)
+        if column % 2:
+            parts = self.parts.setdefault((band, column), StepParts([], self.sizes, self.owner))
+            parts.nodes.append(node)
+        else:
+            self.lanes.setdefault((band, node.row or 0), Lane(band, node.row or 0))
+
+    def _edge(self, number: int, edge: Edge) -> None:
+        """Sort an edge: inside a step, through its side, or from above."""
+        known = self.nodes.keys() | self.owner.keys()
+        if edge.source not in known or edge.target not in known:
+            return
+        source, target = self.node(edge.source), self.node(edge.target)
+        a, b = self.at(source), self.at(target)
+        if a == b and a[1] % 2:
+            self.parts[a].inner.append((number, edge.source, edge.target))
+            return
+        self.far.append((number, edge))
+        if b[1] % 2:
+            if a[0] != b[0] and b[0]:
+                self.parts[b].from_above.setdefault(edge.source, []).append((number, edge.target))
+            else:
+                crossing = self.crossings[b].setdefault(f"read {edge.source}", Crossing([], True))
+                crossing.ends.append((number, target.id, edge.target))
+        if a[1] % 2 and not self._leaves_below(source, a):
+            name = f"write {edge.target}/{edge.source}"
+            crossing = self.crossings[a].setdefault(name, Crossing([], False))
+            crossing.ends.append((number, source.id, edge.source))
+
+    def _leaves_below(self, node: Node, place: Place) -> bool:
+        """Return whether lines from a node can go straight down out of its block: it stands below the box, in the upper band."""
+        return node.cluster is None and not place[0]
+
+    def title(self, place: Place) -> BoxSize:
+        """Return how much room the title of a step takes."""
+        cluster = self.clusters.get(place)
+        return title_size(cluster) if cluster is not None else BoxSize(0.0, 0.0)
+
+    def lane(self, node: Node) -> Lane | None:
+        """Return the lane of a state's row; None for what belongs to a step."""
+        return self.lanes.get((node.band or 0, node.row or 0)) if not (node.column or 0) % 2 else None
+
+    def cell_of(self, name: str, crossing: Crossing) -> Node | None:
+        """Return the node at the other end of a line through a side."""
+        edge = self.diagram.edges[crossing.ends[0][0]]
+        node = self.node(edge.source if crossing.reads else edge.target)
+        return node if not (node.column or 0) % 2 else None
+
+    @staticmethod
+    def is_next(place: Place, crossing: Crossing, cell: Node) -> bool:
+        """Return whether a row stands right beside a step, where a straight line leads."""
+        band, column = place
+        forward = (not crossing.reads) == (band == 0)
+        return cell.band == band and cell.column == column + (1 if forward else -1)
+
+    def drops(self, source: Node, place: Place) -> bool:
+        """Return whether lines from a node go straight down to the rails."""
+        return bool(place[1] % 2) and self._leaves_below(source, place)
+
+    @staticmethod
+    def exit_of(place: Place) -> tuple[int, bool]:
+        """Return beside which column, and on which of its sides, a line from there runs: where time goes on."""
+        band, column = place
+        if column % 2 == 0:
+            return column, not band
+        return (column - 1, True) if band else (column + 1, False)
+
+    @staticmethod
+    def entrance_of(place: Place) -> tuple[int, bool]:
+        """Return the same of where a line to there runs: where time comes from."""
+        band, column = place
+        if column % 2 == 0:
+            return column, bool(band)
+        return (column + 1, False) if band else (column - 1, True)
+
+    def is_straight(self, source: Node, target: Node) -> bool:
+        """Return whether a row and a step stand side by side, in the direction of time."""
+        a, b = self.at(source), self.at(target)
+        if a[0] != b[0] or (a[1] + b[1]) % 2 == 0:
+            return False
+        return b[1] - a[1] == (-1 if a[0] else 1)

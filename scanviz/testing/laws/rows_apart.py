@@ -35,6 +35,7 @@ TURNS: dict[str, _Turn] = {
     "rows mixed": lambda v, h, x, w, a, c: v - T.mean(v, axis=0),
     "rows turned round": lambda v, h, x, w, a, c: v + h[::-1],
     "how many rows": lambda v, h, x, w, a, c: v / v.shape[0],
+    "at how many rows": lambda v, h, x, w, a, c: v + c[h.shape[0] - 1],
     "new zeros": lambda v, h, x, w, a, c: v + T.zeros_like(h),
     "numbered rows": lambda v, h, x, w, a, c: (
         v + (T.arange(h.shape[0]) * 0.01)[:, None] if v.ndim == 2 else v

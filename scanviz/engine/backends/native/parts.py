@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.ops.reduce import SUM_TO_SHAPE
-from scanviz.engine.ops.shape import ALLOC, RESHAPE
+from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.program.axes import StepKind, step_axes
 from scanviz.engine.program.axis_classes import Axis
 from scanviz.engine.program.effects import has_effects
@@ -22,7 +21,6 @@ from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 
 ROWS = 16  # a part has a multiple of so many: the lanes of the widest registers of the narrowest numbers that count
-_TAKE_SIZES = (ALLOC, RESHAPE, SUM_TO_SHAPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +201,13 @@ def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:
         if index in part.idle or sizes.issuperset(each.outputs) or sizes.isdisjoint(each.inputs):
             continue
         assert isinstance(each, Instruction)
-        _must(each.op.declaration in _TAKE_SIZES and each.inputs[0] not in sizes)
+        _must(_reads_sizes_alone(each) and each.inputs[0] not in sizes)
+
+
+def _reads_sizes_alone(each: Instruction) -> bool:
+    """Return whether an operation gives the elements of its first input, or their sums: all others are sizes of its result."""
+    facts, views = each.op.facts, each.op.declaration.views
+    return (facts.same_elements or views is not None) and not facts.selects and facts.axes is not None
 
 
 __all__ = ["Parts", "parts_of"]

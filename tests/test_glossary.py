@@ -2,8 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
+
+from scanviz.record.glosses import GLOSSES, gloss
+from scanviz.record.loops import LoopVariableRecord
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
@@ -13,6 +17,18 @@ WORDS = [word for entry in ENTRIES if entry != "word" for word in re.split(r", "
 
 def code():
     return "\n".join(path.read_text(encoding="utf-8").lower() for path in (ROOT / "scanviz").rglob("*.py"))
+
+
+def test_the_line_told_where_a_word_stands_begins_its_entry():
+    entries = dict(line.strip("| ").split(" | ")[:2] for line in PAGE.splitlines() if line.startswith("| "))
+    for word, told in GLOSSES.items():
+        written = re.sub(r"[*]|\[([^]]*)\]\([^)]*\)", r"\1", entries[word])
+        assert written.startswith(told) and len(told) < 100, word
+
+
+def test_every_kind_of_loop_variable_has_a_line():
+    kinds = get_args(get_type_hints(LoopVariableRecord)["kind"])
+    assert kinds and all(gloss(kind) != kind for kind in kinds)
 
 
 def test_a_word_has_one_entry():

@@ -46,7 +46,7 @@ _SENTENCES = {
     "measure": "run the script again without each rule in turn: what each is worth, and how sure that is",
     "open": "open it",
     "origins": "where the operations of the loop's step came from",
-    "piece": "go on from the mappings to the connections, or from these to the variables",
+    "piece": "who reaches whom over any number of steps, then the mappings, then the variables",
     "play": "play the steps one after the other, or stop",
     "speed(1)": "play faster",
     "speed(-1)": "play slower",

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from scanviz.record.glosses import GLOSSES
 from scanviz.tui.explanations import explanation
 from scanviz.tui.views.base import TabView
 
@@ -34,6 +35,7 @@ class HelpScreen(ModalScreen[None]):
             yield Static(f"{self._view.TITLE}\n\n{about}\n", markup=False, id="help-about")
             for title, widget in self._parts():
                 yield Static(_table(title, widget))
+            yield Static(_words(), id="help-words")
 
     def _parts(self) -> list[tuple[str, object]]:
         parts: list[tuple[str, object]] = []
@@ -50,6 +52,16 @@ def _table(title: str, widget: object) -> Table:
     for binding in bindings:
         if isinstance(binding, Binding):
             table.add_row(key_names(binding), explanation(type(widget), binding))
+    return table
+
+
+def _words() -> Table:
+    """Return the words that the tabs use, with a line of meaning each."""
+    table = Table(title="words", title_justify="left", box=None, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for word, meaning in GLOSSES.items():
+        table.add_row(word, meaning)
     return table
 
 

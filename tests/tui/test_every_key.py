@@ -213,7 +213,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
     "Variables": (VIEWS[3], "4", [Key("m", lambda app: app.query_one("#variables-table").display, False)]),
     "connections": (
         ConnectionTable,
-        "t b 4 m m",
+        "t b 4 m",
         [
             Key("j", cell, back="k"),
             Key("k", cell, before="j"),

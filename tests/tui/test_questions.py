@@ -59,6 +59,36 @@ def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
     asyncio.run(run())
 
 
+def test_three_questions_are_answered_within_two_keys_of_the_first_screen():
+    record = gradient_record()
+    slowest = max(record.loops, key=lambda loop: loop.total_ns)
+    hottest = max(slowest.operations, key=lambda operation: operation.mean_ns)
+
+    async def run():
+        async with opened(record) as (app, pilot):
+            app.state = app.state.at_loop(slowest.key)
+            # 1. the slow line: the operation, its share and its line are on the first screen; one key gives the line
+            await press(pilot, "1")
+            table = app.view.table()
+            place = str(hottest.source).rpartition("/")[2]
+            assert table.chosen == hottest.index and place in table.texts()[0]
+            await press(pilot, "enter")
+            assert app.view.TITLE == "Source" and app.view.table().chosen == str(hottest.source)
+            # 2. what rewriting did is a sentence of the first screen; one key tells it of each loop and each rule
+            await press(pilot, "1")
+            assert "Rewriting left" in str(app.query_one("#verdict").render())
+            await press(pilot, "5")
+            before = record.functions[0].rewrites.steps(0)["grad_of_rnn"]
+            assert f"grad_of_rnn {before} → " in text_of(app, "#rewrites-about")
+            # 3. which results depend on which inputs, and how: the variables, and one key more the matrix with a path
+            await press(pilot, "4 m")
+            assert app.query_one("#variables-matrix").display
+            told = text_of(app, "#variables-path")
+            assert " → " in told and ("no path" in told or ":" in told)
+
+    asyncio.run(run())
+
+
 def test_at_which_step_did_it_become_nan_and_from_what():
     async def run():
         async with opened(planted_record()) as (app, pilot):

@@ -146,7 +146,7 @@ async def test_a_chosen_slot_is_marked_in_every_tab():
 async def test_the_connection_matrix_shows_the_path_of_a_cell():
     async with opened() as (app, pilot):
         await at(app, pilot, "Variables")
-        await pilot.press("m", "m")
+        await pilot.press("m")
         await pilot.pause()
         matrix = app.query_one("#variables-matrix", DataTable)
         assert matrix.display and matrix.has_focus

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
+from scanviz.record.glosses import glosses
 from scanviz.record.measures import columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
@@ -302,7 +303,9 @@ def _variables(loop: LoopRecord, width: int) -> list[ReportLine]:
             [f"  {sanitize(variable.name)}", variable.kind, taps, sanitize(variable.type), *outer, keeps]
         )
     heading, *others = table(rows, 7, width)
-    return [ReportLine(heading, QUIET), *map(ReportLine, others)]
+    meanings = glosses(variable.kind for variable in loop.variables)
+    told = [ReportLine(f"  {meaning}", QUIET, wraps=True) for meaning in meanings]
+    return [ReportLine(heading, QUIET), *map(ReportLine, others), *told]
 
 
 def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord]]]:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.record.codec import encode
+from scanviz.record.glosses import GLOSSES
 from scanviz.record.loops import LoopRecord, LoopVariableRecord, OperationRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
@@ -54,6 +55,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "traces": [_trace(trace, numbers) for trace in record.traces],
         "parts": _parts(record, parts),
         "roofline": _roofline(record),
+        "glosses": GLOSSES,
         "verdict": [encode(sentence) for sentence in verdict(record, parts)],
     }
 

@@ -12,6 +12,7 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import size
 from scanviz.record.errors import ScanvizError
+from scanviz.record.glosses import gloss
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.buffers import why_kind
@@ -36,7 +37,7 @@ COLUMNS = (
     Column("rows", number=True),
     Column("line"),
 )
-PIECES = ("variables", "mappings", "connections")
+PIECES = ("variables", "connections", "mappings")
 
 
 class VariablesView(TabView):
@@ -45,11 +46,11 @@ class VariablesView(TabView):
     TITLE = "Variables"
     ABOUT = (
         "Loop variables: the cursor chooses one, and its counterparts are marked ▶ in the mappings "
-        "and the connection matrix here, and in every other tab. m shows variables, mappings or "
-        "connections; enter on a variable shows its values, in the matrix the path."
+        "and the connection matrix here, and in every other tab. m shows variables, "
+        "connections or mappings alone; enter on a variable shows its values, in the matrix the path stands below."
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "piece", "mappings/connections"),
+        Binding("m", "piece", "connections/mappings"),
     ]
 
     def __init__(self, state: ViewState, *, id: str | None = None) -> None:
@@ -109,6 +110,10 @@ class VariablesView(TabView):
         chosen = self.state.variable
         why = why_kind(loop.variables[chosen]) if chosen is not None and chosen < len(loop.variables) else ""
         text = Text(sanitize(why))
+        if why and chosen is not None:
+            text = Text(gloss(loop.variables[chosen].kind) + "\n", style="bold").append(
+                sanitize(why), "not bold"
+            )
         if chosen is not None and (line := origin(self.state, chosen)).source:
             text.append(f"\nbuilt at {sanitize(line.source)}  {sanitize(line.text)}", style="dim")
         self.query_one("#variables-why", TextBlock).show(text)
@@ -193,6 +198,18 @@ class ConnectionTable(DataTable[Text]):
                 for cell in cells
             ]
             self.add_row(*texts, label=Text(sanitize(name)))
+
+    def on_data_table_cell_highlighted(self, event: DataTable.CellHighlighted) -> None:
+        """Show the path of the cell that the cursor stands on."""
+        event.stop()
+        if self.has_focus:
+            self.post_message(self.Asked(event.coordinate.row, event.coordinate.column))
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show the path of the cell under the cursor as soon as keys go here."""
+        super().watch_has_focus(has_focus)
+        if has_focus and self.row_count:
+            self.post_message(self.Asked(self.cursor_row, self.cursor_column))
 
     def on_data_table_cell_selected(self, event: DataTable.CellSelected) -> None:
         """Ask for the path of a cell."""

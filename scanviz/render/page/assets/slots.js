@@ -10,7 +10,14 @@ function slotsView() {
     table("Loop variables", [{ name: "kind" }, { name: "name", heads: true }, { name: "reads" }, { name: "writes" }, { name: "from", wide: true }, { name: "gives", wide: true }, { name: "rows", numeric: true, wide: true }, { name: "why this kind", wide: true }],
       byKind(loop.variables).map(([each, k]) => ({ "data-variable": k, cells: [each.kind, each.name, each.inner_inputs.join(", "), each.inner_outputs.join(", "),
         outer(each.outer_input) ?? "", outer(each.outer_output) ?? "", each.row_bytes ? { show: bytes(each.row_bytes), by: each.row_bytes } : "", each.why] }))),
-    mappingPart(loop), connectionPart(loop));
+    kindGlosses(loop.variables), mappingPart(loop), connectionPart(loop));
+}
+
+/** What the kinds that a loop has mean, a line each. */
+function kindGlosses(variables) {
+  const kinds = [...new Set(byKind(variables).map(([each]) => each.kind.replace("_", "-")))];
+  return element("ul", { class: "glosses" }, kinds.filter((kind) => data.glosses[kind]).map((kind) =>
+    element("li", {}, element("b", {}, kind), `: ${data.glosses[kind]}`)));
 }
 
 const KINDS = ["mitmot", "mitsot", "sitsot", "carry", "nitsot", "sequence", "non_sequence"];

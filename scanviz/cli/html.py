@@ -2,7 +2,8 @@
 
 The page goes to the working folder, named after the profile; `scanviz profile --html SCRIPT` profiles and writes it at once. An
 earlier page of scanviz is replaced, any other file only with --force. Pictures are drawn by Graphviz where it is installed, else by
-scanviz itself.
+scanviz itself. With --recompute, runs of a profile with values have all their steps in the page, or windows of them: the first, the
+last, and those around the first NaN.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
 from scanviz.cli.options import Option, parse
+from scanviz.cli.recomputing import RECOMPUTE, recomputing, seconds_of
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import write_text
 
@@ -19,6 +21,7 @@ USAGE = "html [options] FILE"
 OPTIONS = (
     Option(("-o", "--output"), "OUT", "the page; - for standard output"),
     Option(("--force",), "", "replace OUT even if it is no page of scanviz"),
+    RECOMPUTE,
 )
 
 
@@ -28,7 +31,13 @@ def main(arguments: list[str]) -> int:
     path = one_file(parsed.rest, "html")
     given = parsed.options.get("output")
     target = None if given in STANDARD_OUTPUT else checked_target(given, path.name, "force" in parsed.options)
+    seconds = seconds_of(parsed)
     record = loaded(path)
+    with recomputing(record, seconds) as look:
+        if look is not None:
+            from scanviz.profiler.values.filled import filled
+
+            record = filled(record, look)
     text = page_of(record)
     if target is None:
         write_to_standard_output(text.encode("utf-8"))

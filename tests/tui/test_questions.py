@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import replace
 
+from scanviz.profiler.values.replay import Replayer
 from scanviz.record.rewrites import EffectRecord
 from tests.tui.driver import opened, text_of
 from tests.tui.records_for_tui import gradient_record
@@ -97,6 +98,8 @@ def test_at_which_step_did_it_become_nan_and_from_what():
             told = text_of(app, "#values-about")
             assert "first NaN or infinity: step 23 (f), made by outflow" in told
             assert "test_linked_selection.py:" in told and "of level[t-1] = -0.3495" in told
+            assert "← step 22 of tank wrote what it was made of" in told  # two keys from the first screen
+            assert "← it worked on inflow[22], as the caller gave it" in told
             rows = app.view.rows()
             assert "! outflow" in rows[app.view.table().cursor_row]
             assert next(row for row in rows if "!" in row) == rows[app.view.table().cursor_row]
@@ -138,5 +141,27 @@ def test_the_first_nan_of_another_loop_is_found_too():
             app.state = app.state.at_loop(loops[0].key)
             await press(pilot, "2 f")
             assert (app.state.loop_record.name, app.state.step) == ("tank", 23)
+
+    asyncio.run(run())
+
+
+def test_the_state_at_step_37_and_one_step_back():
+    record = planted_record()
+
+    async def run():
+        async with opened(record) as (app, pilot):
+            replayer = Replayer(record)
+            app.source.recompute, app.source.computes = lambda _, *window: replayer.window(*window), True
+            app.state = app.state.at_step(0)
+            for step, keys in ((37, "7 colon 3 7 enter"), (36, "left")):
+                await press(pilot, keys)
+                for _ in range(100):
+                    await pilot.pause(0.02)
+                    if app.view.rows():
+                        break
+                assert app.state.step == step and any("level[t]" in row for row in app.view.rows())
+                assert f"reads row {step} as level[t-1]; writes row {step + 1} as level[t]" in text_of(
+                    app, "#values-rulers"
+                )
 
     asyncio.run(run())

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.record.blame import chain_of_blame
 from scanviz.record.codec import encode
 from scanviz.record.glosses import GLOSSES
 from scanviz.record.loops import LoopRecord, LoopVariableRecord, OperationRecord
@@ -53,11 +54,21 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "loops": [_loop(loop) for loop in record.loops],
         "measures": [_measure(measure) for measure in measures("operation", "heading")],
         "traces": [_trace(trace, numbers) for trace in record.traces],
+        "blame": _blame(record),
+        "command": "scanviz report FILE --values --scan NAME --run RUN --step STEP"
+        + (" --recompute" if record.calls else ""),
         "parts": _parts(record, parts),
         "roofline": _roofline(record),
         "glosses": GLOSSES,
         "verdict": [encode(sentence) for sentence in verdict(record, parts)],
     }
+
+
+def _blame(record: ProfileRecord) -> dict[str, Any]:
+    """Return the chain of blame of each loop of which a NaN or an infinity was kept."""
+    keys = dict.fromkeys(trace.loop for trace in record.traces)
+    chains = {str(key): [encode(link) for link in chain_of_blame(record, key)] for key in keys}
+    return {key: chain for key, chain in chains.items() if chain}
 
 
 def _roofline(record: ProfileRecord) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.call import Traced
+from scanviz.profiler.values.filled import filled
 from scanviz.profiler.values.recompute import RecomputeService
 from scanviz.profiler.values.recompute_worker import answer
 from scanviz.profiler.values.replay import Replayer
 from scanviz.profiler.values.tracing import Tracer, with_traces
+from scanviz.record.check import check
 from scanviz.record.errors import RecomputeError
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
@@ -202,3 +204,14 @@ def test_a_program_that_wants_all_memory_gets_an_error(tmp_path: Path) -> None:
 def test_an_old_record_without_calls_says_how_to_make_one() -> None:
     with pytest.raises(RecomputeError, match="there is no loop 3"):
         Replayer(ProfileRecord()).window(3, 0, 0, 0)
+
+
+def test_a_page_is_filled_with_all_steps_or_windows_of_them(traced: Traced) -> None:
+    whole = filled(traced.record, Replayer(traced.record).window)
+    check(whole)
+    for before, after in zip(traced.traces, whole.traces, strict=True):
+        assert after.steps == tuple(range(STEPS)) and len(before.steps) < STEPS
+        kept = [after.steps.index(step) for step in before.steps]
+        for one, other in zip(before.variables, after.variables, strict=True):
+            np.testing.assert_array_equal(one.values, other.values[kept])
+            np.testing.assert_array_equal(one.statistics, other.statistics[kept])

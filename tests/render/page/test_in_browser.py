@@ -12,6 +12,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.profiler.values.filled import filled
+from scanviz.profiler.values.replay import Replayer
 from scanviz.record import measures
 from scanviz.record.measures import Measure
 from scanviz.record.model import ProfileRecord
@@ -391,3 +393,74 @@ def test_declared_numbers_stand_in_the_loop_and_in_the_table_of_its_operations(
     text = shown(browser)
     assert "rows made longer 3" in text and "buffers " in text
     assert "made <b>" in text and "2.00 KiB" in text and browser.problems() == []
+
+
+def planted() -> ProfileRecord:
+    """A loop that reads another one, which makes NaN of what an input's row 117 left."""
+    v = T.vector("v")
+    level, _ = scanviz.scan(lambda v_t, s: T.sqrt(s) + v_t, v, 1.0, name="tank")
+    total, _ = scanviz.scan(lambda level_t, s: 0.5 * s + T.tanh(level_t), level, 0.0, name="sum")
+    data = np.zeros(200)
+    data[117] = -9.0
+    return scanviz.trace(scanviz.function([v], total[-1], mode="numpy"), data).record
+
+
+@pytest.fixture(scope="module")
+def planted_page(tmp_path_factory) -> Path:
+    record = planted()
+    path = tmp_path_factory.mktemp("planted") / "planted.html"
+    path.write_text(page(filled(record, Replayer(record).window)), "utf-8")
+    return path
+
+
+def test_the_first_nan_and_its_cause_are_one_key_away(browser, planted_page):
+    browser.open(planted_page)
+    browser.press("f")
+    assert browser.evaluate("location.hash").startswith("#view=player")
+    links = browser.texts(".blame li")
+    assert any(text.startswith("step 118 of tank made it: sqrt(s[t-1])") for text in links)
+    assert links[-1] == "it worked on v[117], as the caller gave it"
+    browser.click(".blame li:nth-child(4) button")  # the step that wrote what it was made of
+    assert "step=117" in browser.evaluate("location.hash") and "tank" in browser.texts("#view-player h2")[0]
+    assert not browser.problems()
+
+
+def test_the_state_at_step_37_and_one_step_back_are_two_keys_away(browser, planted_page):
+    browser.open(planted_page, "#loop=&step=37")
+    browser.press("6")
+    assert browser.texts("#view-player caption")[0].startswith("Values at step 37 of run 0")
+    ruler = browser.texts(".buffer")[0]
+    assert "row 38 is read by step 38 as s[t-1]" in ruler
+    assert browser.evaluate("document.querySelectorAll('.ruler [style]').length") > 2
+    browser.press("k")
+    assert browser.texts("#view-player caption")[0].startswith("Values at step 36 of run 0")
+    browser.evaluate(
+        "(() => { const s = document.getElementById('step'); s.value = 37; s.dispatchEvent(new Event('change')); })()"
+    )
+    assert browser.texts("#view-player caption")[0].startswith("Values at step 37 of run 0")
+
+
+def test_the_player_plays_scrubs_and_stops_at_the_end(browser, planted_page):
+    browser.open(planted_page, "#view=player&step=190")
+    browser.evaluate(
+        "(() => { const s = document.querySelector('#view-player select'); s.value = 32; s.dispatchEvent(new Event('change')); })()"
+    )
+    browser.click("#play")
+    assert "pause" in browser.texts("#play")[0]
+    browser.wait_for("location.hash.includes('step=199')")
+    browser.wait_for("document.getElementById('play').textContent.includes('play')")
+    browser.evaluate(
+        "(() => { const s = document.getElementById('scrub'); s.value = 55; s.dispatchEvent(new Event('input')); })()"
+    )
+    assert "step=55" in browser.evaluate("location.hash")
+
+
+def test_a_step_that_is_not_in_the_page_names_the_command(browser, tmp_path):
+    path = tmp_path / "some.html"
+    record = planted()
+    path.write_text(page(record), "utf-8")
+    step = next(k for k in range(200) if all(k not in trace.steps for trace in record.traces))
+    browser.open(path, f"#view=player&step={step}")
+    told = shown(browser)
+    assert f"step {step} is not in this page" in told
+    assert f"--run 0 --step {step} --recompute" in told

@@ -11,7 +11,7 @@ const VIEWS = [
 ];
 
 const KEYS = [
-  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["[ and ]", "rewrite before and after"],
+  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["f", "first NaN or infinity"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"],
   ["/", "search in the picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
 ];
 
@@ -114,6 +114,7 @@ function keys() {
       "[": () => choose({ view: "rewrites", rewrite: Math.max(0, state.rewrite - 1) }),
       "]": () => choose({ view: "rewrites", rewrite: Math.max(0, Math.min(applications - 1, state.rewrite + 1)) }),
       "/": () => { choose({ view: "picture" }); document.getElementById("search")?.focus(); },
+      f: goToFirstBad, p: () => { choose({ view: "player" }); playPause(last); },
       l: () => document.getElementById("loop").focus(), "?": help,
     }[event.key] ?? (VIEWS[Number(event.key) - 1] ? () => choose({ view: VIEWS[Number(event.key) - 1][0] }) : null);
     if (!act) return;

@@ -2,24 +2,76 @@
 
 const MOST_CELLS = 15;
 
+const SPEEDS = [1, 2, 4, 8, 16, 32];
+let playing = null;
+let speed = 4;
+
 function playerView() {
   const loop = loopOf(state.loop);
   if (!loop) return element("p", {}, "The profile holds no loop.");
   const box = element("div", { id: "player" });
-  const draw = () => box.replaceChildren(...playerOf(loop));
-  listeners.push((changed) => { if (changed.includes("step") && box.isConnected) draw(); });
-  draw();
   const last = Math.max(0, loop.longest_run - 1);
+  const scrub = element("input", { type: "range", id: "scrub", min: 0, max: last, value: state.step, "aria-label": "Step",
+    oninput: (event) => choose({ step: Number(event.target.value) }) });
+  const play = button("", () => playPause(last), { id: "play" });
+  const rate = element("select", { "aria-label": "Steps a second", onchange: (event) => { speed = Number(event.target.value); if (playing) { playPause(last); playPause(last); } } },
+    SPEEDS.map((each) => element("option", { value: each, selected: each === speed }, `${each} steps a second`)));
+  const draw = () => {
+    scrub.value = state.step;
+    play.textContent = playing ? "❚❚ pause" : "▶ play";
+    box.replaceChildren(...playerOf(loop));
+  };
+  listeners.push((changed) => {
+    if (!box.isConnected) stopPlaying();
+    else if (changed.includes("step") || changed.includes("playing")) draw();
+  });
+  draw();
   const traces = data.traces.filter((each) => each.loop === loop.key);
   const bad = firstBad(traces);
   return element("div", {}, element("h2", {}, `Step by step through ${loop.name}`),
     element("div", { class: "controls" },
-      button("|◀ first", () => choose({ step: 0 })), button("◀ back", () => choose({ step: Math.max(0, state.step - 1) })),
-      button("forward ▶", () => choose({ step: Math.min(last, state.step + 1) })), button("last ▶|", () => choose({ step: last })),
+      button("|◀ first", () => choose({ step: 0 })), button("◀ back", () => choose({ step: Math.max(0, state.step - 1) })), play,
+      button("forward ▶", () => choose({ step: Math.min(last, state.step + 1) })), button("last ▶|", () => choose({ step: last })), rate,
       bad ? button(`first ${bad.what}: step ${bad.step}`, () => choose({ step: bad.step })) : null),
+    scrub,
     traces.length ? element("p", { class: "note" }, bad ? `${bad.name} is ${bad.what} first at step ${bad.step}.` : "No value that was kept is NaN or infinite.")
       : element("p", { class: "note" }, "Values were not recorded: scanviz profile --values keeps them."),
-    box);
+    blamePart(loop), box);
+}
+
+function playPause(last) {
+  if (playing) stopPlaying();
+  else {
+    if (state.step >= last) choose({ step: 0 });
+    playing = setInterval(() => (state.view === "player" && state.step < last ? choose({ step: state.step + 1 }) : stopPlaying()), 1000 / speed);
+    listeners.forEach((each) => each(["playing"]));
+  }
+}
+
+function stopPlaying() {
+  if (!playing) return;
+  clearInterval(playing);
+  playing = null;
+  listeners.forEach((each) => each(["playing"]));
+}
+
+/** The chain of blame: from the step that was given a NaN to the row of the input that it began with. */
+function blamePart(loop) {
+  const links = data.blame[loop.key] ?? [];
+  if (!links.length) return null;
+  const go = (link) => () => choose({ loop: link.loop, step: link.step });
+  return element("section", { class: "blame", "aria-label": "chain of blame" }, element("h3", {}, "Where it comes from"),
+    element("ol", {}, links.map((link) => element("li", {},
+      link.step === null ? link.words : button(link.words, go(link), { class: "link" }), link.source ? element("small", {}, ` ${place(link.source)}  ${link.source.text}`) : null))));
+}
+
+/** Go to the first NaN or infinity of the loop that is looked at, else of the first loop that has one. */
+function goToFirstBad() {
+  for (const key of [state.loop, ...data.loops.map((each) => each.key)]) {
+    const bad = firstBad(data.traces.filter((each) => each.loop === key));
+    if (bad) { choose({ view: "player", loop: key, step: bad.step }); return; }
+  }
+  say("No value that was kept is NaN or infinite.");
 }
 
 function firstBad(traces) {
@@ -33,6 +85,36 @@ function firstBad(traces) {
     }
   }
   return first;
+}
+
+/** The mean of each row of a buffer as it is after a step, of rows that are known: what was last written or read. */
+function rowsHeld(traces, variable, index, step) {
+  const found = new Map();
+  const own = ["sequence", "nitsot"].includes(variable.kind);
+  for (const trace of traces) {
+    const of = trace.variables.filter((each) => each.variable === index && (own || each.tap !== null));
+    trace.steps.forEach((at, k) => {
+      if (at > step) return;
+      for (const each of of) {
+        const row = own ? at : at + each.tap + variable.rows_before;
+        const when = 2 * at + (each.role === "output" ? 1 : 0);
+        if ((found.get(row)?.when ?? -1) < when) found.set(row, { when, mean: each.statistics[k][3] || each.statistics[k][4] ? NaN : number(each.statistics[k][2]) });
+      }
+    });
+  }
+  return found;
+}
+
+/** Which later steps read, and write again, the rows that a step writes, in words. */
+function carried(variable, step, steps) {
+  if (!["mitmot", "mitsot", "sitsot"].includes(variable.kind)) return "";
+  return variable.writes.map((written) => {
+    const verbs = [["read", variable.reads, variable.read_names], ["written again", variable.writes, variable.write_names]].map(([verb, taps, names]) => {
+      const later = taps.map((tap, k) => [step + written - tap, names[k]]).filter(([at]) => step < at && at < steps).sort(([a], [b]) => a - b);
+      return later.length ? `${verb} ${later.map(([at, name]) => `by step ${at} as ${name}`).join(", ")}` : "";
+    }).filter(Boolean);
+    return verbs.length ? `row ${step + written + variable.rows_before} is ${verbs.join(" and ")}` : "";
+  }).filter(Boolean).join("; ");
 }
 
 function playerOf(loop) {
@@ -60,19 +142,28 @@ function buffer(loop, variable, index, step) {
   const note = (row, text) => names.set(row, [...(names.get(row) ?? []), text]);
   reads.forEach((row, k) => note(row, `reads ${variable.kind === "sequence" ? variable.inner_inputs[0] : variable.read_names[k]}`));
   writes.forEach((row, k) => note(row, `writes ${variable.kind === "nitsot" ? variable.name : variable.write_names[k]}`));
+  const held = rowsHeld(data.traces.filter((each) => each.loop === loop.key).slice(0, 1), variable, index, step);
+  const means = [...held].filter(([row, each]) => row >= from && row < to && Number.isFinite(each.mean)).map(([, each]) => each.mean);
+  const low = Math.min(...means), high = Math.max(...means);
+  const heat = (row) => {
+    const mean = held.get(row)?.mean;
+    return mean === undefined || !Number.isFinite(mean) ? null : `--heat: ${((mean - low) / (high - low || 1)).toFixed(3)}`;
+  };
+  const meanOf = (row) => (held.has(row) ? element("span", { class: Number.isFinite(held.get(row).mean) ? "mean" : "mean bad", title: "mean of the row" }, shown(held.get(row).mean)) : null);
   const cells = [];
   if (from > 0) cells.push(element("li", { class: "gap" }, "…"));
   for (let row = from; row < to; row++) {
     const told = names.get(row) ?? [];
     const kind = told.some((each) => each.startsWith("writes")) ? (told.some((each) => each.startsWith("reads")) ? "both" : "written") : told.length ? "read" : "";
-    cells.push(element("li", { class: `row ${kind} ${row < before ? "initial" : ""}`, "data-row": row },
-      element("span", { class: "index" }, String(row)), told.map((each) => element("span", { class: "tap" }, each)), row < before && !told.length ? element("span", { class: "tap" }, "initial") : null));
+    cells.push(element("li", { class: `row ${kind} ${row < before ? "initial" : ""}`, "data-row": row, style: heat(row) },
+      element("span", { class: "index" }, String(row)), told.map((each) => element("span", { class: "tap" }, each)), row < before && !told.length ? element("span", { class: "tap" }, "initial") : null, meanOf(row)));
   }
   if (to < total) cells.push(element("li", { class: "gap" }, "…"));
   const words = [...names].map(([row, told]) => `row ${row}: ${told.join(" and ")}`).join("; ");
   return element("section", { class: "buffer", "data-variable": index, "aria-label": `${variable.kind} ${variable.name}` },
     element("h3", {}, variable.name, " ", element("small", {}, `${variable.kind}, ${count(total)} rows${before ? `, the first ${before} from ${variable.outer_input ?? "before the loop"}` : ""}${variable.keep_last ? `; only the last ${variable.keep_last} are kept in memory` : ""}`)),
-    element("ol", { class: "ruler" }, cells), element("p", { class: "words" }, words));
+    element("ol", { class: "ruler" }, cells), element("p", { class: "words" }, words),
+    element("p", { class: "carried" }, carried(variable, step, loop.longest_run)));
 }
 
 function valuesPart(loop, step) {
@@ -81,9 +172,9 @@ function valuesPart(loop, step) {
     const at = trace.steps.indexOf(step);
     if (at < 0) {
       const near = trace.steps.reduce((best, each) => (Math.abs(each - step) < Math.abs(best - step) ? each : best), trace.steps[0]);
-      return element("p", {}, `Run ${trace.run}: step ${step} was not kept. `, button(`nearest: step ${near}`, () => choose({ step: near }), { class: "link" }));
+      return element("p", {}, `Run ${trace.run}: step ${step} is not in this page. `, element("code", {}, data.command.replace("NAME", shellWord(loop.name)).replace("RUN", trace.run).replace("STEP", step)), " shows it; ", button(`nearest: step ${near}`, () => choose({ step: near }), { class: "link" }));
     }
-    return table(`Values at step ${step} of run ${trace.run} (kept: ${trace.reasons[at]})`,
+    return table(`Values at step ${step} of run ${trace.run} (${trace.reasons[at] === "asked" ? "computed again" : `kept: ${trace.reasons[at]}`})`,
       [{ name: "variable" }, { name: "of the step" }, { name: "type" }, { name: "min", numeric: true }, { name: "max", numeric: true }, { name: "mean", numeric: true }, { name: "NaN", numeric: true }, { name: "inf", numeric: true }, { name: "values" }],
       trace.variables.map((each) => {
         const [low, high, mean, nan, inf] = each.statistics[at];
@@ -92,6 +183,8 @@ function valuesPart(loop, step) {
   });
   return element("section", { "aria-label": "values" }, parts);
 }
+
+const shellWord = (text) => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 function valueCells(values) {
   const texts = values.slice(0, 8).map(shown);

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing
 CALL_NS = 10_000.0  # of the checks of arguments, and of entering a loop
 USUAL_FUNCTION = 40  # operations, those of steps included, whose code costs no more than LLVM does
-LONGEST_NS = 1e6  # by estimate: in longer calls, what is around the loops does not count
-MOST_BYTES = 32 * 2**10  # of inputs and outputs: these are copied
+LONGEST_NS = 2.5e6  # by estimate: in longer calls, what is around the loops does not count
+MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
 KEPT = 8  # sets of shapes
 Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
 
@@ -75,6 +75,11 @@ class ShortCalls:
     def is_compiled(self) -> bool:
         """Whether there is machine code for some shapes."""
         return any(met.whole is not None for met in list(self._met.values()))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing will be decided any more for the shapes met."""
+        return all(met.left == inf for met in list(self._met.values()))
 
     def run(self, whole: WholeFunction, inputs: Sequence[Any]) -> list[Any] | None:
         """Return the outputs of the whole function; None where an operation failed."""
@@ -188,6 +193,11 @@ class ShortCallsExecutable(SourceExecutable):
     def runs_whole(self) -> bool:
         """Whether calls with arrays of some shapes are one piece of machine code."""
         return self._short is not None and self._short.is_compiled
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether further calls with arrays of the shapes met will change nothing: each is compiled whole, or never will be."""
+        return self._short is None or self._short.is_settled
 
     def parts_pay(self) -> None:
         """Hear that machine code pays for the loops too."""

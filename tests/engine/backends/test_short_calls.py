@@ -92,7 +92,7 @@ def test_numbers_of_steps_are_counted_apart_like_shapes():
 
 def test_long_loops_and_steps_that_depend_on_other_values_stay_by_parts():
     f, _ = slope()
-    f(PLACE, np.zeros(20_000))
+    f(PLACE, np.zeros(50_000))
     h, n = T.scalar("h"), T.lvector("n")
     rows, _ = scanviz.scan(lambda h: h * 0.9 + 0.1, outputs_info=h, n_steps=n.sum())
     g = scanviz.function([h, n], rows[-1])

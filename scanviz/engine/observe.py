@@ -196,7 +196,8 @@ class Observer:
     to notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely, ``control`` to
     run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.  ``samples_calls``
     allows it to notify some of many short calls by ``call_run`` alone, which tells the runs of loops in them too.  With
-    ``weighs`` the memory that some of the calls hold is counted and notified.
+    ``weighs`` the memory that some of the calls hold is counted and notified.  With ``lists_built`` functions are notified when
+    they are built; else before their first call.
     """
 
     detail: Detail = "steps"
@@ -205,6 +206,7 @@ class Observer:
     samples_calls: bool = False
     control: bool = False
     weighs: bool = False
+    lists_built: bool = False
 
     def compiled(self, event: CompiledFunction) -> None:
         """A function was built."""

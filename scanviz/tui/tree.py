@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar
 
 from rich.text import Text
@@ -59,7 +60,7 @@ class LoopTree(Tree[Key]):
         """Show the record's loops, with the cursor on the one that is looked at."""
         if self._shown_record is not state.record:
             self._shown_record = state.record
-            if set(self._by_key) != _keys(state.record):
+            if list(self._by_key) != _keys(state.record):
                 self._fill_in(state)
             self._tell_times(state.record)
         key: Key = ("loop", state.loop) if state.loop is not None else ("function", state.function or 0)
@@ -71,29 +72,18 @@ class LoopTree(Tree[Key]):
         closed = {key for key, node in self._by_key.items() if not node.is_expanded}
         self.clear()
         self._by_key, self._found = {}, []
-        children: dict[tuple[int, int | None], list[LoopRecord]] = {}
-        for loop in state.record.loops[:MOST]:
-            children.setdefault((loop.function, loop.parent), []).append(loop)
-        for function in sorted(state.record.functions, key=lambda function: -function.total_ns):
-            key = ("function", function.key)
-            node = self.root.add("", key, expand=key not in closed)
-            self._by_key[key] = node
-            self._add(node, function, children, None, closed)
-
-    def _add(
-        self,
-        node: TreeNode[Key],
-        function: FunctionRecord,
-        children: dict[tuple[int, int | None], list[LoopRecord]],
-        parent: int | None,
-        closed: set[Key],
-    ) -> None:
-        for loop in sorted(children.get((function.key, parent), ()), key=lambda loop: -loop.total_ns):
-            key = ("loop", loop.key)
-            inside = (function.key, loop.key) in children
-            child = node.add("", key, expand=key not in closed, allow_expand=inside)
-            self._by_key[key] = child
-            self._add(child, function, children, loop.key, closed)
+        parents = {loop.key: loop.parent for loop in state.record.loops}
+        around = set(parents.values())
+        functions = {loop.key: loop.function for loop in state.record.loops}
+        for key in _keys(state.record):
+            kind, number = key
+            parent = None if kind == "function" else parents[number]
+            above: Key = (
+                ("loop", parent) if parent is not None else ("function", functions.get(number, number))
+            )
+            node = self.root if kind == "function" else self._by_key[above]
+            inside = kind == "function" or number in around
+            self._by_key[key] = node.add("", key, expand=key not in closed, allow_expand=inside)
 
     def _tell_times(self, record: ProfileRecord) -> None:
         """Write the labels, where they have changed; loops keep their places while a script runs."""
@@ -185,9 +175,21 @@ class LoopTree(Tree[Key]):
             self.move_cursor(node.parent)
 
 
-def _keys(record: ProfileRecord) -> set[Key]:
-    """Return the keys of what the tree shows."""
-    functions: set[Key] = {("function", function.key) for function in record.functions}
-    return functions | {
-        ("loop", loop.key) for loop in record.loops[:MOST] if ("function", loop.function) in functions
-    }
+def _keys(record: ProfileRecord) -> list[Key]:
+    """Return the keys of what the tree shows, from the top down: what took most of what is around it first."""
+    children: dict[tuple[int, int | None], list[LoopRecord]] = {}
+    for loop in record.loops[:MOST]:
+        children.setdefault((loop.function, loop.parent), []).append(loop)
+    found: list[Key] = []
+    for function in sorted(record.functions, key=lambda function: -function.total_ns):
+        found.append(("function", function.key))
+        waiting = _slowest_last(children.get((function.key, None), ()))
+        while waiting:
+            loop = waiting.pop()
+            found.append(("loop", loop.key))
+            waiting += _slowest_last(children.get((function.key, loop.key), ()))
+    return found
+
+
+def _slowest_last(loops: Iterable[LoopRecord]) -> list[LoopRecord]:
+    return sorted(loops, key=lambda loop: (loop.total_ns, -loop.key))

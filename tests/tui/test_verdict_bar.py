@@ -113,3 +113,24 @@ async def test_the_tree_takes_a_quarter_of_the_width_at_most_and_one_line_of_a_n
         last = titles.index("line")
         widths = [column.get_render_width(table) for column in table.ordered_columns[: last + 1]]
         assert sum(widths) <= table.size.width  # the line is seen without scrolling
+
+
+@waits
+async def test_the_tree_is_sorted_anew_as_time_goes_and_the_cursor_stays_on_its_loop():
+    record = gradient_record()
+    first, second = sorted(record.loops, key=lambda loop: -loop.total_ns)
+    async with opened(record) as (app, pilot):
+        tree = app.query_one("#tree")
+        app.state = app.state.at_loop(second.key)
+        await pilot.press("t")
+        await pilot.pause()
+        assert list(tree._by_key)[1:] == [("loop", first.key), ("loop", second.key)]
+        later = tuple(
+            replace(loop, total_ns=first.total_ns * 3) if loop.key == second.key else loop
+            for loop in record.loops
+        )
+        app.state = app.state.with_record(replace(record, loops=later))
+        await pilot.pause()
+        await pilot.pause()
+        assert list(tree._by_key)[1:] == [("loop", second.key), ("loop", first.key)]
+        assert app.state.loop == second.key and tree.cursor_node.data == ("loop", second.key)

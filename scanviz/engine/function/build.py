@@ -107,7 +107,9 @@ def function(
         graph = [*(output.variable for output in plan.outputs), *plan.updates.values()]
         replaced = [key for key, _ in pairs(givens, "givens")]
         warn_of_forgotten_updates(graph, {*plan.updates, *replaced}, no_default_updates)
-        return Function(plan, started)
+        function = Function(plan, started)
+    function.tell_of_building()
+    return function
 
 
 def plan_function(

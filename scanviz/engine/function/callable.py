@@ -400,6 +400,12 @@ class Function(Shown):
         with without_printing():
             self._told_run(arrays, looking)
 
+    def tell_of_building(self) -> None:
+        """Tell those who list what is built that this function is there, before any call of it."""
+        for observer in observe.observers():
+            if observer.lists_built:
+                self._introduce(observer)
+
     def _introduce(self, observer: observe.Observer) -> None:
         """Tell one who has not heard of this function yet what it is; noted when it is told, so no lock is needed to ask."""
         with self._telling:

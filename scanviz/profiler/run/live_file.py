@@ -38,6 +38,7 @@ class LiveFile:
         from scanviz.record.file import save
 
         self._recorder, self._path, self._save = recorder, path, save
+        recorder.lists_built = True  # who watches sees what there is before it runs
         recorder.record()  # what makes it is imported here, and not in the thread beside the program
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._write_on, name="scanviz live", daemon=True)

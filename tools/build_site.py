@@ -100,7 +100,7 @@ def draw_pictures() -> None:
         program = WRITTEN / "lessons" / "lesson.py"
         program.write_text(one.program, "utf-8")
         command = [sys.executable, "-m", "scanviz", "graph", *one.picture, "-o", picture.name, "--force"]
-        subprocess.run([*command, program.name], cwd=program.parent, check=False, capture_output=True)
+        subprocess.run([*command, program.name], cwd=program.parent, check=True, capture_output=True)
         program.unlink()
 
 

@@ -21,7 +21,7 @@ from scanviz.tui.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = (118, 26)
-LARGEST = 60_000  # bytes of a picture
+LARGEST = 70_000  # bytes of a picture
 NAN = """import numpy as np
 import scanviz
 from scanviz import tensor as T

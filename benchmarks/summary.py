@@ -33,6 +33,7 @@ def _of(line: Callable[[dict[str, Any]], str]) -> Callable[[Rows], str]:
 
 RESULTS: list[tuple[str, str, Callable[[Rows], str]]] = [
     ("profile_truth", "what profiles state, beside independent instruments, on a quiet machine", _truth),
+    ("profile_truth_native", "the same of machine code", _truth),
     ("profile_truth_load", "the same under a planted load", _truth),
     ("overhead", "what profiling costs", _of(overhead.line)),
     ("comparing", "comparisons under a load in bursts", _of(comparing.line)),

@@ -267,9 +267,12 @@ class Recorder(Observer):
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""
+        begun, thread = self._clock(), threading.get_ident()
         with self._lock:
             self._count_passed_over()
-            self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
+            now = self._clock()
+            self._timeline.recorded(thread, now - begun)
+            self._timeline.enter(thread, "build", 0, now)
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
         """Count what was built."""

@@ -26,11 +26,12 @@ from scanviz.engine.program.work import work_of
 from scanviz.engine.runtime.aligned import address
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
-from scanviz.engine.runtime.events import OwnTime
+from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 from scanviz.engine.runtime.stamps import Clock, Stamps
 
+WATCHED = "while it is recorded, loops inside run one by one, and slower"
 FIRST_CHUNK = 256  # steps of the first call, which says how long steps are
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None,
@@ -80,7 +81,7 @@ class NativeCode:
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
         if arena.watch is not None and self.handed.holds_inside:
-            return self._for_observers()(arena, first, last)
+            return self._for_observers(arena.watch)(arena, first, last)
         if self._in_parts is not None and arena.watch is None:
             if (
                 not self._in_parts.step_ns and last - first > FIRST_CHUNK
@@ -144,10 +145,11 @@ class NativeCode:
             dict.fromkeys(f"called out: {each.why}" for each in self.handed.callouts if not each.seldom)
         )
 
-    def _for_observers(self) -> NativeCode:
+    def _for_observers(self, watch: Watch) -> NativeCode:
         """Return the code that calls loops and branches inside, so that who observes is notified of them."""
         if self._observed is None:
-            self._observed = NativeCode(self.loop, self.plan, self.variant, self.runners, inline=False)
+            with watch.own.aside():  # no time of the program
+                self._observed = NativeCode(self.loop, self.plan, self.variant, self.runners, inline=False)
         return self._observed
 
     def stamps(self, first: int, last: int, clock: Clock, own: OwnTime | None) -> Stamps:
@@ -219,7 +221,8 @@ class NativeLoop(SpecialisedLoop):
         assert isinstance(code, NativeCode)
         if code.machine.was_kept:
             made.why += ", kept on disk from an earlier run"
-        made.why = "; ".join([made.why, *code.reasons()])
+        inside = [WATCHED] if code.handed.holds_inside else []
+        made.why = "; ".join([made.why, *inside, *code.reasons()])
         return made
 
 

@@ -185,6 +185,17 @@ def test_what_has_no_native_code_is_called_out_and_the_record_says_so():
     assert "called out: `pinv` has no native code" in why
 
 
+def test_a_record_says_that_loops_inside_are_slower_while_it_is_made():
+    h = fed(lambda x_t, h: h + scanviz.scan(lambda y: T.tanh(y + x_t), None, h, n_steps=3)[0][-1])
+    f = scanviz.function([X], h, mode="native")
+    with scanviz.profile() as session:
+        f(ROWS)
+    outer = next(loop for loop in session.record.loops if loop.name == "outer")
+    assert any("while it is recorded, loops inside run one by one" in tier.why for tier in outer.tiers)
+    f(ROWS)
+    assert not called_out(f), "without a profile they are part of the code"
+
+
 @pytest.mark.usefixtures("always_called")
 def test_an_operation_that_is_called_out_fails_in_the_words_of_other_tiers():
     x = T.tensor("float64", (None, 2, 2), "x")

@@ -108,7 +108,7 @@ def dot_svg(text, form="svg"):
     return done.stdout
 
 
-def draw_here(engine, form, diagram, seconds, types):
+def draw_here(engine, form, diagram, seconds, types, dark):
     """Draw as an engine in a process of its own does, from the same data; to start one takes longer than to draw."""
     given = json.loads(json.dumps(encode(diagram)))
-    return worker.draw(engine, form, decode(Diagram, given), types), ""
+    return worker.draw(engine, form, decode(Diagram, given), types, dark), ""

@@ -11,24 +11,23 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from scanviz.render.diagram.model import Diagram, Edge
-from scanviz.render.labels import cluster_lines, text_width
+from scanviz.render.labels import text_width
 from scanviz.render.layout.level import LayeredLevel
 from scanviz.render.layout.placed import (
-    HEAD,
-    LETTER,
     SMALL,
-    SMALL_LINE,
     Box,
     BoxSize,
     Placed,
     Point,
     node_size,
     port_boxes,
+    title_size,
 )
 from scanviz.render.layout.time_parts import has_time
 from scanviz.render.layout.timeline import timeline
 
 MARGIN = 14.0
+EDGE, TITLE_ROOM = 5.0, 4.0  # above the ports of a box, and below its title
 _RAIL, _RAIL_GAP, _RAILS = 8.0, 4.0, 5  # below and above rows, between rails, and how many there are
 LANE = 13.0  # between two edges that are led round a loop
 
@@ -107,30 +106,31 @@ class _Layout:
         """Lay out what stands in a box, from its upper left corner, and return the box's size."""
         parts = self.inside[cluster]
         sizes = [self._size_of(part, depth) for part in parts]
+        ends = self._ends(parts)
         number = {part: k for k, part in enumerate(parts)}
+        above = MARGIN
+        if cluster is not None:  # the title stands at the left of the ports, where no line comes by
+            title = title_size(self.clusters[cluster])
+            sizes.insert(0, BoxSize(title.width, title.height + TITLE_ROOM))
+            number = {part: k + 1 for part, k in number.items()}
+            ends = (
+                {k + 1: at for k, at in ends[0].items()} | {0: 0},
+                {k + 1: at for k, at in ends[1].items()},
+            )
+            above = EDGE
         edges = [(k, number[a], number[b]) for k, a, b in self.edges[cluster] if a != b]
-        level = LayeredLevel(sizes, edges, *self._ends(parts))
-        head = (
-            HEAD + SMALL_LINE * (len(cluster_lines(self.clusters[cluster])) - 1)
-            if cluster is not None
-            else 0.0
-        )
-        for part, box in zip(parts, level.boxes, strict=True):
-            self._shift(part, box.x + MARGIN, box.y + MARGIN + head)
+        level = LayeredLevel(sizes, edges, *ends)
+        for part, k in number.items():
+            self._shift(part, level.boxes[k].x + MARGIN, level.boxes[k].y + above)
         for edge, _, _ in edges:
-            self.placed.routes[edge] = [(x + MARGIN, y + MARGIN + head) for x, y in level.in_rows(edge)]
+            self.placed.routes[edge] = [(x + MARGIN, y + above) for x, y in level.in_rows(edge)]
         right = level.width + MARGIN
         for edge in self.around[cluster]:
             label = self.diagram.edges[edge].label
             right += LANE
             self.lanes[edge] = right
             right += text_width(label, SMALL)
-        title = (
-            0.0
-            if cluster is None
-            else text_width(cluster_lines(self.clusters[cluster])[0], LETTER * 1.15) + 10
-        )
-        return BoxSize(max(right + MARGIN, title + 2 * MARGIN), level.height + 2 * MARGIN + head)
+        return BoxSize(right + MARGIN, level.height + MARGIN + above)
 
     def _size_of(self, part: str, depth: int) -> BoxSize:
         node = self.nodes.get(part)

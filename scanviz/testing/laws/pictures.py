@@ -1,4 +1,4 @@
-"""Laws of pictures of loops step by step: lines cross lines alone, states flow at one height, back-propagation stands below."""
+"""Laws of pictures of loops: lines cross lines alone; step by step, states flow at one height and back-propagation stands below."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.layout.layered import layered
@@ -55,12 +56,24 @@ def states_flow_at_one_height_and_nothing_overlaps(case: LoopCase, steps: int, r
         assert not lower or max(upper) < min(lower)
 
 
+@law(sample=5, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())
+def a_line_of_open_loops_crosses_no_box_and_no_title(case: LoopCase, rewritten: bool, plumbing: bool) -> None:
+    """In the picture of a graph with its loops open, a line crosses no node and no loop's title, and feedback runs on rails."""
+    picture = diagram_of(_graph(case, rewritten), plumbing=plumbing)
+    _check_lines(picture, layered(picture))
+
+
 def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> Iterator[Diagram]:
+    graph = _graph(case, rewritten)
+    for name in dict.fromkeys(_names(graph)):
+        yield unrolled(graph, name, steps, plumbing=plumbing)
+
+
+def _graph(case: LoopCase, rewritten: bool) -> GraphSnapshot:
     history = rewrites_record(RewriteHistory(_with_gradient(case), Selection("all")))
     graph = history.snapshot(len(history.applications) if rewritten else 0)
     assert graph is not None
-    for name in dict.fromkeys(_names(graph)):
-        yield unrolled(graph, name, steps, plumbing=plumbing)
+    return graph
 
 
 def _names(graph: GraphSnapshot) -> Iterator[str]:

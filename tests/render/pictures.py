@@ -14,7 +14,7 @@ from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.difference import difference
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
 from scanviz.render.diagram.unrolled import unrolled
-from scanviz.render.layout import worker
+from scanviz.render.layout import chain, worker
 from tests.render.diagram.graphs import history, several_taps, with_gradients
 
 HOSTILE = (
@@ -108,7 +108,15 @@ def dot_svg(text, form="svg"):
     return done.stdout
 
 
+_in_process = chain._in_process
+
+
 def draw_here(engine, form, diagram, seconds, types, dark):
-    """Draw as an engine in a process of its own does, from the same data; to start one takes longer than to draw."""
+    """Draw as an engine in a process of its own does, from the same data; to start one takes longer than to draw.
+
+    Graphviz as WebAssembly gets its process: what it drew before may be its undoing.
+    """
+    if engine == "wasm":
+        return _in_process(engine, form, diagram, seconds, types, dark)
     given = json.loads(json.dumps(encode(diagram)))
     return worker.draw(engine, form, decode(Diagram, given), types, dark), ""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.scan.variables import step_name
+from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import (
     GraphSnapshot,
     LoopSnapshot,
@@ -93,8 +94,12 @@ def levels_of(nodes: Sequence[NodeRecord], version: GraphVersion) -> dict[int, L
 def taken(variable: LoopVariableKeys) -> list[tuple[str, str]]:
     """Return what a loop variable takes of the step: what that is called, such as ``h[t]``, and its key."""
     outputs = variable.inner_outputs
-    taps = variable.writes if variable.kind in _STATES else (0,) * len(outputs)
-    return [(step_name(variable.name, tap), key) for tap, key in zip(taps, outputs, strict=True)]
+    if variable.kind not in _STATES:
+        return [(step_name(variable.name, 0), key) for key in outputs]
+    reads = list(zip(variable.reads, variable.inner_inputs, strict=False))
+    return [
+        (cell_name(variable.name, tap, reads), key) for tap, key in zip(variable.writes, outputs, strict=True)
+    ]
 
 
 def step_outputs(loop: LoopNodeRecord) -> list[tuple[str, str]]:

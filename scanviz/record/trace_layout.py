@@ -13,6 +13,7 @@ from typing import NamedTuple
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.scan.variables import step_name
+from scanviz.record.cell_names import cell_name
 from scanviz.record.loops import LoopRecord
 from scanviz.record.traces import TracedVariableRecord
 
@@ -85,11 +86,10 @@ def _operations(loop: LoopInstruction, record: LoopRecord) -> Iterator[TraceHead
 def _outputs(loop: LoopInstruction, record: LoopRecord) -> Iterator[TraceHead]:
     places = _places(record)
     for state in loop.states:
-        index, read = next(places["state"]), dict(state.reads)
+        index = next(places["state"])
+        reads = [(tap, loop.body.registers[register].name or "") for tap, register in state.reads]
         for tap, register in state.writes:
-            # A mitmot names its rows in the forward loop's time; a row it also reads is called as there.
-            called = loop.body.registers[read[tap]].name if tap in read else None
-            yield _output(loop, register, called or step_name(state.name, tap), index, tap)
+            yield _output(loop, register, cell_name(state.name, tap, reads), index, tap)
     for output in loop.step_outputs:
         yield _output(loop, output.inner, step_name(output.name, 0), next(places["nitsot"]), 0)
     for carry in loop.carries:

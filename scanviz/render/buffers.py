@@ -7,6 +7,7 @@ steps; its step ``s`` belongs to step ``steps - 1 - s`` of the loop that it is t
 
 from __future__ import annotations
 
+from scanviz.record.cell_names import cell_name
 from scanviz.record.loops import LoopVariableRecord
 
 
@@ -141,16 +142,4 @@ def called(variable: LoopVariableRecord, tap: int) -> str:
     >>> called(LoopVariableRecord("mitmot", "g", reads=(0, 3), writes=(3,), inner_inputs=("g[t]", "g[t-3]")), 3)
     'g[t-3]'
     """
-    names = dict(zip(variable.reads, variable.inner_inputs, strict=False))
-    return names.get(tap) or tap_name(variable.name or "it", tap)
-
-
-def tap_name(name: str, tap: int) -> str:
-    """Return what a row is called in a step.
-
-    Examples
-    --------
-    >>> tap_name("h", -1), tap_name("h", 0)
-    ('h[t-1]', 'h[t]')
-    """
-    return f"{name}[t{tap:+d}]" if tap else f"{name}[t]"
+    return cell_name(variable.name or "it", tap, zip(variable.reads, variable.inner_inputs, strict=False))

@@ -1,0 +1,43 @@
+"""What a row of a state's buffer is called in a step: one name in every view.
+
+A loop of back-propagation goes through its buffers in its own time, and names their rows in the time of the loop that it is the
+gradient of: its own tap +1 is the row ``∂h[t-1]``.  What it writes is called as what it reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from scanviz.engine.scan.variables import step_name
+
+_NUMBERED = re.compile(r"~\d+$")  # what tells a name from an equal one in a graph
+
+
+def cell_name(name: str, tap: int, reads: Iterable[tuple[int, str]]) -> str:
+    """Return what a step calls the row of a tap.
+
+    Parameters
+    ----------
+    name : str
+        The loop variable's name.
+    tap : int
+        Which row, in the loop's own time.
+    reads : iterable of (int, str)
+        The taps that it reads, with the names that the step has for these rows.
+
+    Examples
+    --------
+    >>> cell_name("h", 0, [(-1, "h[t-1]")])
+    'h[t]'
+    >>> cell_name("g", 3, [(0, "g[t]"), (1, "g[t-1]")])
+    'g[t-3]'
+    """
+    known = {read: _NUMBERED.sub("", text) for read, text in reads}
+    if known.get(tap):
+        return known[tap]
+    backwards = any(read and text.endswith(step_name("", -read)) for read, text in known.items())
+    return step_name(name, -tap if backwards else tap)
+
+
+__all__ = ["cell_name"]

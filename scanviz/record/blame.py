@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from scanviz.record.first_bad import FirstBad, first_bad_of
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
-from scanviz.record.held_calls import HeldCallRecord
+from scanviz.record.held_calls import Array, HeldCallRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.step_graph import VIEWS, above, loop_graph, maker_of, node_of, operands
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
@@ -74,15 +75,26 @@ class _Chain:
         while found is not None and found[0].loop not in seen and len(seen) < LONGEST:
             trace, bad = found
             seen.add(trace.loop)
+            constant = self._bad_constant(trace, bad)
             yield self._link(trace, bad)
-            inner = self._inner(trace, bad)
-            if bad.given:
-                last, found = self._giver(trace, bad)
-            elif inner is not None:
+            if bad.given or constant is not None:
+                last, found = self._giver(trace, bad if constant is None else constant)
+            elif (inner := self._inner(trace, bad)) is not None:
                 last, found = (), self._first(inner)
             else:
                 last, found = tuple(self._rows(trace, bad)), None
             yield from last
+
+    def _bad_constant(self, trace: TraceRecord, bad: FirstBad) -> FirstBad | None:
+        """Return what an operation read that is the same in every step and had it before; None where there is none."""
+        place = trace.steps.index(bad.step)
+        for each in self._operands(trace, bad.variable) if not bad.given else ():
+            if each.role == "input" and each.tap is None and each.statistics[place, 3:].any():
+                return FirstBad(bad.step, each, True)
+        return None
+
+    def _operands(self, trace: TraceRecord, variable: TracedVariableRecord) -> list[TracedVariableRecord]:
+        return operands(self._graph(trace.loop), trace, variable)
 
     def _first(self, loop: int | None) -> tuple[TraceRecord, FirstBad] | None:
         return first_bad_of(trace for trace in self.record.traces if trace.loop == loop)
@@ -108,10 +120,10 @@ class _Chain:
             words = f"{at} has it of the loop in its step: {name}"
         else:
             place = trace.steps.index(bad.step)
-            given = ", ".join(
-                _shortly(each, place) for each in operands(self._graph(trace.loop), trace, bad.variable)
-            )
-            words = f"{at} made it: {name}{f' of {given}' if given else ''}"
+            given = ", ".join(_shortly(each, place) for each in self._operands(trace, bad.variable))
+            constant = self._bad_constant(trace, bad)
+            made = "made it" if constant is None else f"met it in {constant.variable.name}"
+            words = f"{at} {made}: {name}{f' of {given}' if given else ''}"
         return BlameLink(words, trace.loop, trace.run, bad.step, bad.variable.source, bad.variable.operation)
 
     def _back(self, trace: TraceRecord, step: int) -> str:
@@ -162,30 +174,40 @@ class _Chain:
         if parent is not None:
             return (), self._first(parent)
         if node is not None:
-            return self._before_loop(around, node, trace, bad.step)
+            return self._before_loop(around, node, trace, bad)
         if number is None:
             return (), None
-        return tuple(self._input_rows(around, [(number, bad.step)], trace, bad.step, whole=True)), None
+        asked = _Asked(number, None, bad.variable.variable)
+        return tuple(self._input_rows(around, [asked], trace, bad.step, whole=True)), None
 
     def _before_loop(
-        self, around: GraphSnapshot, node: NodeSnapshot, trace: TraceRecord, step: int
+        self, around: GraphSnapshot, node: NodeSnapshot, trace: TraceRecord, bad: FirstBad
     ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
         """Return the work outside of loops that gave a row, and the loop or the rows of inputs that it was done on."""
         function = next(each for each in self.record.functions if each.key == self.loops[trace.loop].function)
         operations = function.operations
         known = node.operation is not None and node.operation < len(operations)
         name = operations[node.operation].label if known else node.op  # type: ignore[index]  # it is known
-        link = BlameLink(f"{name} was computed before the loop, for all its steps", source=_source(node))
+        moved = bad.variable.tap is not None  # else it is the same in every step
+        when = "before the loop, for all its steps" if moved else "before the loop"
+        link = BlameLink(f"{name} was computed {when}", source=_source(node))
         made_of = above(around, node.inputs)
         read = [around.loops[each.loop].key for each in made_of.nodes if each.loop is not None]
         found = next((first for key in read if (first := self._first(key)) is not None), None)
         if found is not None:
             return (link,), found
         rows = [
-            (number, None if row is None else (trace.total_steps - 1 - step if row < 0 else step))
-            for number, row in made_of.inputs.items()
+            _Asked(
+                number,
+                None
+                if turn is None or not moved
+                else bad.step
+                if turn > 0
+                else trace.total_steps - 1 - bad.step,
+            )
+            for number, turn in made_of.inputs.items()
         ]
-        return (link, *self._input_rows(around, rows, trace, step)), None
+        return (link, *self._input_rows(around, rows, trace, bad.step)), None
 
     # rows of the function's inputs
 
@@ -222,58 +244,94 @@ class _Chain:
         reached: set[int] | None,
     ) -> Iterator[BlameLink]:
         """Yield the rows that sequences of a step come from: of those whose values are among ``reached``, or of all."""
-        outer = [
-            variable.outer_input
-            for variable in loop.variables
-            if variable.kind == "sequence" and (reached is None or reached & set(variable.inner_inputs))
-        ]
-        known = [number for number in outer if number is not None]
-        inputs = dict.fromkeys(each for number in known for each in above(around, [number]).inputs)
-        yield from self._input_rows(around, [(number, None) for number in inputs], trace, step)
+        for index, variable in enumerate(loop.variables):
+            if variable.kind == "sequence" and (reached is None or reached & set(variable.inner_inputs)):
+                known = [] if variable.outer_input is None else above(around, [variable.outer_input]).inputs
+                asked = [_Asked(number, None, index) for number in known]
+                yield from self._input_rows(around, asked, trace, step)
 
     def _input_rows(
         self,
         graph: GraphSnapshot,
-        rows: Iterable[tuple[int, int | None]],
+        rows: Iterable[_Asked],
         trace: TraceRecord,
         step: int,
         whole: bool = False,
     ) -> Iterator[BlameLink]:
-        """Yield which rows of the function's inputs a step reads: those whose values it had, else those that are said."""
+        """Yield which rows of the function's inputs a step reads."""
         call = next((each for each in self.record.calls if each.has_run(trace.loop, trace.run)), None)
-        for number, said in list(rows)[:MOST_ROWS]:
-            name, role = graph.variables[number].name, graph.variables[number].role
+        for asked in list(rows)[:MOST_ROWS]:
+            name, role = graph.variables[asked.number].name, graph.variables[asked.number].role
             if not name or role not in ("input", "shared"):
                 continue
-            row, bad = _row_of(call, name, trace, step, said)
-            if row is not None:
-                yield BlameLink(
-                    f"it {'was so in' if bad else 'worked on'} {name}[{row}], as the caller gave it"
-                )
+            place, bad = _place(call, name, trace, step, asked)
+            if place:
+                yield BlameLink(f"it {'was so in' if bad else 'worked on'} {place}, as the caller gave it")
             elif whole:
                 yield BlameLink(f"it came in {name}, as the caller gave it")
 
 
-def _row_of(
-    call: HeldCallRecord | None, name: str, trace: TraceRecord, step: int, said: int | None
-) -> tuple[int | None, bool]:
-    """Return which row of an input the values of a step are, the nearest of those equal, else the one said; and if it is bad."""
+class _Asked(NamedTuple):
+    """An input of the function of which a row is looked for.
+
+    Attributes
+    ----------
+    number : int
+        The input in the function's graph.
+    row : int or None
+        The row that the graph says, where the input has one for each step.
+    variable : int or None
+        The loop variable that shows rows of it, if nothing was computed of it before.
+    """
+
+    number: int
+    row: int | None
+    variable: int | None = None
+
+
+def _place(
+    call: HeldCallRecord | None, name: str, trace: TraceRecord, step: int, asked: _Asked
+) -> tuple[str, bool]:
+    """Return which row of an input a step worked on, and whether it has a NaN or an infinity; empty where that is not known.
+
+    It is the nearest of the rows that have the values which the step read, else the one that the graph says, else the first that
+    is bad.
+    """
     if call is None or name not in call.input_names or step not in trace.steps:
-        return None, False
+        return "", False
     array = call.arrays[call.inputs[call.input_names.index(name)]].array()
-    if array.ndim == 0 or not len(array):
-        return None, False
+    if array.ndim == 0 or not array.size:
+        bad = bool(array.size) and not np.isfinite(array).all()
+        return (name if bad else ""), bad
     rows, place = array.reshape(len(array), -1).astype(np.float64), trace.steps.index(step)
-    for variable in trace.variables:
-        values = variable.values[place][: rows.shape[1]]
-        if variable.role != "input" or not values.size or math.prod(variable.shape) != rows.shape[1]:
-            continue
-        part = rows[:, : values.size]
-        found = np.flatnonzero(((part == values) | (np.isnan(values) & np.isnan(part))).all(axis=1)).tolist()
-        if found:
-            row = min(found, key=lambda row: min(abs(row - step), abs(len(array) - 1 - row - step)))
-            return row, not np.isfinite(rows[row]).all()
-    return (said, False) if said is not None and len(array) == trace.total_steps else (None, False)
+    wrong = [finite < rows.shape[1] for finite in np.isfinite(rows).sum(axis=1).tolist()]
+    equal = [
+        row
+        for variable in trace.variables
+        if variable.role == "input" and variable.variable == asked.variable is not None
+        for row in _equal_rows(rows, variable, place)
+    ]
+    if equal:
+        row = min(equal, key=lambda row: min(abs(row - step), abs(len(array) - 1 - row - step)))
+    elif asked.row is not None and len(array) == trace.total_steps:
+        row = asked.row
+    elif any(wrong):
+        row = wrong.index(True)
+    else:
+        return "", False
+    return f"{name}[{row}]", wrong[row]
+
+
+def _equal_rows(rows: Array, variable: TracedVariableRecord, place: int) -> list[int]:
+    """Return the rows that begin with the numbers which a variable had."""
+    values = variable.values[place][: rows.shape[1]]
+    if not values.size or math.prod(variable.shape) != rows.shape[1]:
+        return []
+    part = rows[:, : values.size]
+    found: list[int] = np.flatnonzero(
+        ((part == values) | (np.isnan(values) & np.isnan(part))).all(axis=1)
+    ).tolist()
+    return found
 
 
 def _source(node: NodeSnapshot) -> SourceRecord | None:

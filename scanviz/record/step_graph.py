@@ -39,13 +39,25 @@ def loop_graph(record: ProfileRecord, loop: LoopRecord) -> tuple[LoopSnapshot, G
 def operands(
     graph: tuple[LoopSnapshot, GraphSnapshot] | None, trace: TraceRecord, found: TracedVariableRecord
 ) -> list[TracedVariableRecord]:
-    """Return the values that an operation of a step was given, in the order in which it takes them."""
-    node = node_of(graph[0].step, found.operation) if graph is not None else None
-    if graph is None or node is None:
+    """Return the values that an operation of a step was given, in the order in which it takes them.
+
+    What the step only hands on, such as a constant that is a new state, was given that.
+    """
+    if graph is None:
         return []
+    node = node_of(graph[0].step, found.operation)
+    numbers = node.inputs if node is not None else _handed_on(graph[0], found)
     known = _by_number(graph[0], trace)
-    wanted = (known.get(number) for number in node.inputs)
+    wanted = (known.get(number) for number in numbers)
     return list({id(each): each for each in wanted if each is not None}.values())
+
+
+def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[int, ...]:
+    if found.role != "output" or found.variable is None:
+        return ()
+    variable = loop.variables[found.variable]
+    place = variable.writes.index(found.tap) if found.tap in variable.writes else 0
+    return variable.inner_outputs[place : place + 1]
 
 
 def _by_number(loop: LoopSnapshot, trace: TraceRecord) -> dict[int, TracedVariableRecord]:

@@ -317,7 +317,14 @@ class ValuesView(TabView):
         """Return the command line that shows this step's values."""
         loop = self.state.loop_record
         scan = f" --scan {quoted(self.state.title(loop))}" if loop is not None else ""
-        return f"scanviz report FILE --values{scan} --step {self.state.step}"
+        trace, run = self._trace(), self._run
+        again = f" --run {run} --recompute" if trace is None or "asked" in trace.reasons else ""
+        known = (
+            again
+            if self.state.loop is not None and self._recomputed.can(self.state.record, self.state.loop, run)
+            else ""
+        )
+        return f"scanviz report FILE --values{scan} --step {self.state.step}{known}"
 
     def table(self) -> SortedTable:
         """Return the variables."""

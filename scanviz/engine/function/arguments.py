@@ -150,11 +150,7 @@ class In:
                 expected=dtype,
                 found=value if isinstance(value, int) else f"dtype {array.dtype}",
             )
-        if (
-            array.dtype == dtype
-            or np.can_cast(array.dtype, dtype, "safe")
-            or self._may_lose(value, array, dtype)
-        ):
+        if array.dtype == dtype or np.can_cast(array.dtype, dtype, "safe") or self._may_lose(value, dtype):
             return array.astype(dtype)
         converted, same = _converted_exactly(array, np.dtype(dtype))
         if np.all(same):
@@ -167,7 +163,7 @@ class In:
             fix=f"value.astype({dtype!r}), or function(…, allow_input_downcast=True)",
         )
 
-    def _may_lose(self, value: Any, array: Array, dtype: str) -> bool:
+    def _may_lose(self, value: Any, dtype: str) -> bool:
         """Return whether a conversion that may lose something is wanted: of Python numbers, which have no dtype of their own."""
         if self.allow_downcast is not None:
             return self.allow_downcast

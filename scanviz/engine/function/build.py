@@ -14,7 +14,7 @@ from scanviz.engine.function.computed import cut_at_inputs, sizes_of_inputs
 from scanviz.engine.function.forgotten import warn_of_forgotten_updates
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe
-from scanviz.engine.graph.provenance import SourceLine, frames_around, user_line
+from scanviz.engine.graph.provenance import frames_around, user_line
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import leaves, toposort
@@ -140,7 +140,7 @@ def plan_function(
     shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
     _check_used(graph, given_inputs, cuts, on_unused_input)
     return FunctionSpec(
-        name or _default_name(where),
+        name or ("function" if where is None else f"function at {where}"),
         given_inputs,
         [Out(v, w.borrow) for v, w in zip(graph, wanted, strict=False)],
         structure,
@@ -150,10 +150,6 @@ def plan_function(
         where,
         profile,
     )
-
-
-def _default_name(where: SourceLine | None) -> str:
-    return f"function at {where}" if where is not None else "function"
 
 
 def _inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:

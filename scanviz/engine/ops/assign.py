@@ -15,7 +15,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import ASSIGNMENT, WrittenTerm, subscripted
-from scanviz.engine.graph.types import BOOLEAN, Type
+from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
 from scanviz.engine.ops.index_axes import assigned
@@ -31,10 +31,6 @@ class AssignParameters(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.pattern}{'+=' if self.increment else '='}"
-
-
-def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-    return (tensor_type(inputs[0]),)
 
 
 def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -87,7 +83,7 @@ ASSIGN = Declaration(
     "index",
     arity=lambda op: 2 + input_count(op.parameters.pattern),
     doc="A copy with some elements set or added to.",
-    infer=_infer,
+    infer=lambda op, inputs: (tensor_type(inputs[0]),),
     perform=_perform,
     shapes=kept_shape,
     notation=_notation,

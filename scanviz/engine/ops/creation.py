@@ -105,10 +105,6 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
     return build_one(Op(ARANGE, DtypeParameters(wanted)), *parts)
 
 
-def _eye_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return ((dims.value(0), dims.value(1)),)
-
-
 def eye_values(xp: Any, parameters: EyeParameters, *sizes: Any) -> Any:
     """Return a matrix of an array library with ones on a diagonal."""
     rows, columns = map(int, sizes)
@@ -124,7 +120,7 @@ EYE = Declaration(
     doc="Matrix with ones on a diagonal.",
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=lambda op, values: (eye_values(np, op.parameters, *values),),
-    shapes=_eye_shapes,
+    shapes=lambda op, dims: ((dims.value(0), dims.value(1)),),
     facts=_CHEAP,
 )
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import ALL_INPUTS, Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.notation import Notation
@@ -90,7 +89,7 @@ class ElementwiseDeclaration(Declaration):
             doc=doc,
             infer=infer_by(_dtypes),
             perform=_perform,
-            shapes=_shapes,
+            shapes=lambda op, dims: (dims.broadcast(*dims.shapes),),
             symbol=symbol,
             notation=notation,
             facts=facts,
@@ -210,10 +209,6 @@ def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
         return (canonical_dtype(declaration.result(*(np.dtype(kind.dtype) for kind in kinds))[-1]),)
     except TypeError:
         raise ScanvizTypeError(f"no meaning for {', '.join(kind.dtype for kind in kinds)}") from None
-
-
-def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.broadcast(*dims.shapes),)
 
 
 def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:

@@ -19,7 +19,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.matrices import (
@@ -177,10 +176,6 @@ def _lu_factor_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((size, size), (size,))
 
 
-def _lu_factor_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return (floating_dtypes(Op(INV), kinds)[0], "int64")
-
-
 @lru_cache
 def _lapack(name: str, dtype: str) -> Any:
     """Return a routine of LAPACK; looking one up takes longer than solving a small system."""
@@ -204,10 +199,6 @@ def _factored_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
         raise ScanvizTypeError("one right-hand side is needed", expected="a vector or a matrix")
     message = "the right-hand side must have as many rows as the matrix"
     return ((contracted(dims, size, right[0], message), *right[1:]),)
-
-
-def _factored_dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return floating_dtypes(op, [kinds[0], kinds[-1]])
 
 
 def _lu_solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -236,7 +227,7 @@ LU_FACTOR = Declaration(
     "factorise",
     arity=1,
     doc="Triangular factors of a matrix, both in one, and the rows exchanged: what `solve` begins with.",
-    infer=infer_by(_lu_factor_dtypes),
+    infer=infer_by(lambda op, kinds: (floating_dtypes(op, kinds)[0], "int64")),
     perform=_lu_factor,
     shapes=_lu_factor_shapes,
     outputs=2,
@@ -245,7 +236,7 @@ LU_FACTOR = Declaration(
 _by_factor = partial(
     Declaration,
     family="factorise",
-    infer=infer_by(_factored_dtypes),
+    infer=infer_by(lambda op, kinds: floating_dtypes(op, [kinds[0], kinds[-1]])),
     shapes=_factored_shapes,
     facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved),
 )

@@ -13,7 +13,7 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.nodes import Array, Variable, build_one, tensor_type
+from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.ops import axes
@@ -65,10 +65,6 @@ def first_rows_values(parameters: FirstRowsParameters, rows: Any, steps: Any) ->
     return rows[:count]
 
 
-def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    return (first_rows_values(op.parameters, *values),)
-
-
 def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     if not dims.shapes[0]:
         raise ScanvizTypeError("a scalar has no rows", expected="at least one dimension")
@@ -81,7 +77,7 @@ FIRST_ROWS = Declaration(
     arity=2,
     doc="As many rows of a sequence as a loop takes steps; an error where there are fewer.",
     infer=infer_by(kept_dtype),
-    perform=_perform,
+    perform=lambda op, values: (first_rows_values(op.parameters, *values),),
     shapes=_shapes,
     notation=fitted,
     views=0,

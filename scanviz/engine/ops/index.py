@@ -131,10 +131,6 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         raise ScanvizIndexError(str(error)) from None  # NumPy tells index, axis and size; the tiers add names
 
 
-def _facts(op: Op) -> Facts:
-    return _BASIC if is_basic(op.parameters) else _ADVANCED
-
-
 def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return subscripted(operands[0], op.parameters.written([operand.text for operand in operands[1:]]))
 
@@ -155,7 +151,7 @@ INDEX = Declaration(
     shapes=_shapes,
     notation=_notation,
     views=0,
-    facts=_facts,
+    facts=lambda op: _BASIC if is_basic(op.parameters) else _ADVANCED,
 )
 
 

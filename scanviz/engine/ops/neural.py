@@ -16,7 +16,6 @@ import numpy as np
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.reduce import normal_axes
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, kept_shape
@@ -26,10 +25,6 @@ class SoftmaxParameters(NamedTuple):
     """Parameters of the softmax family: the axes along which the elements sum to 1."""
 
     axes: tuple[int, ...]
-
-
-def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return (float_dtype(kinds[0].dtype),)
 
 
 def _shifted(value: Array, axes: tuple[int, ...]) -> Array:
@@ -71,7 +66,7 @@ def _declare(name: str, function: Callable[[Array, tuple[int, ...]], Array], doc
         "neural",
         arity=1,
         doc=doc,
-        infer=infer_by(_dtypes),
+        infer=infer_by(lambda op, kinds: (float_dtype(kinds[0].dtype),)),
         perform=perform,
         shapes=kept_shape,
         facts=facts,

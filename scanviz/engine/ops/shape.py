@@ -118,10 +118,6 @@ def _vector_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     return (np.array([np.asarray(value)[()] for value in values], dtype),)
 
 
-def _vector_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return ((len(dims.shapes),),)
-
-
 MAKE_VECTOR = Declaration(
     "make_vector",
     "shape",
@@ -129,7 +125,7 @@ MAKE_VECTOR = Declaration(
     doc="Vector of scalars.",
     infer=_vector_infer,
     perform=_vector_perform,
-    shapes=_vector_shapes,
+    shapes=lambda op, dims: ((len(dims.shapes),),),
     facts=Facts(cheap=True, foldable=True, raises=False),
 )
 

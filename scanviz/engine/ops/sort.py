@@ -13,7 +13,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
@@ -89,10 +88,6 @@ class SideParameters(NamedTuple):
     side: str
 
 
-def _second(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
-    return (dims.shapes[1],)
-
-
 SEARCHSORTED = Declaration(
     "searchsorted",
     "sort",
@@ -100,7 +95,7 @@ SEARCHSORTED = Declaration(
     doc="Places in a sorted vector at which elements would keep it sorted.",
     infer=infer_by(_places),
     perform=lambda op, values: (np.asarray(np.searchsorted(values[0], values[1], op.parameters.side)),),
-    shapes=_second,
+    shapes=lambda op, dims: (dims.shapes[1],),
     facts=Facts(flops.an_element(flops.FUNCTION), weight="heavy", raises=False, axes=axes.sought),
 )
 
@@ -122,10 +117,6 @@ def _vector(value: Any, what: str) -> Variable:
             f"{what}: `{describe(variable)}` is no vector", expected="1 dimension", found=variable.type
         )
     return variable
-
-
-def _counts(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
-    return ("int64" if len(kinds) < 3 else "float64",)
 
 
 def _bincount(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -152,7 +143,7 @@ BINCOUNT = Declaration(
     "sort",
     arity=(2, 3),
     doc="How often each number from 0 occurs, or the sum of its weights.",
-    infer=infer_by(_counts),
+    infer=infer_by(lambda op, kinds: ("int64" if len(kinds) < 3 else "float64",)),
     perform=_bincount,
     shapes=lambda op, dims: ((None,),),
     facts=Facts(flops.of_input, weight="heavy", axes=axes.nowhere),

@@ -14,7 +14,7 @@ import numpy as np
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.nodes import Array, Variable, build_one
+from scanviz.engine.graph.nodes import Variable, build_one
 from scanviz.engine.graph.notation import fitted
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by, kept_dtype, wanted_shape
@@ -54,17 +54,13 @@ def in_shape_of_state(xp: Any, parameters: StateParameters, values: Sequence[Any
     return xp.array(xp.broadcast_to(value, wanted))
 
 
-def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    return (in_shape_of_state(np, op.parameters, values),)
-
-
 STATE_SHAPE = Declaration(
     "state_shape",
     "shape",
     arity=(1, None),
     doc="A value in the shape of a loop's state, an error where it does not fit.",
     infer=infer_by(kept_dtype),
-    perform=_perform,
+    perform=lambda op, values: (in_shape_of_state(np, op.parameters, values),),
     shapes=wanted_shape,
     notation=fitted,
     views=0,

@@ -6,14 +6,12 @@ They mean something to :mod:`scanviz.engine.gradient` alone; before a graph is r
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
-from scanviz.engine.graph.types import Type
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import as_variable, kept_shape
 
@@ -25,17 +23,13 @@ class BoundsParameters(NamedTuple):
     high: float
 
 
-def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-    return (inputs[0].type,)
-
-
 def _declare(name: str, doc: str) -> Declaration:
     return Declaration(
         name,
         "stop_gradient",
         arity=1,
         doc=doc,
-        infer=_infer,
+        infer=lambda op, inputs: (inputs[0].type,),
         perform=lambda op, values: (values[0],),
         shapes=kept_shape,
         views=0,

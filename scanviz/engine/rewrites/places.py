@@ -56,6 +56,16 @@ def indexed(variable: Variable, parts: Sequence[IndexPart]) -> Variable | None:
         return None  # an error that belongs to run time
 
 
+def picked(variable: Variable, entries: Sequence[IndexEntry]) -> Variable | None:
+    """Return a variable at entries of which none takes an input (see :func:`indexed`)."""
+    return indexed(variable, [IndexPart(entry) for entry in entries])
+
+
+def with_entry(entries: Sequence[IndexEntry], axis: int, entry: IndexEntry) -> tuple[IndexEntry, ...]:
+    """Return entries with another one along an axis."""
+    return (*entries[:axis], entry, *entries[axis + 1 :])
+
+
 def whole_number(number: Any) -> int | None:
     """Return a number of a pattern that is known, None where nothing is written."""
     return number if isinstance(number, int) else None

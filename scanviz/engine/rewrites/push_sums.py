@@ -95,7 +95,7 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     new, mapping = rows.rebuilt(gone)
     for running_sum, ((a, a_turned), (b, b_turned)) in products:
         with moved_from(*maker_of(running_sum)):
-            product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned, running_sum.term)
+            product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned)
         mapping.update(last_rows(running_sum, product, view, new.n_steps))
     says = f"{named(running_sum.state.name for running_sum, _ in products)}: products added up in the loop are one product after it"
     return Match(mapping, says)
@@ -179,7 +179,7 @@ def last_rows(
         old = reader.outputs[0]
         if reader.op.declaration is LAST_ROW or (constant_integer(n_steps) or 0) > 0:
             entries = () if reader.op.declaration is LAST_ROW else reader.op.parameters.entries[1:]
-            mapping[old] = _rest(whole, reader) if entries else whole
+            mapping[old] = _indexed(getitem(whole, None), reader) if entries else whole
         else:
             shape = [dimension(whole, axis) for axis in range(tensor_type(whole).ndim)]
             row = alloc(
@@ -200,10 +200,6 @@ def _added(found: RunningSum, total: Variable, view: ScanView) -> Variable:
     if found.fit != "unknown":
         return whole
     return state_shape(whole, sizes, found.state.name, view.op.scan_name, spreads=zeros)
-
-
-def _rest(whole: Variable, reader: Apply) -> Variable:
-    return _indexed(getitem(whole, None), reader)
 
 
 def _indexed(rows: Variable, reader: Apply) -> Variable:
@@ -251,7 +247,7 @@ def _vector(matrix: Variable) -> tuple[Variable, int] | None:
     return (node.inputs[0], 1) if order == (None, 0) else None
 
 
-def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool, term: Variable) -> Variable:
+def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool) -> Variable:
     """Return the sum over all rows of the products of row k of ``a`` with row k of ``b``, as one product.
 
     Both become matrices whose first axis runs over the steps and the axis that is summed in each step.

@@ -34,7 +34,7 @@ from scanviz.engine.ops.symbolic_shape import same_shape
 from scanviz.engine.rewrites.disjoint import surely_elsewhere
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.places import WHOLE, IndexPart, as_slice, has_row, indexed, is_known, is_whole
+from scanviz.engine.rewrites.places import WHOLE, as_slice, has_row, is_known, is_whole, picked, with_entry
 from scanviz.engine.rewrites.rule import Refusal, rule
 
 Lifted = Variable | Refusal | None  # what is computed of the rows alone
@@ -87,18 +87,18 @@ def _is_less(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
 
 def _operand(operand: Variable, entries: Sequence[IndexEntry], whole: Sequence[Any], level: Level) -> Lifted:
     """Return what an index of a result picks of an operand that broadcasts to it."""
-    found: list[IndexPart] = []
+    found: list[IndexEntry] = []
     shape = level.shape(operand)
     before = len(entries) - len(shape)
     for axis, size in enumerate(shape):
         entry = entries[before + axis]
         if is_whole(entry) or surely_equal(size, whole[before + axis]):
-            found.append(IndexPart(entry))
+            found.append(entry)
         elif isinstance(size, int) and size == 1:
-            found.append(IndexPart(WHOLE if entry.kind == "slice" else IndexEntry("integer", 0)))
+            found.append(WHOLE if entry.kind == "slice" else IndexEntry("integer", 0))
         else:
             return BROADCAST
-    return indexed(operand, found)
+    return picked(operand, found)
 
 
 def _elementwise(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
@@ -142,21 +142,21 @@ def _dimshuffle(node: Apply, source: Apply, entries: Sequence[IndexEntry], level
         entries, level.shape(node.inputs[0])
     ):
         return None
-    parts = [IndexPart(WHOLE)] * rank(given)
+    chosen = [WHOLE] * rank(given)
     for axis, entry in zip(order, entries, strict=True):
         if axis is not None:
-            parts[axis] = IndexPart(entry)
+            chosen[axis] = entry
         elif not is_whole(entry) and not (entry.kind == "integer" and entry.start in (0, -1)):
             return None
-    picked = indexed(given, parts)
-    if picked is None:
+    found = picked(given, chosen)
+    if found is None:
         return None
-    kept = [axis for axis, part in enumerate(parts) if part.entry.kind == "slice"]
+    kept = [axis for axis, entry in enumerate(chosen) if entry.kind == "slice"]
     left = [axis for axis, entry in zip(order, entries, strict=True) if entry.kind == "slice"]
     turned = tuple(None if axis is None else kept.index(axis) for axis in left)
-    if turned == tuple(range(rank(picked))):
-        return picked
-    return build_one(Op(DIMSHUFFLE, OrderParameters(turned)), picked)
+    if turned == tuple(range(rank(found))):
+        return found
+    return build_one(Op(DIMSHUFFLE, OrderParameters(turned)), found)
 
 
 def _make_vector(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
@@ -181,7 +181,7 @@ def _assigned(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: 
         return None
     if rank(value) and not same_shape(build_one(Op(INDEX, place), array), value):
         return Refusal("the value may not fit its place, which would be an error", 2)
-    return indexed(array, [IndexPart(entry) for entry in entries])
+    return picked(array, entries)
 
 
 def _concatenate(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: Level) -> Lifted:
@@ -199,24 +199,20 @@ def _concatenate(node: Apply, source: Apply, entries: Sequence[IndexEntry], leve
         if isinstance(found, Refusal):
             return found
         number, index = found
-        wanted = [IndexPart(index_entry) for index_entry in entries]
-        wanted[axis] = IndexPart(IndexEntry("integer", index))
-        return indexed(arrays[number], wanted)
+        return picked(arrays[number], with_entry(entries, axis, IndexEntry("integer", index)))
     kept = _parts_of_slice(sizes, entry)
     if kept is None:
         return None
     first, last, cut = kept
     joined = arrays[first] if last - first == 1 else build_one(source.op, *arrays[first:last])
-    wanted = [IndexPart(index_entry) for index_entry in entries]
-    wanted[axis] = IndexPart(cut)
-    return indexed(joined, wanted)
+    return picked(joined, with_entry(entries, axis, cut))
 
 
 def _all_parts(source: Apply, entries: Sequence[IndexEntry], level: Level) -> Variable | None:
     """Pick the same of all arrays that are joined along another axis."""
     if not _is_less(entries, level.shape(source.outputs[0])):
         return None
-    parts = [indexed(variable, [IndexPart(entry) for entry in entries]) for variable in source.inputs]
+    parts = [picked(variable, entries) for variable in source.inputs]
     axis = source.op.parameters.axis
     place = axis - sum(1 for entry in entries[:axis] if entry.kind == "integer")
     given = [part for part in parts if part is not None]

@@ -135,7 +135,7 @@ def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
 
 def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]]) -> LoopParts:
     """Return the loop variables of a built step and what they read."""
-    updates = {**shared_defaults(step, spec.outputs), **step.returned.updates}
+    updates = {**shared_defaults(step), **step.returned.updates}
     outer: dict[LoopVariable, Variable] = {}
     variables: list[LoopVariable] = []
     for argument, name, slices, cut in zip(

@@ -14,7 +14,6 @@ from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import depending_on, frontier, variables
-from scanviz.engine.scan.arguments import OutputArgument
 from scanviz.engine.scan.step import BuiltStep
 from scanviz.engine.scan.strays import StepVariable, stray_error
 from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
@@ -50,7 +49,7 @@ def captured_variables(
     return sorted(found, key=lambda variable: not isinstance(variable, SharedVariable))
 
 
-def shared_defaults(step: BuiltStep, outputs: Sequence[OutputArgument]) -> dict[SharedVariable, Variable]:
+def shared_defaults(step: BuiltStep) -> dict[SharedVariable, Variable]:
     """Return the default updates, made in the step, of shared variables that it reads, such as its random states."""
     defaults: dict[SharedVariable, Variable] = {}
     for variable in outside_variables(step.returned.graph, step.inputs.rows, step.born_after):

@@ -54,9 +54,8 @@ class Support(NamedTuple):
 
 
 RUNS = Support(True)
-Supports = Callable[
-    ["Instruction", "Program"], Support
-]  # of an operation, which is an instruction of a program
+# of an operation, which is an instruction of a program
+Supports = Callable[["Instruction", "Program"], Support]
 
 
 def supported_by(*tables: MeaningTable[Any]) -> Supports:

@@ -16,9 +16,8 @@ _BUILT_IN = {
     "native": ("scanviz.engine.backends.native", "NativeBackend"),
     "cupy": ("scanviz.engine.backends.cupy", "CupyBackend"),
 }
-_USUAL = {
-    "auto": ("scanviz.engine.backends.auto", "AutoBackend")
-}  # chooses between others: no tier of its own
+# chooses between others: no tier of its own
+_USUAL = {"auto": ("scanviz.engine.backends.auto", "AutoBackend")}
 _factories: dict[str, Callable[[], Backend]] = {}
 _made: dict[str, Backend] = {}
 _broken: dict[str, str] = {}

@@ -113,9 +113,8 @@ class Function(Shown):
         self._updated = sorted(plan.updates, key=id)
         # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
         self._told: WeakSet[observe.Observer] = WeakSet()
-        self._told_all = (
-            -1
-        )  # the generation of observers that have all heard of it, none of them asking for values
+        # the generation of observers that have all heard of it, none of them asking for values
+        self._told_all = -1
         self._telling = threading.RLock()
         self._close = CloseCalls()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
@@ -387,9 +386,8 @@ class Function(Shown):
         try:
             results = self._told_run(arrays, timing, watched)
         except Exception:
-            with suppress(
-                Exception
-            ):  # it most likely fails at the same place, and its values up to there are kept
+            # it most likely fails at the same place, and its values up to there are kept
+            with suppress(Exception):
                 self._looked_at(arrays, looking)
             raise
         self._looked_at(arrays, looking)

@@ -165,9 +165,8 @@ def _stacked(value: Variable, rows: int) -> Variable:
 
 
 def _in_shape(value: Variable, like: Variable) -> Variable:
-    return (
-        value if rank(like) == 3 else reshape_like(value, like)
-    )  # a stack of matrices already, of three axes
+    # a stack of matrices already, of three axes
+    return value if rank(like) == 3 else reshape_like(value, like)
 
 
 linear(la.TRACE)

@@ -34,9 +34,8 @@ def reversed_rows(rows: Variable) -> Variable:
     return getitem(rows, slice(None, None, -1))
 
 
-_COUNTER = StepOutput(
-    "step done", constant(True)
-)  # of a loop that ends by a condition and has no other row a step
+# of a loop that ends by a condition and has no other row a step
+_COUNTER = StepOutput("step done", constant(True))
 
 
 class LoopRows:

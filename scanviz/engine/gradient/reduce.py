@@ -106,9 +106,8 @@ def _shares(node: Apply) -> Variable:
     (x,) = node.inputs
     dtype = tensor_type(x).dtype
     chosen = e.equal(x, with_reduced_axes(node.outputs[0], node))
-    count = r.sum(
-        chosen, node.op.parameters.axes, keepdims=True
-    )  # in int64: float16 cannot count beyond 2048
+    # in int64: float16 cannot count beyond 2048
+    count = r.sum(chosen, node.op.parameters.axes, keepdims=True)
     return cast(chosen, dtype) / cast(count, dtype)
 
 

@@ -146,9 +146,8 @@ class Dims:
         doubtful = [isinstance(size, Polynomial) and not surely_not_negative(size) for size in wanted]
         if not any(doubtful):
             return tuple(wanted)
-        missing = self.floor_divide(
-            total, self.subtract(0, self.product(wanted))
-        )  # by the others, if one is -1
+        # by the others, if one is -1
+        missing = self.floor_divide(total, self.subtract(0, self.product(wanted)))
         return tuple(
             called("where", called("equal", size, -1), missing, size)
             if doubted and missing is not None

@@ -104,9 +104,8 @@ def structurally_equal(
         if b in taken:
             return False
         matched[a] = b
-        if a is b and (
-            a.owner is None or not pairs
-        ):  # a shared node may read an input that stands for another
+        # a shared node may read an input that stands for another
+        if a is b and (a.owner is None or not pairs):
             continue
         if isinstance(a, Constant) and isinstance(b, Constant):
             if not equal_constants(a, b):

@@ -31,9 +31,8 @@ _own_node_ids: ContextVar[_Run | None] = ContextVar("own_node_ids", default=None
 _runs = itertools.count(1)
 BIRTHS_OF_A_RUN = 1 << 24
 
-REDUCE: list[
-    Callable[[Variable], tuple[Any, ...]]
-] = []  # how pickle rebuilds what is computed: filled by what walks graphs
+# how pickle rebuilds what is computed: filled by what walks graphs
+REDUCE: list[Callable[[Variable], tuple[Any, ...]]] = []
 
 
 def next_node_id() -> int:

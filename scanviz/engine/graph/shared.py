@@ -15,9 +15,8 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Array, Variable, describe
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType, Type, canonical_dtype
 
-COMMIT_LOCK = (
-    threading.RLock()
-)  # held while the updates of one call are put in place, so that they change together
+# held while the updates of one call are put in place, so that they change together
+COMMIT_LOCK = threading.RLock()
 
 
 class SharedVariable(Variable):
@@ -110,9 +109,8 @@ def _converts(value: Any, array: Array, dtype: str) -> bool:
     if array.dtype.kind in "iu" and wanted in "iu":
         limits = np.iinfo(dtype)
         return array.size == 0 or bool(array.min() >= limits.min and array.max() <= limits.max)
-    return wanted == "f" or (
-        array.size == 0 and wanted != "b"
-    )  # the dtype of an empty list is no one's choice
+    # the dtype of an empty list is no one's choice
+    return wanted == "f" or (array.size == 0 and wanted != "b")
 
 
 def shared(

@@ -208,9 +208,8 @@ SIGN = Formula(
     select(x > 0, 1, select(x < 0, -1, 0)),
     select(x > 0, 1, 0),
 )
-RECIPROCAL = Formula(
-    1 / x, select(equal(x, 1) | equal(x, -1), x, 0), select(equal(x, 1), x, 0)
-)  # of the integer 0 there is none
+# of the integer 0 there is none
+RECIPROCAL = Formula(1 / x, select(equal(x, 1) | equal(x, -1), x, 0), select(equal(x, 1), x, 0))
 
 
 def rounded(name: str) -> Formula:

@@ -147,8 +147,7 @@ def polygamma(order: Any, x: Any, out: Array | None = None) -> Array:
     """Return the derivative of digamma of a whole order, which is read as an int64."""
     given = np.asarray(x)
     dtype = given.dtype if given.dtype.kind == "f" else np.dtype("float64")
-    whole = (
-        np.asarray(order).astype(np.int64, copy=False).astype(np.float64)
-    )  # SciPy adds 1, which a small integer cannot hold
+    # SciPy adds 1, which a small integer cannot hold
+    whole = np.asarray(order).astype(np.int64, copy=False).astype(np.float64)
     value = np.asarray(scipy_module("special").polygamma(whole, given.astype(dtype, copy=False)))
     return _given(value, dtype, out)

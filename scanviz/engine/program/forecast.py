@@ -112,9 +112,8 @@ class _Walk:
 
     def program(self, program: Program, planned: Plan, is_whole: bool = False) -> dict[int, int]:
         """Return what is held of what a program makes while each instruction runs; with ``is_whole``, at last, of results."""
-        alive: dict[
-            int, int
-        ] = {}  # arrays that are there, by the register that they were made for, with their bytes
+        # arrays that are there, by the register that they were made for, with their bytes
+        alive: dict[int, int] = {}
         users: dict[int, int] = {}  # registers that are needed, with the array that they look into
         most: dict[int, int] = {}
         for index, instruction in enumerate(program.instructions):

@@ -34,9 +34,8 @@ def aliases(program: Program) -> dict[int, frozenset[int]]:
 def _viewed(instruction: AnyInstruction) -> tuple[int, ...]:
     if isinstance(instruction, BranchInstruction):
         return instruction.inputs
-    if isinstance(
-        instruction, LoopInstruction
-    ):  # gives arrays of its own, but for those it was allowed to take over
+    # a loop gives arrays of its own, but for those it was allowed to take over
+    if isinstance(instruction, LoopInstruction):
         return tuple(slot.outer for slot in instruction.states if slot.in_place)
     views = instruction.op.declaration.views
     if views is None:

@@ -99,9 +99,8 @@ def shapes_and_sizes(
 
 
 def _known(shape: Partial) -> ConcreteShape:
-    sizes = tuple(
-        size for size in shape if size is not None and size >= 0
-    )  # a negative one is an error when run
+    # a negative one is an error when run
+    sizes = tuple(size for size in shape if size is not None and size >= 0)
     return sizes if len(sizes) == len(shape) else None
 
 
@@ -202,9 +201,8 @@ def _results(
     try:
         return list(rule(instruction.op, Dims([shapes[number] for number in instruction.inputs], value)))
     except ScanvizError:
-        return [None] * len(
-            instruction.outputs
-        )  # running it raises the error with everything that is known then
+        # running it raises the error with everything that is known then
+        return [None] * len(instruction.outputs)
 
 
 def _branch_results(

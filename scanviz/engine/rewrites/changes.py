@@ -86,12 +86,10 @@ class Changes:
 
     def __init__(self) -> None:
         self._nodes: dict[NodeId, Apply] = {}
-        self._steps: dict[
-            int, tuple[Scan, list[Place]]
-        ] = {}  # what is in the steps of loops, as ops, of the last version
-        self._counts: Counter[int] = (
-            Counter()
-        )  # node id → at how many places of the graph and its steps it is
+        # what is in the steps of loops, as ops, of the last version
+        self._steps: dict[int, tuple[Scan, list[Place]]] = {}
+        # node id → at how many places of the graph and its steps it is
+        self._counts: Counter[int] = Counter()
 
     def become(self, delta: Delta) -> Change:
         """Return what a difference comes to."""

@@ -74,14 +74,12 @@ class Scope:
         self._elements: dict[Variable, Polynomial] = {}
         self._own: dict[Apply, Cost] = {}  # of nodes whose costs are known here
         self._latest: dict[int, Apply] = {}  # of each node id, the one that was met last
-        self._first: dict[
-            Variable, Variable
-        ] = {}  # outputs of rebuilt nodes → those of the node that was met first
+        # outputs of rebuilt nodes → those of the node that was met first
+        self._first: dict[Variable, Variable] = {}
         self._inside: dict[int, Scope] = {}  # steps of loops here, by node id
         self._given: dict[Variable, tuple[str, Variable]] = {}  # what a step's inputs are around the loop
-        self._outside: dict[
-            Any, Polynomial
-        ] = {}  # what was asked of the graph around the loop, and the answers
+        # what was asked of the graph around the loop, and the answers
+        self._outside: dict[Any, Polynomial] = {}
         self.sizes: dict[Variable, Any] = {}
         self.total = TotalCost()
         if view is not None:

@@ -135,9 +135,8 @@ def _steps(n: Dim, reads: Sequence[Read]) -> Dim:
     needs += [max(numbers)] if numbers else []
     needs += [front for front in fronts if not isinstance(front, int)]
     most = reduce(SIZES.maximum, needs)
-    if not numbers and any(
-        read.exists is None for read in reads
-    ):  # else it is 1 at least, or all steps are taken
+    # else it is 1 at least, or all steps are taken
+    if not numbers and any(read.exists is None for read in reads):
         most = SIZES.maximum(most, 0)
     if fronts or not surely_not_negative(n):
         most = SIZES.minimum(n, most)

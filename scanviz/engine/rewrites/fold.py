@@ -13,12 +13,8 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
 
 LARGEST = 64  # elements of a constant made here
-RUN_TIME_ERRORS = (
-    ScanvizError,
-    ValueError,
-    ArithmeticError,
-    IndexError,
-)  # those of NumPy get their place when run
+# those of NumPy get their place when run
+RUN_TIME_ERRORS = (ScanvizError, ValueError, ArithmeticError, IndexError)
 
 
 @graph_rule(name="constant_folding", phase=GENERAL, tags=("general",))

@@ -13,9 +13,8 @@ from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.linalg import DOT, MATMUL
 
 SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension counts as short
-MOST_ROW_BYTES = (
-    1 << 30
-)  # of all the rows that one application may add, where sizes are known: the budget of memory for speed
+# of all the rows that one application may add, where sizes are known: the budget of memory for speed
+MOST_ROW_BYTES = 1 << 30
 MOST_GROWTH_AFTER = 2  # times as many numbers a step that a loop may keep for work that is done after it
 FEW_ROWS = 4  # of the first matrix of a product: with so many all is used that is read of the second
 MOST_GROWTH = 16  # times that a row may be longer than what it is computed from

@@ -182,9 +182,8 @@ def last_rows(
             mapping[old] = _indexed(getitem(whole, None), reader) if entries else whole
         else:
             shape = [dimension(whole, axis) for axis in range(tensor_type(whole).ndim)]
-            row = alloc(
-                whole, [e.minimum(n_steps, 1), *shape]
-            )  # no row after no step: then the index is an error
+            # no row after no step: then the index is an error
+            row = alloc(whole, [e.minimum(n_steps, 1), *shape])
             mapping[old] = _indexed(row, reader)
     return mapping
 

@@ -141,9 +141,8 @@ class Levels:
     __slots__ = ("_outer", "_steps")
 
     def __init__(self) -> None:
-        self._steps: dict[
-            tuple[int, tuple[str, ...]], Level
-        ] = {}  # by the identity of the loop, which its level holds
+        # by the identity of the loop, which its level holds
+        self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
 
     def outer(self, outputs: Sequence[Variable]) -> Level:

@@ -245,9 +245,8 @@ def _parts_of_slice(sizes: Sequence[Any], entry: IndexEntry) -> tuple[int, int, 
         start -= sizes[first]
         stop = stop - sizes[first] if stop is not None and stop >= 0 else stop
         first += 1
-    while (
-        last - first > 1 and stop is not None and stop < 0 and _below(sizes[last - 1], -stop)
-    ):  # and behind it
+    # and those behind it
+    while last - first > 1 and stop is not None and stop < 0 and _below(sizes[last - 1], -stop):
         if start < 0 and start + sizes[last - 1] >= 0:
             break
         stop += sizes[last - 1]

@@ -52,9 +52,8 @@ class _Work:
     __slots__ = ("changed", "dirty", "loose")
 
     def __init__(self) -> None:
-        self.changed: dict[
-            _Node, NodeId | None
-        ] = {}  # nodes that may be others now, with the ids that they had
+        # nodes that may be others now, with the ids that they had
+        self.changed: dict[_Node, NodeId | None] = {}
         self.dirty: dict[_Node, None] = {}  # nodes whose inputs may be others
         self.loose: dict[_Node, None] = {}  # nodes that may have no reader any more
 
@@ -254,9 +253,8 @@ class Versions:
         def done(other: Variable) -> bool:
             return other.owner is None or other in self._refs
 
-        for each in in_turn(
-            variable, lambda other: read_by(other)[::-1], done
-        ):  # the first input's turn is first
+        # the first input's turn is first
+        for each in in_turn(variable, lambda other: read_by(other)[::-1], done):
             apply = each.owner
             assert apply is not None  # what nothing computes is there
             node = _Node(apply, [self._ref(given) for given in apply.inputs])

@@ -84,9 +84,8 @@ class CloseCalls:
     def took(self, elapsed_ns: int) -> None:
         """Note how long a call that was looked at took."""
         self._calls += 1
-        self._usual_ns = min(
-            elapsed_ns, 2 * self._usual_ns or elapsed_ns
-        )  # one that was disturbed is not usual
+        # one that was disturbed is not usual
+        self._usual_ns = min(elapsed_ns, 2 * self._usual_ns or elapsed_ns)
         if self._calls >= CLOSE_CALLS:
             rarer = min(1 + (self._calls - CLOSE_CALLS) // 16, RARER)
             self.left = rarer * min(CLOSE_NS // max(1, self._usual_ns), MOST_PASSED_OVER)

@@ -37,9 +37,8 @@ from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.stamps import OperationStamps, Stamps
 
 Perform = Callable[[Op, Sequence[Any]], Sequence[Any]]
-RunLoop = Callable[
-    [Sequence[Any], Watch | None], list[Any]
-]  # from the values of a loop's inputs to its results
+# from the values of a loop's inputs to its results
+RunLoop = Callable[[Sequence[Any], Watch | None], list[Any]]
 OtherTier = Callable[[Program, LoopInstruction, ArrayModule], RunLoop]
 
 

@@ -96,9 +96,8 @@ class StateForm:
 
     def rows(self, steps: int) -> int:
         """Return how many rows a run of so many steps begins with."""
-        known, found = (
-            self._known
-        )  # of the run before, mostly: read and put in place as one, for threads run it too
+        # of the run before, mostly: read and put in place as one, for threads run it too
+        known, found = self._known
         if known != steps:
             slot = self.slot
             found = ring_size(slot, steps) if self.wraps else slot.offset + first_room(self.loop, steps)

@@ -27,9 +27,8 @@ from scanviz.engine.runtime.stamps import Clock, OperationStamps, Stamps, StepSt
 
 CACHED = 8  # sets of shapes whose code is kept
 MISSES = 24  # after so many, shapes are taken to change all the time
-SMALL_BYTES = (
-    16 * 2**10
-)  # of buffers that are kept between runs in any case: making them takes longer than a short step
+# of buffers that are kept between runs in any case: making them takes longer than a short step
+SMALL_BYTES = 16 * 2**10
 POOLED = 4  # sets of buffers kept between runs: as many threads as can run at once without new ones
 _ANY = "any shapes"
 
@@ -172,9 +171,8 @@ class SpecialisedLoop:
             How many steps are to be taken at most.
         """
         key = (*shapes, *[states[k].row_shape for k in self._unread]) if self._unread else tuple(shapes)
-        latest, found = (
-            self._latest
-        )  # read and put in place as one: most runs meet the shapes of the run before
+        # read and put in place as one: most runs meet the shapes of the run before
+        latest, found = self._latest
         if found is not None and latest == key:
             return found
         with self._lock:

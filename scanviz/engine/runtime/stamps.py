@@ -69,9 +69,8 @@ class StepStamps:
         """Return the times of the whole steps."""
         begun = self._count - length_hint(self._counted)
         times = np.fromiter(islice(self._taken, begun + len(self._ended)), np.int64)
-        if (
-            self._ended
-        ):  # where a stop condition ended the chunk no tick follows the last step: the one read here is later
+        # where a stop condition ended the chunk no tick follows the last step: the one read here is later
+        if self._ended:
             times[-1] = min(int(times[-1]), self._ended[0])
         ended = self._ended[0] if self._ended else int(times[-1]) if len(times) else self._begun
         entry = int(times[0]) - self._begun if len(times) else 0

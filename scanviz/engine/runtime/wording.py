@@ -68,9 +68,8 @@ def worded(
     if outside is not None and values and values[0] is not None:
         index, axis, size = (int(group) for group in outside.groups())
         return _outside(program, instruction, values, (index, axis, size))
-    if (
-        "operands could not be broadcast together" in message
-    ):  # less the result's buffer, which only some tiers have
+    # less the result's buffer, which only some tiers have
+    if "operands could not be broadcast together" in message:
         shapes = " and ".join(dict.fromkeys(str(np.shape(value)) for value in values))
         expected = "along each axis, counted from the last, equal sizes or 1"
         return Words(ShapeError, _named(instruction, f"shapes {shapes} do not broadcast together"), expected)

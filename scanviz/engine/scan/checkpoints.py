@@ -138,12 +138,8 @@ class _Chunks:
     steps: Variable
     size: Variable
     padding: bool
-    outer: dict[LoopVariable, LoopVariable] = field(
-        default_factory=dict
-    )  # inner loop variable → the outer loop's
-    given: dict[LoopVariable, Variable] = field(
-        default_factory=dict
-    )  # inner loop variable → what its chunk reads
+    # inner loop variable → what its chunk reads
+    given: dict[LoopVariable, Variable] = field(default_factory=dict)
 
     def build(self) -> tuple[dict[LoopVariable, Variable], dict[LoopVariable, Variable]]:
         """Return the rows that are kept of each result, and the last values of states and carries."""
@@ -244,11 +240,9 @@ class _Chunks:
         """Return the outer loop's variable for one of the inner loop."""
         match variable:
             case LoopSequence():
-                made: LoopVariable = LoopSequence(
-                    variable.name, self.given[variable], variable.tap, variable.argument
-                )
+                return LoopSequence(variable.name, self.given[variable], variable.tap, variable.argument)
             case NonSequence():
-                made = NonSequence(variable.name, self.given[variable], variable.captured)
+                return NonSequence(variable.name, self.given[variable], variable.captured)
             case State():
                 window = self.given[variable]
                 if variable.kind == "sitsot":
@@ -256,13 +250,11 @@ class _Chunks:
                 else:
                     every = state_history(results[variable], window, variable.offset)
                     new = getitem(every, slice(-variable.offset, None))
-                made = State(variable.name, {-1: window}, {0: new}, shared=variable.shared)
+                return State(variable.name, {-1: window}, {0: new}, shared=variable.shared)
             case Carry():
-                made = Carry(variable.name, self.given[variable], results[variable], variable.shared)
+                return Carry(variable.name, self.given[variable], results[variable], variable.shared)
             case StepOutput():
-                made = StepOutput(variable.name, getitem(results[variable], -1))
-        self.outer[variable] = made
-        return made
+                return StepOutput(variable.name, getitem(results[variable], -1))
 
     def _rest(
         self, whole: Variable, rest: Variable, last: dict[LoopVariable, Variable]

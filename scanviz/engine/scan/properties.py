@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from scanviz.engine.scan.layout import Layout, Spans, VarMapping
     from scanviz.engine.scan.loop import Scan
 
-LAYOUT: list[
-    type[Layout]
-] = []  # the class, which looks at loops and so stands above this file; filled by its own
+# the class, which looks at loops and so stands above this file; filled by its own
+LAYOUT: list[type[Layout]] = []
 
 
 def _accessor(

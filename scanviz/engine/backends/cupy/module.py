@@ -32,9 +32,8 @@ class DeviceModule(ArrayModule):
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
-        self._constants: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by id: a constant, which so stays alive, and where it lives
+        # by id: a constant, which so stays alive, and where it lives
+        self._constants: dict[int, tuple[Any, Any]] = {}
 
     def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
         """Return a new array on the device."""

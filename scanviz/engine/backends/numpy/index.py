@@ -37,9 +37,8 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
     elif is_basic(pattern):
         written = f"{out}{place} += {value}"
     else:
-        index = emitter.bind(
-            partial(numpy_index, pattern), "places"
-        )  # slices have no source of their own in a call
+        # slices have no source of their own in a call
+        index = emitter.bind(partial(numpy_index, pattern), "places")
         written = f"{emitter.bind(add_at, 'add_at')}({out}, {index}({tuple_text(numbers)}), {value})"
     return "\n".join([*copied, written])
 

@@ -71,10 +71,8 @@ def _header(writer: LoopWriter) -> str:
     """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
     counted = [("t", "range(first, last)")]
     if writer.variant == "steps":
-        counted = [
-            ("_", "ticks"),
-            ("t", "counted"),
-        ]  # a tick follows the last step too, before its end is found out
+        # a tick follows the last step too, before its end is found out
+        counted = [("_", "ticks"), ("t", "counted")]
     if len(counted) == 1 and not writer.iterated:
         return "t in range(first, last)"
     names = ", ".join(name for name, _ in (*counted, *writer.iterated))

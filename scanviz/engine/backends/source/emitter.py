@@ -18,9 +18,8 @@ from scanviz.engine.program.instructions import (
     is_scalar,
 )
 
-Constant = Callable[
-    [Program, int], Any
-]  # gives a constant of a program in the form that generated source uses
+# gives a constant of a program in the form that generated source uses
+Constant = Callable[[Program, int], Any]
 
 
 def tuple_text(names: Sequence[str]) -> str:

@@ -77,9 +77,8 @@ def plan(
     for instruction in program.instructions:
         in_array = instruction.op.declaration is ASSIGN and not is_scalar(program, instruction.outputs[0])
         if in_array and instruction.inputs[0] in owned:
-            draft.take_over(
-                instruction.outputs[0], instruction.inputs[0]
-            )  # a new array that nothing else reads: no copy
+            # a new array that nothing else reads: no copy
+            draft.take_over(instruction.outputs[0], instruction.inputs[0])
     return _finished(draft, dict.fromkeys(program.inputs, Where.GIVEN), strides, groups)
 
 

@@ -58,11 +58,9 @@ def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:
     latest: Counter[str] = Counter()  # the largest number of a name so far
     for place, own in loops.items():
         known = own.gradient_of if len({one.gradient_of for one in own.members(place[-1])}) == 1 else None
-        of = (
-            found.get((*place[:-1], known.node_id), by_node_id.get(known.node_id))
-            if known is not None
-            else None
-        )
+        of = None
+        if known is not None:
+            of = found.get((*place[:-1], known.node_id), by_node_id.get(known.node_id))
         number = 0
         if count[own.name] > 1:
             number = _free(own.name, of.number if of is not None else 0, latest[own.name], taken)

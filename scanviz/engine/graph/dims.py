@@ -166,11 +166,8 @@ class Dims:
         if not any(isinstance(each, Polynomial) for each in (size, first, last, step)):
             return len(range(*slice(first, last, step).indices(size)))
         if isinstance(step, int):
-            return (
-                self._upward(size, first, last, step)
-                if step > 0
-                else self._downward(size, first, last, -step)
-            )
+            rising = step > 0
+            return (self._upward if rising else self._downward)(size, first, last, abs(step))
         up = self._upward(size, first, last, self.maximum(step, 1))  # a step of 0 is refused where it is run
         down = self._downward(size, first, last, self.maximum(self.subtract(0, step), 1))
         return called("where", called("greater", step, 0), up, down)

@@ -49,11 +49,8 @@ def canonical_dtype(dtype: object) -> str:
     except Exception as error:  # anything may be asked for its dtype, and fail in its own way
         raise ScanvizTypeError(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES)) from error
     if name not in _CANONICAL:
-        fix = (
-            "carry the real and the imaginary part as two real variables"
-            if name.startswith("complex")
-            else None
-        )
+        two_parts = "carry the real and the imaginary part as two real variables"
+        fix = two_parts if name.startswith("complex") else None
         raise ScanvizTypeError(f"dtype {name} is not supported", expected=", ".join(DTYPES), fix=fix)
     return name
 

@@ -205,11 +205,8 @@ def _gathered_sum(node: Apply, level: Level) -> Answer:
     if total == 0:
         return replaced(node, inner[0], "constants of a sum cancel", level)
     fewer = total < 0 and kind.dtype.startswith("int") and total != np.iinfo(kind.dtype).min
-    summed = (
-        elementwise(e.subtract, inner[0], _scalar(-total, kind))
-        if fewer
-        else elementwise(e.add, inner[0], _scalar(total, kind))
-    )
+    declaration, number = (e.subtract, -total) if fewer else (e.add, total)
+    summed = elementwise(declaration, inner[0], _scalar(number, kind))
     return replaced(node, summed, "constants of a sum are one", level)
 
 

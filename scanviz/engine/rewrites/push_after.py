@@ -128,13 +128,8 @@ def _computed_after(
     for node in moving:
         inputs, varies = [], []
         for variable in node.inputs:
-            same = (
-                variable
-                if isinstance(variable, Constant)
-                else rows.size(variable)
-                if variable in sizes
-                else rows.same(variable)
-            )
+            same = rows.size(variable) if variable in sizes else rows.same(variable)
+            same = variable if isinstance(variable, Constant) else same
             mine = (
                 known.get(variable) if variable in made else same if same is not None else rows.of(variable)
             )

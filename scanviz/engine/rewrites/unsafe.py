@@ -49,9 +49,9 @@ def _beside(node: Apply, number: float) -> Variable | None:
 
 def _plus_zero(node: Apply, level: Level) -> Answer:
     other = _beside(node, 0)
-    return (
-        None if other is None else replaced(node, other, "0 is not added, whatever the sign of zero", level)
-    )
+    if other is None:
+        return None
+    return replaced(node, other, "0 is not added, whatever the sign of zero", level)
 
 
 def _times_zero(node: Apply, level: Level) -> Answer:
@@ -147,11 +147,9 @@ def _log(node: Apply, level: Level) -> Answer:
     if not is_floating(node.inputs[0]):
         return Refusal("1 + x of integers wraps around, and of truth values is `or`", 1)
     other = _beside(inner, 1)
-    return (
-        None
-        if other is None
-        else replaced(node, elementwise(e.log1p, other), "log(1 + x) is log1p(x)", level)
-    )
+    if other is None:
+        return None
+    return replaced(node, elementwise(e.log1p, other), "log(1 + x) is log1p(x)", level)
 
 
 def _log_of_exp(node: Apply, level: Level) -> Answer:

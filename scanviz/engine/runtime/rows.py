@@ -85,12 +85,8 @@ class StateForm:
     def __init__(self, loop: LoopInstruction, slot: StateSlot, place: int, module: ArrayModule) -> None:
         self.loop, self.slot, self.place, self.module = loop, slot, place, module
         self.dtype = np.dtype(dtype_of(loop.body, slot.writes[0][1]))
-        self.is_mitmot, self.is_sitsot, self.offset = (
-            slot.kind == "mitmot",
-            slot.kind == "sitsot",
-            slot.offset,
-        )
-        self.wraps = wraps(slot)
+        self.is_mitmot, self.is_sitsot = slot.kind == "mitmot", slot.kind == "sitsot"
+        self.offset, self.wraps = slot.offset, wraps(slot)
         self.taps = max(tap for tap, _ in (*slot.reads, *slot.writes))
         self._known = (-1, -1)
 

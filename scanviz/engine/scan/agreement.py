@@ -78,11 +78,9 @@ def _rank_error(
 ) -> ScanvizTypeError:
     assert info.initial is not None
     result = tensor_type(value)
-    more = (
-        ""
-        if info.taps == (-1,)
-        else f" (with taps {list(info.taps)} the initial state has one more dimension than a step's result)"
-    )
+    more = ""
+    if info.taps != (-1,):
+        more = f" (with taps {list(info.taps)} the initial state has one more dimension than a step's result)"
     return ScanvizTypeError(
         f"in the step: state `{name}` has rows of {row.ndim} dimensions but the step returns {result.ndim}{more}",
         where=_line(value, where),

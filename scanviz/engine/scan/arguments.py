@@ -93,14 +93,10 @@ def _check_keys(given: Mapping[Any, Any], known: set[str], what: str, needed: st
 
 
 def _taps(given: Any, what: str) -> tuple[int, ...]:
-    items = (
-        [given]
-        if isinstance(given, int | np.integer)
-        else list(given)
-        if isinstance(given, list | tuple | range)
-        else None
-    )
-    if items is None or any(isinstance(tap, bool) or not isinstance(tap, int | np.integer) for tap in items):
+    items = [given] if isinstance(given, int | np.integer) else given
+    if not isinstance(items, list | tuple | range) or any(
+        isinstance(tap, bool) or not isinstance(tap, int | np.integer) for tap in items
+    ):
         raise ScanvizTypeError.here(
             f"{what} must be integers", expected="such as [-1, 0, 2]", found=repr(given)
         )

@@ -194,10 +194,7 @@ class Scan(Op, ScanPropertiesMixin):
             return True
         if not isinstance(other, Scan) or self.parameters != other.parameters:
             return False
-        mine, theirs = (
-            [_shape_of_variable(v) for v in self.variables],
-            [_shape_of_variable(v) for v in other.variables],
-        )
+        mine, theirs = ([_shape_of_variable(v) for v in op.variables] for op in (self, other))
         if mine != theirs or _compared(self.settings) != _compared(other.settings):
             return False
         pairs = dict(zip(self.inner_inputs, other.inner_inputs, strict=True))

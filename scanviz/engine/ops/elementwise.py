@@ -1,8 +1,8 @@
 """Elementwise operations: one scalar function applied to each element of inputs that broadcast together.
 
-Each is declared once by :func:`~scanviz.engine.ops.elementwise_declaration.elementwise`: a name, the NumPy ufunc that is its
-meaning (or a function that takes ``out`` as its last positional argument like one), its formula in the scalar language, a line
-of documentation, and what is known of it.
+Each is declared once by :func:`~scanviz.engine.ops.elementwise_declaration.elementwise`: the NumPy ufunc that is its meaning and
+gives it its name (or a function that takes ``out`` as its last positional argument like one), its formula in the scalar language, a
+line of documentation, and what is known of it.
 """
 
 from __future__ import annotations

@@ -33,11 +33,8 @@ class SourceExecutable:
     def __init__(self, program: Program, library: Library) -> None:
         self.program, self.library = program, library
         module = library.tier.module
-        self.takes_device_arrays, self._taken, self._given = (
-            module.takes_device_arrays,
-            module.taken,
-            module.given,
-        )
+        self.takes_device_arrays = module.takes_device_arrays
+        self._taken, self._given = module.taken, module.given
         self.flat = FlatProgram(program, library, partial(make_runner, library))
         self._interpreter: Interpreter | None = None
         self._weighing = Weighing(len(program.instructions))

@@ -63,10 +63,7 @@ class LoopRows:
             for variable in view.op.variables
             if variable in read or view.op.until is not None
         }
-        extra = [
-            *kept,
-            *([_COUNTER] if view.op.until is not None and not _counters(view.op.variables) else []),
-        ]
+        extra = [*kept, *([_COUNTER] if view.op.until is not None and not view.op.counters else [])]
         variables = [*(fresh.get(variable, variable) for variable in view.op.variables), *extra]
         same = not extra and all(a is b for a, b in zip(variables, view.op.variables, strict=True))
         self.view = view if same else ScanView(_augmented(view.node, variables))
@@ -78,7 +75,7 @@ class LoopRows:
     def _steps_done(self) -> Variable:
         if self.view.op.until is None:
             return self.view.n_steps
-        return dimension(self.view.result(_counters(self.view.op.variables)[0]), 0)
+        return dimension(self.view.result(self.view.op.counters[0]), 0)
 
     def value(self, variable: LoopVariable) -> Variable:
         """Return the outer input of a loop variable of the forward loop."""
@@ -154,15 +151,6 @@ class LoopRows:
             return reversed_rows(result)
         whole = cotangent if cotangent is not None else zeros_like(initial)
         return set_subtensor(getitem(whole, slice(None, self.needed(state))), reversed_rows(result))
-
-
-def _counters(variables: Sequence[LoopVariable]) -> list[LoopVariable]:
-    """Return the loop variables whose results have one row a step done; a mitmot's has all of its buffer's."""
-    return [
-        variable
-        for variable in variables
-        if isinstance(variable, StepOutput) or (isinstance(variable, State) and variable.kind != "mitmot")
-    ]
 
 
 def _plus(size: Variable, number: int) -> Variable:

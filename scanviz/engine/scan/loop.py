@@ -167,6 +167,11 @@ class Scan(Op, ScanPropertiesMixin):
         """Loop variables that have a result, in the order of the loop's outputs."""
         return [variable for variable in self.variables if has_outer_output(variable)]
 
+    @property
+    def counters(self) -> list[LoopVariable]:
+        """The loop variables whose results have one row for each step done; a mitmot's has all of its buffer's."""
+        return self.of_kind("nitsot", "sitsot", "mitsot")
+
     def once(self, find: Callable[[Scan], T]) -> T:
         """Return what a function finds out about this loop; it is asked once."""
         if find not in self.derived:

@@ -47,13 +47,9 @@ def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set
         if reader is not None and reader not in needed:
             needed.add(reader)
             wanted.extend(inner_outputs(reader))
-    if op.until is not None and needed and not any(_counts(each) for each in needed):
-        needed.update([each for each in op.variables if _counts(each)][:1])
+    if op.until is not None and needed and needed.isdisjoint(op.counters):
+        needed.update(op.counters[:1])
     return needed
-
-
-def _counts(variable: LoopVariable) -> bool:
-    return kind_of(variable) in ("nitsot", "sitsot", "mitsot")
 
 
 def needed_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:

@@ -128,11 +128,7 @@ def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOut
     steps = constant_integer(view.n_steps)
     if view.op.until is not None or not surely_not_negative(view.n_steps if steps is None else steps):
         return []
-    return [
-        step_output
-        for step_output in view.op.of_type(StepOutput)
-        if step_output.keep == ALL and (isinstance(step_output.value, Constant) or step_output.value in known)
-    ]
+    return [output for output in _whole_outputs(view.op) if is_known(output.value, known)]
 
 
 def _filled(value: Variable, view: ScanView) -> Variable:
@@ -239,11 +235,12 @@ def _row_type(rows: Variable) -> TensorType:
 def _passed_on(view: ScanView) -> list[StepOutput]:
     """Return the step outputs that are rows of a sequence as they are."""
     slices = {sequence.slice for sequence in view.op.of_type(LoopSequence)}
-    return [
-        step_output
-        for step_output in view.op.of_type(StepOutput)
-        if step_output.keep == ALL and step_output.value in slices
-    ]
+    return [output for output in _whole_outputs(view.op) if output.value in slices]
+
+
+def _whole_outputs(op: Scan) -> list[StepOutput]:
+    """Return the step outputs of which every row is kept."""
+    return [output for output in op.of_type(StepOutput) if output.keep == ALL]
 
 
 def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:

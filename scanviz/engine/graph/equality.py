@@ -47,11 +47,12 @@ class Numbers:
 
     def of(self, variable: Variable) -> int:
         """Return the number of a variable."""
-        for each in in_turn(variable, read_by, self._known.__contains__):
-            if each.owner is None:
-                self.of_leaf(each)
-            else:
-                self.give(each, (each.owner.op, tuple(map(self.of_leaf, each.owner.inputs)), each.index))
+        if variable.owner is not None:
+            for each in in_turn(variable, read_by, self._known.__contains__):
+                if each.owner is not None:
+                    self.give(each, (each.owner.op, tuple(map(self.of_leaf, each.owner.inputs)), each.index))
+                else:
+                    self.of_leaf(each)
         return self.of_leaf(variable)
 
     def of_leaf(self, variable: Variable) -> int:

@@ -37,8 +37,9 @@ def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> 
         Shapes found so far, shared between calls; by default those of the block (:func:`~scanviz.engine.ops.sizes.sizes_kept`).
     """
     memory = known_sizes().shapes if known is None else known
-    for each in in_turn(variable, _needed, memory.__contains__):
-        memory[each] = _own_shape(each, memory)
+    if variable not in memory:  # it mostly is
+        for each in in_turn(variable, _needed, memory.__contains__):
+            memory[each] = _own_shape(each, memory)
     return memory[variable]
 
 

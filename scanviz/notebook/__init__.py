@@ -21,10 +21,6 @@ def load_ipython_extension(shell: Any) -> None:
     shell.register_magics(ScanvizMagics)
 
 
-def __dir__() -> list[str]:
-    return __all__
-
-
 __all__ = ["load_ipython_extension"]
 
 

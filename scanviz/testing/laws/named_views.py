@@ -130,9 +130,9 @@ def _check_branch(tree: Any, record: ProfileRecord, function: FunctionRecord) ->
         node = nodes["loop", loop.key]
         above = ("function", function.key) if loop.parent is None else ("loop", loop.parent)
         assert node.parent.data == above
-        title = str(node.label).removeprefix("↩ ")
-        assert ("↩" in str(node.label)) == (loop.gradient_of is not None)
-        titles.append(title.rpartition("  ")[0].rpartition("  ")[0])
+        title = str(node.label)[7:]  # after the share
+        assert title.startswith("↩ ") == (loop.gradient_of is not None)
+        titles.append(title.removeprefix("↩ ").rpartition("  ")[0])
     assert titles == [loop.name for loop in loops]
 
 

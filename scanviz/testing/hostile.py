@@ -23,7 +23,8 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 Place = tuple[str | int, ...]
-_WORDS = {"detail", "kind", "origin", "role", "status", "reasons"}  # fields that take certain words only
+# Fields that take certain words only, or bytes of a dtype.
+_WORDS = {"arrays", "detail", "kind", "origin", "role", "status", "reasons"}
 _LINKED = {"nodes", "outputs", "deltas", "origins"}  # fields of graphs whose texts lead to one another
 _WORDS_OF_GRAPHS = {"input", "constant", "shared", "parameter", "computed", "sequence", "non_sequence", "sitsot", "mitsot"} | {
     "mitmot", "nitsot", "carry", "float64[]", "int64[]",

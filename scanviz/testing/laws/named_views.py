@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -145,6 +146,7 @@ def a_gradients_loop_is_joined_to_its_forward_loop_through_merging_and_nesting(
     cases: list[NamedFunction], rewrites: str
 ) -> None:
     """A loop that is, or was merged of, the gradient of a loop names that one, which may have been merged, or be in a step."""
+    users = set(re.findall(r"name='([^']*)'", repr(cases)))  # who may call any loop the gradient of one
     for function in (record := _record(cases, rewrites)).functions:
         loops = [loop for loop in record.loops if loop.function == function.key]
         of_part = {
@@ -154,6 +156,11 @@ def a_gradients_loop_is_joined_to_its_forward_loop_through_merging_and_nesting(
         }
         for part, backward in of_part.items():
             forward = of_part.get(part.removeprefix("grad_of_"), [])
-            if part.startswith("grad_of_") and "#" not in part and len(forward) == len(backward) == 1:
+            if (
+                part.startswith("grad_of_")
+                and part not in users
+                and "#" not in part
+                and len(forward) == len(backward) == 1
+            ):
                 (loop,), (other,) = backward, forward
                 assert other.key in loop.forward_keys, (loop.name, other.name, loop.forward_keys)

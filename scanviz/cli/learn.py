@@ -60,8 +60,8 @@ def _number(rest: Sequence[str]) -> int:
 
 def _write(chosen: Lesson, path: Path) -> int:
     try:
-        with path.open("x", encoding="utf-8") as stream:  # what a learner wrote is never written over
-            stream.write(f"{chosen.program}\n\n{DIVIDER}{chosen.exercise}")
+        path.touch(exist_ok=False)  # what a learner wrote is never written over
+        path.write_text(f"{chosen.program}\n\n{DIVIDER}{chosen.exercise}", "utf-8")
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror}; --write takes the name of a new file"

@@ -67,7 +67,7 @@ def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tu
 
     Examples
     --------
-    >>> from scanviz.record.model import DurationRecord, FunctionRecord, ThreadTimesRecord
+    >>> from scanviz.record.model import DurationRecord, FunctionRecord, LoopRecord, ThreadTimesRecord
     >>> loop = LoopRecord(1, 1, None, "rnn", SourceRecord("rnn.py", 3), runs=1, steps=9, total_ns=80)
     >>> called = FunctionRecord(1, "f", None, "numpy", calls=1, call_times=DurationRecord(1, 90))
     >>> times = ThreadTimesRecord(inside_ns=90)

@@ -22,7 +22,7 @@ async def test_steps_are_walked_jumped_and_zoomed():
         assert app.state.step == 17 and "step 17:" in text_of(app, "#steps-here")
         await pilot.press("s")
         assert app.state.step == app.state.slowest_step()
-        await pilot.press("f")
+        await pilot.press("g", "f")
         assert app.state.step == 7
         before = app.view._window
         await pilot.press("plus")

@@ -158,7 +158,7 @@ class SamplingSchedule:
     def _after_a_sample(self) -> list[Part]:
         """Return the pause after a sample and the next sample, the pause last."""
         step_ns, pace = max(1, self.step_ns), self._pace
-        first, last = (limit // step_ns if step_ns < NANOSECONDS else 0 for limit in SHORT_PART_NS)
+        first, last = (limit // step_ns if 0 < self.step_ns < NANOSECONDS else 0 for limit in SHORT_PART_NS)
         longest_pause = max(pace.longest_pause, min(PAUSE_NS // step_ns, USUAL.longest_pause), last)
         is_long, is_early = step_ns >= LONG_NS, self._pause < max(pace.longest_pause, last)
         pause = min(LONGEST_SAMPLE if is_long else max(self._pause, first), max(1, NOTIFY_NS // step_ns))

@@ -15,6 +15,7 @@ from scanviz.profiler.values.replay import Replayer
 from scanviz.record.codec import encode
 from scanviz.record.errors import ScanvizError
 from scanviz.record.file import load
+from scanviz.record.plain_text import write_text
 
 
 def main(arguments: list[str]) -> None:
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> None:
     replayer = Replayer(load(path), float(seconds))
     limit_memory(int(memory))
     for line in sys.stdin.buffer:
-        sys.stdout.write(json.dumps(answer(replayer, json.loads(line))) + "\n")
+        write_text(json.dumps(answer(replayer, json.loads(line))) + "\n", sys.stdout)
         sys.stdout.flush()
 
 

@@ -27,6 +27,7 @@ def timeline(diagram: Diagram, types: bool = False) -> Placed:
 
     Examples
     --------
+    >>> from scanviz.render.diagram.model import Cluster
     >>> nodes = (
     ...     Node("h0", "cell", "h[-1]", column=0, row=1, band=0),
     ...     Node("f", "operation", "tanh", "step", column=1, row=0, band=0),

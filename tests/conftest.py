@@ -31,10 +31,10 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", "") and "PYTHONPYCACHEPREFIX" not i
 # The machine's speed is no property of the code: no deadlines, no complaint about slow generation.
 _PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 _NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
-settings.register_profile("default", max_examples=25, **_PATIENT)
-settings.register_profile("ci", max_examples=25, derandomize=True, print_blob=True, **_PATIENT)
+settings.register_profile("default", max_examples=16, **_PATIENT)
+settings.register_profile("ci", max_examples=16, derandomize=True, print_blob=True, **_PATIENT)
 settings.register_profile(
-    "first", max_examples=25, phases=_NO_SHRINKING, **_PATIENT
+    "first", max_examples=16, phases=_NO_SHRINKING, **_PATIENT
 )  # the first failure, as it is
 settings.register_profile("nightly", max_examples=1000, print_blob=True, **_PATIENT)
 # `pytest --hypothesis-profile=nightly` is applied after this and wins.

@@ -19,8 +19,9 @@ from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.render.colours import DARK_INK, dark_colours
 from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.model import Diagram
-from scanviz.render.diagram.summary import summarised
+from scanviz.render.diagram.summary import loops_to_close, summarised
 from scanviz.render.layout import drawn
 from scanviz.render.page.data import page_data
 from scanviz.render.page.drawings import inline_svg
@@ -135,11 +136,16 @@ def _pictures(record: ProfileRecord, seconds: float) -> tuple[list[dict[str, Any
     elements: list[str] = []
     for function in drawable:
         if function in slowest:
-            diagram = summarised(_diagram(record, function))
-            drawing = drawn(diagram, "svg", seconds=seconds)
-            name = f"drawing-{function.key}"
-            elements.append(f'<div class="drawing" id="{name}" hidden>{inline_svg(drawing.text)}</div>')
-            data.append(_picture(function, name, diagram, drawing.engine, drawing.notes))
+            whole = _diagram(record, function)
+            closed = loops_to_close(whole)
+            opened, element = _picture(function, summarised(whole), f"drawing-{function.key}", seconds)
+            elements.append(element)
+            if closed:
+                folded = summarised(close_loops(whole, closed))
+                name = f"drawing-{function.key}-folded"
+                opened["folded"], element = _picture(function, folded, name, seconds)
+                elements.append(element)
+            data.append(opened)
     return data, elements
 
 
@@ -149,9 +155,12 @@ def _diagram(record: ProfileRecord, function: FunctionRecord) -> Diagram:
 
 
 def _picture(
-    function: FunctionRecord, element: str, diagram: Diagram, engine: str, notes: Sequence[str]
-) -> dict[str, Any]:
-    return {
+    function: FunctionRecord, diagram: Diagram, element: str, seconds: float
+) -> tuple[dict[str, Any], str]:
+    """Return a picture as data, and as an element of the page."""
+    drawing = drawn(diagram, "svg", seconds=seconds)
+    engine, notes = drawing.engine, drawing.notes
+    data = {
         "function": function.key,
         "element": element,
         "engine": engine,
@@ -160,6 +169,7 @@ def _picture(
         "clusters": [_short(asdict(cluster)) for cluster in diagram.clusters],
         "edges": [_short(asdict(edge)) for edge in diagram.edges],
     }
+    return data, f'<div class="drawing" id="{element}" hidden>{inline_svg(drawing.text)}</div>'
 
 
 def _short(data: dict[str, Any]) -> dict[str, Any]:

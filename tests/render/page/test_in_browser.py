@@ -160,7 +160,7 @@ def test_which_step_was_slowest_and_in_which_operation_and_line(browser, file, r
 
 
 def test_a_node_lights_up_its_counterparts_and_all_that_it_reaches(browser, file, record):
-    browser.open(file, f"#view=picture&loop={key(record, 'rnn')}")
+    browser.open(file, f"#view=picture&open=1&loop={key(record, 'rnn')}")
     chosen = browser.evaluate(
         "(() => { const n = data_nodes().find((e) => e.kind === 'inner_input' && e.label === 'y[t-1]');"
         " document.querySelector(`.picture [id=${CSS.escape(n.id)}]`).dispatchEvent(new MouseEvent('click', {bubbles: true}));"
@@ -194,7 +194,7 @@ def picture_of(file: Path) -> dict:
 
 
 def test_searching_and_zooming_by_keys_alone(browser, file):
-    browser.open(file)
+    browser.open(file, "#open=1")
     browser.press("/")
     assert browser.evaluate("document.activeElement.id") == "search"
     for letter in "tanh":
@@ -245,8 +245,19 @@ def test_dark_and_light_are_both_readable(browser, file):
         assert contrast(ink, paper) > 7
 
 
-def test_dark_reaches_the_graph(browser, file):
+def test_a_large_graph_begins_with_its_loops_closed_and_opens_on_a_key(browser, file):
     browser.open(file, "#view=picture")
+    count = "document.querySelectorAll('.picture .choosable').length"
+    closed = browser.evaluate(count)
+    browser.press("o")
+    assert browser.evaluate(count) > closed > 0
+    assert "open=1" in browser.evaluate("location.hash")
+    browser.press("o")
+    assert browser.evaluate(count) == closed and not browser.problems()
+
+
+def test_dark_reaches_the_graph(browser, file):
+    browser.open(file, "#view=picture&open=1")
     browser.evaluate("document.documentElement.dataset.theme = 'dark'")
     inks = browser.evaluate(
         "[...new Set([...document.querySelectorAll('.picture text')].map((e) => getComputedStyle(e).fill))]"
@@ -267,7 +278,7 @@ LINES_IN_THE_DARK = {"rgb(157, 167, 179)", "rgb(251, 191, 36)", "rgb(147, 197, 2
 
 
 def test_escape_closes_the_help_and_chooses_nothing(browser, file):
-    browser.open(file, "#view=picture")
+    browser.open(file, "#view=picture&open=1")
     browser.press("?")
     assert browser.evaluate("!document.getElementById('help').hidden")
     browser.press("Escape")

@@ -104,7 +104,12 @@ function choose(change) {
   if (!changed.length) return;
   Object.assign(state, change);
   for (const each of listeners) each(changed);
-  const kept = new URLSearchParams({ view: state.view, loop: state.loop ?? "", step: state.step, rewrite: state.rewrite });
+  keepAddress();
+}
+
+/** Let the address lead to what is shown. */
+function keepAddress() {
+  const kept = new URLSearchParams({ view: state.view, loop: state.loop ?? "", step: state.step, rewrite: state.rewrite, open: loopsOpen ? 1 : 0 });
   history.replaceState(null, "", `#${kept}`);
 }
 

@@ -12,7 +12,7 @@ const VIEWS = [
 
 const KEYS = [
   ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["f", "first NaN or infinity"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"],
-  ["/", "search in the picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
+  ["/", "search in the picture"], ["o", "open or close the loops of a large picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
 ];
 
 function start() {
@@ -25,6 +25,7 @@ function start() {
     rewrite: Math.max(0, Number(kept.get("rewrite")) || 0),
     view: VIEWS.some(([name]) => name === kept.get("view")) ? kept.get("view") : "report",
   });
+  loopsOpen = kept.get("open") === "1";
   const run = data.run;
   document.getElementById("summary").textContent = `${run.machine || "an unknown machine"}; scanviz ${run.scanviz}, Python ${run.python}, NumPy ${run.numpy}; ${run.started}; ${duration(run.wall_ns)} in all${run.arguments.length ? `; arguments: ${run.arguments.join(" ")}` : ""}`;
   tabs();
@@ -115,6 +116,7 @@ function keys() {
       "]": () => choose({ view: "rewrites", rewrite: Math.max(0, Math.min(applications - 1, state.rewrite + 1)) }),
       "/": () => { choose({ view: "picture" }); document.getElementById("search")?.focus(); },
       f: goToFirstBad, p: () => { choose({ view: "player" }); playPause(last); },
+      o: () => { choose({ view: "picture" }); foldLoops(!loopsOpen); },
       l: () => document.getElementById("loop").focus(), "?": help,
     }[event.key] ?? (VIEWS[Number(event.key) - 1] ? () => choose({ view: VIEWS[Number(event.key) - 1][0] }) : null);
     if (!act) return;

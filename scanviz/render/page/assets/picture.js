@@ -224,11 +224,20 @@ function connected(key, from, to) {
 }
 
 let pictureShown = null;
+let loopsOpen = false; // large graphs begin with their loops closed
+
+/** Open or close the loops of a large graph. */
+function foldLoops(open) {
+  loopsOpen = open;
+  if (state.view === "picture") render(["view"]);
+  keepAddress();
+}
 
 function pictureView() {
   const loop = loopOf(state.loop);
-  const picture = data.pictures.find((each) => each.function === (loop?.function ?? data.functions[0]?.key)) ?? data.pictures[0];
-  if (!picture) return element("p", {}, "The profile holds no graph to draw.");
+  const whole = data.pictures.find((each) => each.function === (loop?.function ?? data.functions[0]?.key)) ?? data.pictures[0];
+  if (!whole) return element("p", {}, "The profile holds no graph to draw.");
+  const picture = whole.folded && !loopsOpen ? whole.folded : whole;
   const view = (pictureShown = new Picture(picture));
   const hits = element("span", { role: "status" });
   const search = element("input", { type: "search", id: "search", placeholder: "name, operation, line", "aria-label": "search in the picture" });
@@ -238,7 +247,8 @@ function pictureView() {
   return element("div", {},
     element("h2", {}, `Graph of ${functionOf(picture.function)?.name ?? "the function"}`),
     element("div", { class: "controls" }, search, button("next", () => view.next(1)), hits,
-      button("zoom in", () => view.zoom(1 / 1.4)), button("zoom out", () => view.zoom(1.4)), button("all", () => { view.view = { ...view.whole }; view.draw(); })),
+      button("zoom in", () => view.zoom(1 / 1.4)), button("zoom out", () => view.zoom(1.4)), button("all", () => { view.view = { ...view.whole }; view.draw(); }),
+      whole.folded ? button(loopsOpen ? "close the loops" : "open the loops", () => foldLoops(!loopsOpen), { "aria-keyshortcuts": "o" }) : null),
     element("div", { class: "frame" }, view.svg), view.about,
     element("p", { class: "note" }, `Drawn by ${picture.engine}. `, (picture.notes ?? []).join(" ")));
 }

@@ -79,7 +79,7 @@ function pathText(loop, row, column) {
   const nodes = new Map(picture.nodes.map((each) => [each.id, each]));
   const steps = ids.map((id, k) => [k && later.has(`${ids[k - 1]}\n${id}`) ? ` (${later.get(`${ids[k - 1]}\n${id}`)} later) ` : k ? " → " : "", nodes.get(id).label]);
   return [`${from} reaches ${to}: `, element("code", {}, steps.flat().join("")), " ",
-    button("show it in the picture", () => { choose({ view: "picture" }); showPath(ids); })];
+    button("show it in the picture", () => { loopsOpen = true; choose({ view: "picture" }); showPath(ids); })];
 }
 
 function pathInPicture(loop, fromVariable, toVariable) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,22 @@ from scanviz.record.errors import ScanvizValueError
 ALL = [pytest.param(one, id=str(one.number)) for one in lessons()]
 
 
-def run(*parts: str) -> tuple[str, dict[str, Any]]:
-    """Run texts in one namespace and return what they printed, and the namespace."""
+@cache
+def run_program_of(one: Lesson) -> tuple[str, dict[str, Any]]:
+    """Run a lesson's program, once, and return what it printed, and its names."""
     names: dict[str, Any] = {"__name__": "__main__"}
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
-        for text in parts:
-            exec(compile(text, "lesson.py", "exec"), names)
+        exec(compile(one.program, "lesson.py", "exec"), names)
     return printed.getvalue(), names
+
+
+def check(one: Lesson, answer: str) -> None:
+    """Check an answer as it would be behind the program."""
+    names = dict(run_program_of(one)[1])
+    with np.errstate(all="ignore"):
+        for text in (answer, one.check):
+            exec(compile(text, "lesson.py", "exec"), names)
 
 
 def test_there_are_ten_in_their_order():
@@ -34,14 +43,14 @@ def test_there_are_ten_in_their_order():
 @pytest.mark.parametrize("one", ALL)
 def test_a_program_is_short_and_prints_what_the_lesson_says(one: Lesson):
     assert len(one.program.splitlines()) <= 40
-    assert run(one.program)[0] == one.output
+    assert run_program_of(one)[0] == one.output
 
 
 @pytest.mark.parametrize("one", ALL)
 def test_an_exercise_is_wrong_until_it_is_solved(one: Lesson):
-    run(one.program, one.solution, one.check)
+    check(one, one.solution)
     with pytest.raises((AssertionError, TypeError, ValueError)):
-        run(one.program, one.exercise, one.check)
+        check(one, one.exercise)
 
 
 @pytest.mark.parametrize("one", ALL)

@@ -163,7 +163,9 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("j", lambda app: app.query_one("#verdict").chosen, 1, back="up"),
             Key("up", lambda app: app.query_one("#verdict").chosen, 0, before="down"),
             Key("k", lambda app: app.query_one("#verdict").chosen, 0, before="down"),
-            Key("enter", tab, before="down"),
+            Key(
+                "enter", tab, before="down down down"
+            ),  # the last sentence is of the NaN, whatever takes most
         ],
     ),
     "Profile": (VIEWS[0], "1", [Key("p", lambda app: app.view.unfolded, True)]),

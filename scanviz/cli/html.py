@@ -69,28 +69,20 @@ def is_page(path: Path) -> bool:
 
 def page_of(record: ProfileRecord) -> str:
     """Return the page of a record, with the advice that it gives rise to."""
+    from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.best import to_try
     from scanviz.record.threads import beyond_the_clock
     from scanviz.render.page import Extras, page
 
     beside = beyond_the_clock(record)
     notes = [f"{beside}."] if beside else ()
-    best = to_try(record)
-    return page(record, Extras(advice=_advice(record), notes=notes, to_try=best.text if best else ""))
-
-
-def _advice(record: ProfileRecord) -> list[dict[str, str]]:
-    from scanviz.profiler.advice import advice_of
-
-    return [
-        {
-            "title": advice.title,
-            "text": advice.text,
-            "evidence": advice.evidence,
-            "source": str(advice.source or ""),
-        }
-        for advice in advice_of(record)
+    advice = advice_of(record)
+    best = to_try(record, advice)
+    shown = [
+        {"title": one.title, "text": one.text, "evidence": one.evidence, "source": str(one.source or "")}
+        for one in advice
     ]
+    return page(record, Extras(advice=shown, notes=notes, to_try=best.text if best else ""))
 
 
 def write_page(text: str, target: Path, *, force: bool) -> None:

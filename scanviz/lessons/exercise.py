@@ -110,4 +110,4 @@ def _run(parts: list[tuple[str, str]], seconds: float) -> Outcome:
     title, kind, message, line = failed
     if title == "check" and kind == "AssertionError":
         return Outcome(False, message, None, printed)
-    return Outcome(False, f"{message}" if kind == "AssertionError" else f"{kind}: {message}", line, printed)
+    return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", line, printed)

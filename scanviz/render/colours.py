@@ -208,9 +208,7 @@ def dark_colours() -> dict[tuple[str, str], str]:
     >>> dark_colours()["fill", "#dcfce7"], dark_colours()["stroke", "#15803d"]
     ('#052e16', '#86efac')
     """
-    paints = [(CLUSTER, _DARK_CLUSTER)]
-    paints += [(NODE_KINDS[kind], dark) for kind, dark in _DARK_NODE_KINDS.items()]
-    paints += [(LOOP_KINDS[kind], dark) for kind, dark in _DARK_LOOP_KINDS.items()]
+    paints = _paints()
     inks = [(INK, DARK_INK), (FAINT, DARK_FAINT)]
     inks += [(EDGES[role], dark) for role, dark in _DARK_EDGES.items()]
     inks += [(CHANGES[change], dark) for change, dark in _DARK_CHANGES.items()]
@@ -218,6 +216,13 @@ def dark_colours() -> dict[tuple[str, str], str]:
     found |= {("fill", light.fill): dark.fill for light, dark in paints}
     found |= {("stroke", light.line): dark.line for light, dark in paints}
     return found | {("stroke", light): dark for light, dark in [*inks, (PAPER, DARK_PAPER)]}
+
+
+def _paints() -> list[tuple[Paint, Paint]]:
+    """Return the light and the dark paint of everything that has an inside and a border."""
+    pairs = [(paint, _DARK_NODE_KINDS[kind]) for kind, paint in NODE_KINDS.items()]
+    pairs += [(paint, _DARK_LOOP_KINDS[kind]) for kind, paint in LOOP_KINDS.items()]
+    return [*pairs, (CLUSTER, _DARK_CLUSTER)]
 
 
 def darkened(markup: str) -> str:
@@ -228,10 +233,7 @@ def darkened(markup: str) -> str:
     >>> darkened('<rect fill="#ffffff" stroke="#15803d"/>')
     '<rect fill="#0d1117" stroke="#86efac"/>'
     """
-    pairs = [(paint, _DARK_NODE_KINDS[kind]) for kind, paint in NODE_KINDS.items()]
-    pairs += [(paint, _DARK_LOOP_KINDS[kind]) for kind, paint in LOOP_KINDS.items()]
-    pairs.append((CLUSTER, _DARK_CLUSTER))
-    dark = {a: b for light, other in pairs for a, b in zip(light, other, strict=True)}
+    dark = {a: b for light, other in _paints() for a, b in zip(light, other, strict=True)}
     dark |= {line: _DARK_EDGES[role] for role, line in EDGES.items() if line not in dark}
     dark |= {line: _DARK_CHANGES[change] for change, line in CHANGES.items()}
     dark |= dict(zip(HEAT, _DARK_HEAT, strict=True))

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from scanviz.profiler.report.units import share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.verdict import VerdictSentence
 
+if TYPE_CHECKING:
+    from scanviz.profiler.advice.item import Advice
+
 LONG_NS = 1_000_000_000  # of shorter runs, looking for advice would be a part worth noticing
 WORTH = 0.05  # of the run
 
 
-def to_try(record: ProfileRecord) -> VerdictSentence | None:
+def to_try(record: ProfileRecord, advice: Sequence[Advice] | None = None) -> VerdictSentence | None:
     """Return in a sentence what saves most for sure; None where that is little, and of short runs.
+
+    Parameters
+    ----------
+    record : ProfileRecord
+        The run.
+    advice : sequence of Advice, optional
+        What it gives rise to, where that is known already.
 
     Examples
     --------
@@ -21,9 +34,11 @@ def to_try(record: ProfileRecord) -> VerdictSentence | None:
     """
     if record.wall_ns < LONG_NS:
         return None
-    from scanviz.profiler.advice.rules import advice_of  # much code, which reads graphs
+    if advice is None:
+        from scanviz.profiler.advice.rules import advice_of  # much code, which reads graphs
 
-    sure = [(advice.gain_ns, advice) for advice in advice_of(record) if advice.gain_ns is not None]
+        advice = advice_of(record)
+    sure = [(one.gain_ns, one) for one in advice if one.gain_ns is not None]
     gain_ns, best = max(sure, key=lambda pair: pair[0], default=(0.0, None))
     if best is None or gain_ns < WORTH * record.wall_ns:
         return None

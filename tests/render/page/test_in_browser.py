@@ -256,6 +256,14 @@ def test_a_large_graph_begins_with_its_loops_closed_and_opens_on_a_key(browser, 
     assert browser.evaluate(count) == closed and not browser.problems()
 
 
+def test_a_picture_that_left_the_page_before_it_was_painted_is_not_moved(browser, file):
+    browser.open(file, "#view=picture")
+    twice = "for (const _ of [1, 2]) document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'o', bubbles: true }));"
+    painted = "new Promise((done) => requestAnimationFrame(() => done(true)))"
+    assert browser.evaluate(f"(() => {{ {twice} return {painted}; }})()")
+    assert not browser.problems()
+
+
 def test_dark_reaches_the_graph(browser, file):
     browser.open(file, "#view=picture&open=1")
     browser.evaluate("document.documentElement.dataset.theme = 'dark'")

@@ -138,7 +138,7 @@ class Picture {
 
   centre(id) {
     const part = this.parts.get(id);
-    if (!part || !part.getBBox) return;
+    if (!part || !this.painted()) return;
     const here = part.getBoundingClientRect();
     const frame = this.svg.getBoundingClientRect();
     const scale = this.scale();
@@ -151,7 +151,7 @@ class Picture {
   home(key) {
     const box = this.picture.clusters?.find((each) => each.loop === key);
     const part = box && this.parts.get(box.id);
-    if (!part || Math.max(this.whole.width, this.whole.height) < READABLE) return;
+    if (!part || !this.painted() || Math.max(this.whole.width, this.whole.height) < READABLE) return;
     const here = part.getBoundingClientRect();
     const frame = this.svg.getBoundingClientRect();
     const scale = this.scale();
@@ -161,6 +161,12 @@ class Picture {
     const height = width * (frame.height / frame.width);
     this.view = { x: middle - width / 2, y: top - 0.03 * height, width, height };
     this.draw();
+  }
+
+  /** Whether it has a size on the screen: one that is hidden, or that another has replaced meanwhile, has none to reckon with. */
+  painted() {
+    const frame = this.svg.getBoundingClientRect();
+    return frame.width > 0 && frame.height > 0;
   }
 
   scale() {

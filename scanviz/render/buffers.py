@@ -7,6 +7,7 @@ steps; its step ``s`` belongs to step ``steps - 1 - s`` of the loop that it is t
 
 from __future__ import annotations
 
+from scanviz.engine.scan.variables import step_name
 from scanviz.record.cell_names import cell_name
 from scanviz.record.loops import LoopVariableRecord
 
@@ -50,6 +51,21 @@ def rows_written(variable: LoopVariableRecord, step: int) -> tuple[int, ...]:
         return (step,)
     before = rows_before(variable)
     return tuple(step + tap + before for tap in variable.writes)
+
+
+def backward_name(variable: LoopVariableRecord, row: int, steps: int) -> str:
+    """Return what a row of a loop of back-propagation is called in the time of the loop that it is the gradient of; else nothing.
+
+    Examples
+    --------
+    >>> slopes = LoopVariableRecord("mitmot", "∂h", reads=(0, 1), writes=(1,), inner_inputs=("∂h[t]", "∂h[t-1]"))
+    >>> [backward_name(slopes, row, 3) for row in range(4)]
+    ['∂h[2]', '∂h[1]', '∂h[0]', '∂h[-1]']
+    """
+    name = variable.name or "it"
+    if variable.kind != "mitmot" or rows_before(variable) or called(variable, 1) != step_name(name, -1):
+        return ""
+    return f"{name}[{steps - 1 - row}]"
 
 
 def carried(variable: LoopVariableRecord, step: int, steps: int) -> str:

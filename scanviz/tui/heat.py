@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 
 from scanviz.record.loops import LoopVariableRecord
-from scanviz.record.traces import TraceRecord
+from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import rows_before
 
 SHADES = " ░▒▓█"
+NEAR = 128  # steps before and after the one that is looked at: no ruler shows rows of others
 _MEAN, _NAN, _INF = 2, 3, 4  # columns of statistics
+_HAVE_NO_TAPS = ("sequence", "nitsot")
 
 
 def rows_held(
@@ -18,37 +21,78 @@ def rows_held(
 ) -> dict[int, float]:
     """Return the mean of each row of a buffer as it is after a step, NaN where a number in it is none; of the rows that are known.
 
-    A row is what was last written to it, or read from it, in steps up to this one.
+    A row is what was last written to it, or read from it; and what a later step reads of it, if no step writes it until then.
+    Step -1 is before the first.
 
     Examples
     --------
     >>> import numpy as np
     >>> from scanviz.record.traces import TracedVariableRecord
-    >>> rows = np.array([[0.0, 1, 0.5, 0, 0], [0.0, 2, 1.5, 0, 0]])
-    >>> written = TracedVariableRecord("h[t]", "output", 0, 0, statistics=rows)
+    >>> read, written = np.array([[0.0, 1, 0.25, 0, 0], [0.0, 1, 0.5, 0, 0]]), np.array([[0.0, 1, 0.5, 0, 0], [0.0, 2, 1.5, 0, 0]])
+    >>> variables = (
+    ...     TracedVariableRecord("h[t-1]", "input", 0, -1, statistics=read),
+    ...     TracedVariableRecord("h[t]", "output", 0, 0, statistics=written),
+    ... )
     >>> h = LoopVariableRecord("sitsot", "h", reads=(-1,), writes=(0,))
-    >>> rows_held([TraceRecord(1, 0, 2, (0, 1), variables=(written,))], h, 0, 1)
-    {1: 0.5, 2: 1.5}
+    >>> trace = TraceRecord(1, 0, 2, (0, 1), variables=variables)
+    >>> rows_held([trace], h, 0, -1), rows_held([trace], h, 0, 1)
+    ({0: 0.25}, {0: 0.25, 1: 0.5, 2: 1.5})
     """
+    now = _moment(step, True)
+    last: dict[int, tuple[int, float]] = {}  # row → the last moment at which it was seen up to now, its mean
+    later: dict[int, tuple[int, float]] = {}  # row → the first moment at which it is read after
+    for row, at, written, mean in _seen(traces, variable, index, step):
+        moment = _moment(at, written)
+        if moment <= now:
+            last[row] = max(last.get(row, (moment, mean)), (moment, mean), key=lambda one: one[0])
+        elif not written:
+            later[row] = min(later.get(row, (moment, mean)), (moment, mean), key=lambda one: one[0])
+    found = {}
+    for row in sorted({*last, *later}):
+        if row in last and not _written_between(variable, row, last[row][0], now):
+            found[row] = last[row][1]
+        elif row in later and not _written_between(variable, row, now, later[row][0]):
+            found[row] = later[row][1]
+    return found
+
+
+def are_numbers(traces: Iterable[TraceRecord], index: int) -> bool:
+    """Return whether a row of a buffer is one number."""
+    return all(
+        math.prod(each.shape) == 1 for trace in traces for each in trace.variables if each.variable == index
+    )
+
+
+def _moment(step: int, written: bool) -> int:
+    """Return when a step reads, and writes, as a number: it writes after it has read."""
+    return 2 * step + written
+
+
+def _seen(
+    traces: Iterable[TraceRecord], variable: LoopVariableRecord, index: int, step: int
+) -> Iterator[tuple[int, int, bool, float]]:
+    """Iterate over what is known of rows: the row, the step, whether it was written there, and its mean."""
     before = rows_before(variable)
-    found: dict[int, tuple[int, int, float]] = {}  # row → step, whether it was written, its mean
     for trace in traces:
-        of = [
-            each
-            for each in trace.variables
-            if each.variable == index and (each.tap is not None or variable.kind in ("sequence", "nitsot"))
-        ]
-        for place, at in enumerate(trace.steps):
-            if at > step:
-                break
-            for each in of:
-                row = at if variable.kind in ("sequence", "nitsot") else at + (each.tap or 0) + before
-                when = (at, int(each.role == "output"))
-                if row not in found or found[row][:2] < when:
-                    values = each.statistics[place]
-                    bad = values[_NAN] or values[_INF]
-                    found[row] = (*when, math.nan if bad else float(values[_MEAN]))
-    return {row: mean for row, (_, _, mean) in sorted(found.items())}
+        near = range(bisect_left(trace.steps, step - NEAR), bisect_right(trace.steps, step + NEAR))
+        for each in trace.variables:
+            if each.variable != index or (each.tap is None and variable.kind not in _HAVE_NO_TAPS):
+                continue
+            shift = 0 if variable.kind in _HAVE_NO_TAPS else (each.tap or 0) + before
+            for place in near:
+                at = trace.steps[place]
+                yield at + shift, at, each.role == "output", _mean(each, place)
+
+
+def _mean(variable: TracedVariableRecord, place: int) -> float:
+    values = variable.statistics[place]
+    return math.nan if values[_NAN] or values[_INF] else float(values[_MEAN])
+
+
+def _written_between(variable: LoopVariableRecord, row: int, after: int, until: int) -> bool:
+    """Return whether a step writes a row after one moment, and until another."""
+    before = rows_before(variable)
+    return any(after < _moment(row - before - tap, True) <= until for tap in variable.writes)
 
 
 def shades(rows: Mapping[int, float], wanted: Iterable[int]) -> dict[int, str]:
@@ -69,4 +113,4 @@ def shades(rows: Mapping[int, float], wanted: Iterable[int]) -> dict[int, str]:
     }
 
 
-__all__ = ["rows_held", "shades"]
+__all__ = ["are_numbers", "rows_held", "shades"]

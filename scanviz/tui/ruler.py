@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from textwrap import fill
 
 from rich.text import Text
 
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TraceRecord
-from scanviz.render.buffers import called, carried, rows_before, rows_read, rows_written
+from scanviz.render.buffers import backward_name, called, carried, rows_before, rows_read, rows_written
 from scanviz.tui.colours import CYAN, RED
-from scanviz.tui.heat import rows_held, shades
+from scanviz.tui.heat import are_numbers, rows_held, shades
 from scanviz.tui.linked_selection import NO_SIGN, SIGN
 from scanviz.tui.state import ViewState
+from scanviz.tui.value_text import number
 
 # Those that have rows, in the order in which they are shown.
+_INDENT = "    "
 _BUFFERS = ("mitmot", "mitsot", "sitsot", "nitsot", "sequence")
 
 
@@ -53,53 +57,120 @@ def rulers(
         )
         text.append(f"  {variable.kind}", style="not bold dim")
         text.append("\n")
-        held = rows_held(known, variable, index, state.step)
-        text.append_text(ruler(variable, state.step, steps, width, held))
+        text.append_text(
+            ruler(variable, state.step, steps, width, contents(known, variable, index, state.step))
+        )
         text.append("\n")
     return text
 
 
-def ruler(
-    variable: LoopVariableRecord, step: int, steps: int, width: int, held: Mapping[int, float] | None = None
-) -> Text:
-    """Return one buffer as a row of cells: ``r`` is read, ``W`` is written, ``i`` holds an initial row.
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What is known of the rows of a buffer.
 
-    Below stand the means of rows that are known (``held``), as shades.
+    Attributes
+    ----------
+    before, after : mapping of int to float
+        The mean of each row that is known, before a step and after it.
+    numbers : bool
+        Whether a row is one number.
+    """
+
+    before: Mapping[int, float] = field(default_factory=dict)
+    after: Mapping[int, float] = field(default_factory=dict)
+    numbers: bool = False
+
+
+def contents(known: Sequence[TraceRecord], variable: LoopVariableRecord, index: int, step: int) -> Contents:
+    """Return what is known of the rows of a loop variable's buffer around a step."""
+    before, after = (rows_held(known, variable, index, at) for at in (step - 1, step))
+    return Contents(before, after, are_numbers(known, index))
+
+
+def ruler(
+    variable: LoopVariableRecord, step: int, steps: int, width: int, held: Contents | None = None
+) -> Text:
+    """Return one buffer as a row of cells: ``r`` is read, ``W`` is written, ``B`` both, ``i`` holds an initial row.
+
+    Below stands what rows hold, where it is known: as numbers, if a row is one, else their means as shades.  A buffer to whose
+    rows steps add is shown before the step and after it, and its rows have their names in the time of the loop before.
 
     Examples
     --------
     >>> state = LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,), inner_inputs=("x[t-3]", "x[t-1]"))
-    >>> print(ruler(state, 1, 4, 60).plain)
+    >>> print(ruler(state, 1, 4, 60, Contents(after={1: 0.5, 4: 12.0}, numbers=True)).plain)
         row │ 0i│ 1r│ 2i│ 3r│ 4W│ 5 │ 6 │
+      holds │   │0.5│   │   │12 │   │   │
         reads row 1 as x[t-3], row 3 as x[t-1]; writes row 4 as x[t]
         row 4 is read by step 2 as x[t-1]
     """
+    held = held or Contents()
     before = rows_before(variable)
     reads, writes = rows_read(variable, step), rows_written(variable, step)
-    total = max(before + steps, *(row + 1 for row in (*reads, *writes)), 1)
-    digits = len(str(total - 1)) + 1
-    room = max(4, (width - 10) // (digits + 2))
+    last = max(step, steps - 1)
+    touched_last = (*rows_read(variable, last), *rows_written(variable, last))
+    total = max(before + steps, *(row + 1 for row in touched_last), 1)
+    lines = _lines(variable, steps, held)
+    longest = max((len(text) for _, texts in lines for text in texts.values()), default=0)
+    cell = max(len(str(total - 1)) + 2, longest)
+    room = max(4, (width - 10) // (cell + 1))
     first = max(0, min(min((*reads, *writes), default=0) - 2, total - room))
+    rows = range(first, min(total, first + room))
+    styles = {row: f"bold {RED}" if row in writes else f"bold {CYAN}" for row in (*reads, *writes)}
     text = Text("    row │")
-    for row in range(first, min(total, first + room)):
-        read, write = row in reads, row in writes
-        sign = ("B" if read else "W") if write else "r" if read else "i" if row < before else " "
-        style = f"bold {RED}" if write else f"bold {CYAN}" if read else "dim"
-        text.append(f"{row:>{digits}}{sign}", style=style)
+    for row in rows:
+        sign = (
+            ("B" if row in reads else "W")
+            if row in writes
+            else "r"
+            if row in reads
+            else "i"
+            if row < before
+            else " "
+        )
+        text.append(f"{row:>{cell - 1}}{sign}", style=styles.get(row, "dim"))
         text.append("│")
-    if first + room < total:
+    if rows.stop < total:
         text.append(f" … {total - 1}")
-    shown = shades(held or {}, range(first, min(total, first + room)))
-    if shown:
-        text.append("\n   mean │", style="dim")
-        for row in range(first, min(total, first + room)):
-            sign = shown.get(row, " ")
-            style = f"bold {RED}" if sign == "!" else CYAN if row in (*reads, *writes) else ""
-            text.append(sign * digits + " ", style=f"not bold {style}")
-            text.append("│", style="dim")
-    text.append(f"\n    {touched(variable, step)}", style="dim")
-    later = carried(variable, step, steps)
-    return text.append(f"\n    {sanitize(later)}", style="dim") if later else text
+    for title, texts in lines:
+        _line(text, title, texts, rows, cell, styles)
+    if not lines:
+        shown = {row: sign * (cell - 1) for row, sign in shades(held.after, rows).items()}
+        if shown:
+            _line(text, "mean", shown, rows, cell, styles)
+    for sentence in filter(None, (touched(variable, step), carried(variable, step, steps))):
+        text.append(
+            f"\n{fill(sanitize(sentence), max(30, width), initial_indent=_INDENT, subsequent_indent=_INDENT)}",
+            style="dim",
+        )
+    return text
+
+
+def _lines(variable: LoopVariableRecord, steps: int, held: Contents) -> list[tuple[str, dict[int, str]]]:
+    """Return what stands below the rows as texts: titles, and a text for each row that has one."""
+    if not held.numbers:
+        return []
+    before, after = ({row: number(mean) for row, mean in rows.items()} for rows in (held.before, held.after))
+    if variable.kind != "mitmot":
+        return [("holds", after)] if after else []
+    names = {row: backward_name(variable, row, steps) for row in {*before, *after}}
+    lines = [("cell", names), ("before", before), ("after", after)]
+    return [(title, texts) for title, texts in lines if any(texts.values())]
+
+
+def _line(
+    text: Text, title: str, texts: Mapping[int, str], rows: range, cell: int, styles: Mapping[int, str]
+) -> None:
+    """Add a line of texts below the rows."""
+    text.append(f"\n{title:>7} │", style="dim")
+    for row in rows:
+        shown = texts.get(row, "").rjust(cell - 1).ljust(cell)  # below the row's number, where there is room
+        bad = shown.strip(" -").startswith(("!", "NaN", "inf"))
+        text.append(
+            shown,
+            style=f"not bold {RED if bad else styles.get(row, '').removeprefix('bold ')}".strip(),
+        )
+        text.append("│", style="dim")
 
 
 def touched(variable: LoopVariableRecord, step: int) -> str:

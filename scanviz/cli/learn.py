@@ -71,7 +71,7 @@ def _write(chosen: Lesson, path: Path) -> int:
 
 
 def _check(chosen: Lesson, path: Path) -> int:
-    from scanviz.lessons.exercise import check_exercise
+    from scanviz.lessons.exercise import ANSWER, check_exercise
 
     try:
         text = path.read_text("utf-8")
@@ -82,8 +82,11 @@ def _check(chosen: Lesson, path: Path) -> int:
     if outcome.right:
         write_text("right\n", sys.stdout)
         return 0
-    where = f"line {outcome.line} of the exercise: " if outcome.line is not None else ""
-    write_text(f"not yet: {where}{outcome.message}\n", sys.stdout)
+    told = outcome.told
+    if outcome.line is not None:  # as the file counts its lines
+        before = f"{program}{divider}".count("\n") if divider and outcome.part == ANSWER else 0
+        told = f"{path}:{outcome.line + before}, in {outcome.part}: {outcome.message}"
+    write_text(f"not yet: {told}\n", sys.stdout)
     return 1
 
 

@@ -158,8 +158,7 @@ class LearnApp(App[None]):
             self._tell(str(event.worker.error))
 
     def _ran(self, outcome: Outcome) -> None:
-        where = f"line {outcome.line}: " if outcome.line is not None else ""
-        self._tell("" if outcome.right else f"{where}{outcome.message}", outcome.output)
+        self._tell(outcome.told, outcome.output)
 
     def _checked(self, outcome: Outcome) -> None:
         if outcome.right:
@@ -170,8 +169,7 @@ class LearnApp(App[None]):
             )
             self._tell(f"Right. {after}")
         else:
-            where = f"line {outcome.line} of your answer: " if outcome.line is not None else ""
-            self._tell(f"Not yet. {where}{outcome.message}")
+            self._tell(f"Not yet: {outcome.told}")
 
     def _show(self) -> None:
         lesson = self.lesson

@@ -15,19 +15,23 @@ from scanviz.lessons.source import Lesson
 
 SECONDS = 60.0  # that a check may take
 MARK = "scanviz lesson: "
-# Runs its parts in one namespace, and says in the last line of standard output how that went.
+PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
+# Runs its parts in one namespace, and says in the last line of standard output how that went: the place of an error is the
+# innermost line of a learner's own, whichever part called it.
 _RUNNER = """
 import json, sys, traceback
-parts, mark = json.load(sys.stdin)
+parts, own, mark = json.load(sys.stdin)
 names = {"__name__": "__main__"}
 for title, text in parts:
     try:
         exec(compile(text, title, "exec"), names)
     except BaseException as error:
-        line = next((each.lineno for each in reversed(traceback.extract_tb(error.__traceback__)) if each.filename == title), None)
+        places = [(each.filename, each.lineno) for each in traceback.extract_tb(error.__traceback__)]
+        places += [(error.filename, error.lineno)] if isinstance(error, SyntaxError) else []
+        place = next((each for each in reversed(places) if each[0] in own), None)
         said = str(error).strip() or type(error).__name__
         kind = "AssertionError" if isinstance(error, AssertionError) else type(error).__name__
-        print("\\n" + mark + json.dumps([title, kind, said, line]))
+        print("\\n" + mark + json.dumps([title, kind, said, place]))
         sys.exit()
 print("\\n" + mark + json.dumps(None))
 """
@@ -43,16 +47,30 @@ class Outcome:
         Whether nothing failed.
     message : str
         What is wrong, in a sentence or an error's words; empty where all is right.
+    part : str
+        The learner's text in which an error came up: the program, or the answer; empty for none.
     line : int or None
-        The line of the learner's text at which an error came up.
+        The line of that text.
     output : str
         What was printed.
     """
 
     right: bool
     message: str = ""
+    part: str = ""
     line: int | None = None
     output: str = ""
+
+    @property
+    def told(self) -> str:
+        """What is wrong, with its place.
+
+        Examples
+        --------
+        >>> Outcome(False, "NameError: name 'g' is not defined", "the program", 3).told
+        "line 3 of the program: NameError: name 'g' is not defined"
+        """
+        return f"line {self.line} of {self.part}: {self.message}" if self.line is not None else self.message
 
 
 def run_program(program: str, seconds: float = SECONDS) -> Outcome:
@@ -63,7 +81,7 @@ def run_program(program: str, seconds: float = SECONDS) -> Outcome:
     >>> run_program("print(1 + 1)").output
     '2\n'
     """
-    return _run([("program", program)], seconds)
+    return _run([(PROGRAM, program)], seconds)
 
 
 def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: float = SECONDS) -> Outcome:
@@ -80,7 +98,7 @@ def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: floa
     seconds : float
         How long it may take.
     """
-    parts = [("program", program or lesson.program), ("your answer", answer), ("check", lesson.check)]
+    parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
     return _run(parts, seconds)
 
 
@@ -93,21 +111,22 @@ def _run(parts: list[tuple[str, str]], seconds: float) -> Outcome:
     try:
         done = subprocess.run(
             [sys.executable, "-c", _RUNNER],
-            input=json.dumps([parts, MARK]),
+            input=json.dumps([parts, [PROGRAM, ANSWER], MARK]),
             capture_output=True,
             text=True,
             timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired as late:
-        return Outcome(False, f"it did not end within {seconds:g} seconds", None, _text(late.stdout))
+        return Outcome(False, f"it did not end within {seconds:g} seconds", output=_text(late.stdout))
     printed, mark, told = done.stdout.rpartition("\n" + MARK)
     if not mark:
-        return Outcome(False, done.stderr.strip() or "the process ended without a word", None, done.stdout)
+        return Outcome(False, done.stderr.strip() or "the process ended without a word", output=done.stdout)
     failed = json.loads(told)
     if failed is None:
         return Outcome(True, output=printed)
-    title, kind, message, line = failed
-    if title == "check" and kind == "AssertionError":
-        return Outcome(False, message, None, printed)
-    return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", line, printed)
+    title, kind, message, place = failed
+    if kind == "AssertionError" and title == CHECK:
+        return Outcome(False, message, output=printed)  # a word of help, not an error of the learner's
+    part, line = place or ("", None)
+    return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", part, line, printed)

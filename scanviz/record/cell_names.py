@@ -36,8 +36,18 @@ def cell_name(name: str, tap: int, reads: Iterable[tuple[int, str]]) -> str:
     known = {read: _NUMBERED.sub("", text) for read, text in reads}
     if known.get(tap):
         return known[tap]
-    backwards = any(read and text.endswith(step_name("", -read)) for read, text in known.items())
-    return step_name(name, -tap if backwards else tap)
+    return step_name(name, -tap if goes_backwards(known.items()) else tap)
 
 
-__all__ = ["cell_name"]
+def goes_backwards(reads: Iterable[tuple[int, str]]) -> bool:
+    """Return whether taps and the names of their rows show that a loop goes back through another's time.
+
+    Examples
+    --------
+    >>> goes_backwards([(0, "g[t]"), (1, "g[t-1]")]), goes_backwards([(-1, "h[t-1]")])
+    (True, False)
+    """
+    return any(tap and _NUMBERED.sub("", text).endswith(step_name("", -tap)) for tap, text in reads)
+
+
+__all__ = ["cell_name", "goes_backwards"]

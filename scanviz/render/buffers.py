@@ -7,8 +7,7 @@ steps; its step ``s`` belongs to step ``steps - 1 - s`` of the loop that it is t
 
 from __future__ import annotations
 
-from scanviz.engine.scan.variables import step_name
-from scanviz.record.cell_names import cell_name
+from scanviz.record.cell_names import cell_name, goes_backwards
 from scanviz.record.loops import LoopVariableRecord
 
 
@@ -62,10 +61,9 @@ def backward_name(variable: LoopVariableRecord, row: int, steps: int) -> str:
     >>> [backward_name(slopes, row, 3) for row in range(4)]
     ['∂h[2]', '∂h[1]', '∂h[0]', '∂h[-1]']
     """
-    name = variable.name or "it"
-    if variable.kind != "mitmot" or rows_before(variable) or called(variable, 1) != step_name(name, -1):
+    if rows_before(variable) or not goes_backwards(zip(variable.reads, variable.inner_inputs, strict=False)):
         return ""
-    return f"{name}[{steps - 1 - row}]"
+    return f"{variable.name or 'it'}[{steps - 1 - row}]"
 
 
 def carried(variable: LoopVariableRecord, step: int, steps: int) -> str:

@@ -27,6 +27,22 @@ def test_an_exercise_is_written_to_a_new_file_and_checked_there(tmp_path, capsys
     assert capsys.readouterr().out == "right\n"
 
 
+def test_an_error_is_told_with_the_part_and_the_line_of_the_file(tmp_path, capsys):
+    file = tmp_path / "lesson.py"
+    head = f"{lesson(6).program}{DIVIDER}"
+    for program, answer, place in (
+        (
+            lesson(6).program,
+            "before = 1\nmissing\n",
+            f":{head.count(chr(10)) + 2}, in your answer: NameError",
+        ),
+        ("import scanviz\nmissing\n", lesson(6).solution, ":2, in the program: NameError"),
+    ):
+        file.write_text(f"{program}{DIVIDER}{answer}", "utf-8")
+        assert main(["learn", "6", "--check", str(file)]) == 1
+        assert f"{file}{place}" in capsys.readouterr().out
+
+
 def test_what_a_learner_wrote_is_never_written_over(tmp_path, capsys):
     file = tmp_path / "lesson.py"
     file.write_text("mine", "utf-8")

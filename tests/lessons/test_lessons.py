@@ -79,7 +79,21 @@ def test_a_wrong_answer_gets_a_word_of_help():
 
 def test_an_answer_that_cannot_be_run_is_told_with_its_line():
     outcome = check_exercise(lesson(6), "before = 1\nafter = 1 / 0\n")
-    assert not outcome.right and outcome.line == 2 and "ZeroDivisionError" in outcome.message
+    assert not outcome.right and outcome.told.startswith("line 2 of your answer: ZeroDivisionError")
+
+
+def test_an_error_in_a_changed_program_is_told_as_a_line_of_the_program():
+    one = lesson(6)
+    outcome = check_exercise(one, one.solution, one.program + "f(1)\n")
+    assert outcome.part == "the program" and outcome.line == one.program.count("\n") + 1
+    cut = check_exercise(one, one.solution, "import scanviz\nf = (\n")
+    assert cut.told.startswith("line 2 of the program: SyntaxError")
+
+
+def test_an_error_that_the_check_meets_is_told_as_the_line_that_made_it():
+    one = lesson(4)
+    outcome = check_exercise(one, one.solution.replace("rows - (", "row - ("))
+    assert outcome.told.startswith("line 3 of your answer: NameError")
 
 
 def test_a_program_that_does_not_end_is_ended():

@@ -50,14 +50,17 @@ class FilmDrawing:
         sheet += "svg:hover *{animation-play-state:paused}" + still
         return drawn.replace("</style>", f"{sheet}</style>", 1)
 
-    def marked(self) -> tuple[str, list[Seen]]:
-        """Return an SVG of the last frame whose parts say by ``data-seen`` which of the lists of opacities is theirs, and these."""
+    def marked(self, *, bare: bool = False) -> tuple[str, list[Seen]]:
+        """Return an SVG of the last frame whose parts say by ``data-seen`` which of the lists of opacities is theirs, and these.
+
+        What is ``bare`` is the graph alone: without title, captions, and the curve.
+        """
         kinds: dict[Seen, int] = {}
 
         def wrap(seen: Seen, markup: str) -> str:
             return f'<g data-seen="{kinds.setdefault(seen, len(kinds))}" opacity="{seen[-1]:g}">{markup}</g>'
 
-        return self._drawn(wrap), list(kinds)
+        return self._drawn(wrap, bare), list(kinds)
 
     def still(self, frame: int) -> str:
         """Return an SVG of one frame."""
@@ -68,7 +71,7 @@ class FilmDrawing:
 
         return self._drawn(wrap)
 
-    def _drawn(self, wrap: Wrap) -> str:
+    def _drawn(self, wrap: Wrap, bare: bool = False) -> str:
         film, count = self.film, len(self.film.frames)
         always = (1.0,) * count
         body = []
@@ -77,10 +80,14 @@ class FilmDrawing:
             body.append(markup if seen == always else wrap(seen, markup))
             if isinstance(name, str):
                 body += self._signs(name, wrap)
-        body.append(_curve(film, self.placed.height, wrap))
-        head = svg_head(film.whole)
-        head.insert(1, (self._captions(wrap), _LEAST_WIDTH))
-        return document(film.whole.title, head, "\n".join(body), self.placed, _CURVE_HEIGHT + 40.0)
+        head, below = svg_head(film.whole), 0.0
+        if bare:
+            head = head[1 + len(film.whole.notes) :]
+        else:
+            head.insert(1, (self._captions(wrap), _LEAST_WIDTH))
+            body.append(_curve(film, self.placed.height, wrap))
+            below = _CURVE_HEIGHT + 40.0
+        return document(film.whole.title, head, "\n".join(body), self.placed, below)
 
     def _signs(self, name: str, wrap: Wrap) -> list[str]:
         """Return the borders that show what is new, and what is gone, in the frames in which it is."""
@@ -145,7 +152,7 @@ def _curve(film: Film, top: float, wrap: Wrap) -> str:
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
     end = left + _CURVE_WIDTH
     parts = [
-        text_at(14, top + 12, "operations of one step, all loops", size=SMALL, anchor="start", colour=FAINT),
+        text_at(14, top + 12, film.counted, size=SMALL, anchor="start", colour=FAINT),
         f'<path class="sv-line sv-edge-data" d="M{left:.1f} {floor:.1f}L{end:.1f} {floor:.1f}" fill="none" stroke="{FAINT}"/>',
         f'<polyline class="sv-line sv-edge-connection" points="{points}" fill="none" stroke="#1d4ed8" stroke-width="1.6"/>',
         text_at(left - 6, floor + 3, "0", size=SMALL, anchor="end", colour=FAINT),

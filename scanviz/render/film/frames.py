@@ -7,6 +7,7 @@ into a loop or out of one is gone at one place and new at another.  Rewrites tha
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from scanviz.record.errors import ScanvizValueError
@@ -32,7 +33,7 @@ class FilmFrame:
     text : str
         What it did.
     operations : int
-        How many operations one step of every loop has, in all; of a graph without loops, how many the graph has.
+        How many operations one step has: of the loop that is shown alone, else of all loops; without loops, how many the graph has.
     shown : frozenset of str
         Ids of nodes and loops of the whole picture that are there.
     edges : frozenset of int
@@ -57,10 +58,13 @@ class Film:
         All that is shown in any frame.
     frames : tuple of FilmFrame
         In order; the first shows the graph as it was built.
+    counted : str
+        What the frames' numbers of operations are of.
     """
 
     whole: Diagram
     frames: tuple[FilmFrame, ...]
+    counted: str = "operations of one step, all loops"
 
     def opacity(self, frame: int, name: str | int) -> float:
         """Return how clearly a node, a loop or an edge (by its number) is seen: faintly in the first frame that it is gone in."""
@@ -78,77 +82,113 @@ class Film:
         return name in (found.edges if isinstance(name, int) else found.shown)
 
 
-def film_of(rewrites: RewritesRecord, scan: str | None = None, *, plumbing: bool = False) -> Film:
-    """Return the film of a function's rewrites.
+@dataclass(frozen=True, slots=True)
+class GraphVersions:
+    """All versions of a function's graph as pictures, in which what stays has one id.
+
+    Attributes
+    ----------
+    rewrites : RewritesRecord
+        All that rules did to the function.
+    pictures : tuple of Diagram
+        The graph as it was built, and after each of them.
+    """
+
+    rewrites: RewritesRecord
+    pictures: tuple[Diagram, ...]
+
+    def film(self, scan: str | None = None) -> Film:
+        """Return the film of all, or of one loop alone.
+
+        Raises
+        ------
+        ScanvizValueError
+            If there was never a loop of that name.
+        """
+        pictures = self.pictures
+        if scan is not None:
+            pictures = tuple(_alone(picture, scan) for picture in pictures)
+            if not any(picture.clusters for picture in pictures):
+                raise unknown_loop(scan, self.rewrites.loops())
+        whole, names, edges = _united(pictures)
+        frames: list[FilmFrame] = []
+        for after, shown in enumerate(names):
+            caption, text = _words(self.rewrites.applications[after - 1] if after else None)
+            operations = _operations(self.rewrites, after, scan)
+            frame = FilmFrame(after, caption, text, operations, shown, edges[after])
+            if not frames or (frame.shown, frame.edges) != (frames[-1].shown, frames[-1].edges):
+                frames.append(frame)
+        whole = replace(whole, notes=("; ".join(_notes(len(names) - len(frames))),))
+        return Film(whole, tuple(frames), _counted(scan, self.rewrites))
+
+
+def versions_of(rewrites: RewritesRecord, *, plumbing: bool = False) -> GraphVersions:
+    """Return all versions of a function's graph.
 
     Parameters
     ----------
     rewrites : RewritesRecord
         All that rules did to a function, with all versions of its graph.
-    scan : str, optional
-        A loop to show alone.
     plumbing : bool
         Whether sizes, broadcasts and other plumbing are drawn.
 
     Raises
     ------
     ScanvizValueError
-        If the versions were not kept, or there was never a loop of that name.
+        If the versions were not kept.
     """
     if not rewrites.has_versions:
         raise ScanvizValueError(
             "only the list of this function's rewrites was kept: there are no graphs to film",
             fix="profile the script again, with fewer functions called",
         )
-    pictures = _aligned(rewrites, plumbing)
-    if scan is not None:
-        pictures = [_alone(picture, scan) for picture in pictures]
-        if not any(picture.clusters for picture in pictures):
-            raise unknown_loop(scan, rewrites.loops())
-    whole, names, edges = _united(pictures)
-    frames: list[FilmFrame] = []
-    for after, shown in enumerate(names):
-        caption, text = _words(rewrites.applications[after - 1] if after else None, after)
-        frame = FilmFrame(after, caption, text, _operations(rewrites, after), shown, edges[after])
-        if not frames or (frame.shown, frame.edges) != (frames[-1].shown, frames[-1].edges):
-            frames.append(frame)
-    left_out = len(names) - len(frames)
-    notes = ["+ is new, − is gone"]
-    if left_out:
-        notes.append(
-            f"{left_out} rewrite{'s' if left_out > 1 else ''} without a frame: nothing drawn here changed"
-        )
-    return Film(replace(whole, notes=("; ".join(notes),)), tuple(frames))
-
-
-def _aligned(rewrites: RewritesRecord, plumbing: bool) -> list[Diagram]:
-    """Return the pictures of all versions, with loops that were built anew called as later ones of their name."""
     nothing = HeatMap(None, None)
     found: list[Diagram] = []
     for after in range(len(rewrites.applications), -1, -1):
         graph = rewrites.snapshot(after)
         assert graph is not None
         picture = whole_picture(graph, nothing, folded=not plumbing)
+        # Loops that were built anew are called as later ones of their name.
         found.insert(0, with_loops_of(picture, found[0]) if found else picture)
-    return found
+    return GraphVersions(rewrites, tuple(found))
+
+
+def film_of(rewrites: RewritesRecord, scan: str | None = None, *, plumbing: bool = False) -> Film:
+    """Return the film of a function's rewrites, or of one loop alone (`GraphVersions.film`)."""
+    return versions_of(rewrites, plumbing=plumbing).film(scan)
+
+
+def _notes(left_out: int) -> list[str]:
+    if not left_out:
+        return ["+ is new, − is gone"]
+    rewrites = f"{left_out} rewrite{'s' if left_out > 1 else ''}"
+    return ["+ is new, − is gone", f"{rewrites} without a frame: nothing drawn here changed"]
 
 
 def _alone(picture: Diagram, scan: str) -> Diagram:
     return only_loops(picture, [cluster.id for cluster in picture.clusters if cluster.label == scan])
 
 
-def _words(rewrite: RewriteRecord | None, after: int) -> tuple[str, str]:
+def _words(rewrite: RewriteRecord | None) -> tuple[str, str]:
     if rewrite is None:
         return "as it was built", ""
-    return f"{after}. {sanitize(rewrite.rule)} ({sanitize(rewrite.phase)})", sanitize(rewrite.message)
+    return f"{rewrite.index}: {sanitize(rewrite.rule)} ({sanitize(rewrite.phase)})", sanitize(rewrite.message)
 
 
-def _operations(rewrites: RewritesRecord, after: int) -> int:
+def _operations(rewrites: RewritesRecord, after: int, scan: str | None) -> int:
     steps = rewrites.steps(after)
+    if scan is not None:
+        return sum(many for path, many in steps.items() if path == scan or path.endswith(f"/{scan}"))
     if steps:
         return sum(steps.values())
     graph = rewrites.snapshot(after)
     return len(graph.nodes) if graph is not None else 0
+
+
+def _counted(scan: str | None, rewrites: RewritesRecord) -> str:
+    if scan is not None:
+        return f"operations of one step of {sanitize(scan)}"
+    return "operations of one step, all loops" if rewrites.loops() else "operations"
 
 
 _Identity = tuple[str, str, str, str | None]
@@ -199,7 +239,7 @@ class _Union:
         return self.nodes[identity]
 
 
-def _united(pictures: list[Diagram]) -> tuple[Diagram, list[frozenset[str]], list[frozenset[int]]]:
+def _united(pictures: Sequence[Diagram]) -> tuple[Diagram, list[frozenset[str]], list[frozenset[int]]]:
     """Return all pictures as one, and of each the nodes and loops, and the edges, that it shows."""
     union = _Union()
     shown = [union.add(picture) for picture in pictures]

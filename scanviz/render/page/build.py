@@ -25,6 +25,7 @@ from scanviz.render.diagram.summary import loops_to_close, summarised
 from scanviz.render.layout import drawn
 from scanviz.render.page.data import page_data
 from scanviz.render.page.drawings import inline_svg
+from scanviz.render.page.films import films
 
 MARK = "scanviz page"  # a page that scanviz wrote says so, so that it may be replaced
 SCRIPTS = (
@@ -34,6 +35,7 @@ SCRIPTS = (
     "steps.js",
     "picture.js",
     "slots.js",
+    "film.js",
     "rewrites.js",
     "player.js",
     "source.js",
@@ -81,9 +83,11 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
     """
     extras = extras if extras is not None else Extras()
     pictures, drawings = _pictures(record, seconds)
+    moving, film_drawings = films(record)
     data = {
         **page_data(record),
         "pictures": pictures,
+        "films": moving,
         "advice": [dict(mapping) for mapping in extras.advice],
         "notes": list(extras.notes),
         "to_try": extras.to_try,
@@ -96,7 +100,7 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
         heading=html.escape(sanitize(record.script) or "profile"),
         policy=_policy(script),
         style=_asset("page.css") + _dark_pictures(),
-        drawings="\n".join(drawings),
+        drawings="\n".join([*drawings, *film_drawings]),
         data=_embedded(data),
         script=script,
     )

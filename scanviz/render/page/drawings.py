@@ -13,14 +13,16 @@ _TAGS = """svg g path polygon polyline ellipse circle rect line text tspan title
 _ATTRIBUTES = """id class d points cx cy r rx ry x y x1 x2 y1 y2 dx dy width height viewBox transform fill fill-opacity stroke
     stroke-width stroke-dasharray stroke-opacity stroke-linejoin opacity text-anchor dominant-baseline font-family font-size
     font-weight font-style marker-end marker-start orient refX refY markerWidth markerHeight markerUnits offset stop-color
-    role aria-label"""
+    role aria-label data-seen"""
 TAGS = frozenset(_TAGS.split())
 ATTRIBUTES = frozenset(_ATTRIBUTES.split())
 _OWN_LINKS = ("fill", "stroke", "marker-end", "marker-start")  # may be url(#id), of the picture itself
 
 
-def inline_svg(markup: str) -> str:
-    """Return the ``<svg>`` element of a picture as it may stand in the page.
+def inline_svg(markup: str, *, named: bool = True) -> str:
+    """Return the ``<svg>`` element of a picture as it may stand in the page: its shapes keep their ids where they are ``named``.
+
+    Names of the picture's own style classes are left out: its style sheet is not let in.
 
     Raises
     ------
@@ -38,7 +40,7 @@ def inline_svg(markup: str) -> str:
         raise ValueError(f"the picture is no SVG: {error}") from None
     if _local(root.tag) != "svg":
         raise ValueError("the picture is no SVG")
-    return "".join(_written(root))
+    return "".join(_written(root, ATTRIBUTES if named else ATTRIBUTES - {"id"}))
 
 
 def _without_declarations(markup: str) -> str:
@@ -53,19 +55,27 @@ def _local(tag: object) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
-def _written(element: ElementTree.Element) -> list[str]:
+def _written(element: ElementTree.Element, kept: frozenset[str]) -> list[str]:
     tag = _local(element.tag)
-    children = [text for each in element for text in [*_written(each), escape(each.tail or "")]]
+    children = [text for each in element for text in [*_written(each, kept), escape(each.tail or "")]]
     if tag not in TAGS:
         # A link's shapes stay without the link; of what is no shape nothing does.
         return [part for part in children if part.strip()] if tag == "a" else []
     attributes = "".join(
-        f" {_local(name)}={quoteattr(value)}"
-        for name, value in element.attrib.items()
-        if _local(name) in ATTRIBUTES and _harmless(_local(name), value)
+        f" {name}={quoteattr(value)}"
+        for name, value in map(_plain, element.attrib.items())
+        if name in kept and value is not None and _harmless(name, value)
     )
     body = [escape(element.text or ""), *children]
     return [f"<{tag}{attributes}>", *body, f"</{tag}>"]
+
+
+def _plain(attribute: tuple[str, str]) -> tuple[str, str | None]:
+    """Return an attribute without what means nothing in the page; None for its value where nothing is left."""
+    name, value = _local(attribute[0]), attribute[1]
+    if name != "class":
+        return name, value
+    return name, " ".join(each for each in value.split() if not each.startswith("sv-")) or None
 
 
 def _harmless(name: str, value: str) -> bool:

@@ -59,6 +59,12 @@ def test_every_node_keeps_its_place(drawing):
         assert shown.shown <= places.keys() | {cluster.id for cluster in drawing.film.whole.clusters}
 
 
+def test_a_rewrite_has_the_number_that_it_has_everywhere(rewrites, drawing):
+    for shown in drawing.film.frames[1:]:
+        rewrite = rewrites.applications[shown.after - 1]
+        assert shown.caption.startswith(f"{rewrite.index}: {rewrite.rule} ")
+
+
 def test_the_curve_has_the_operations_of_a_step(rewrites, drawing):
     for shown in drawing.film.frames:
         assert shown.operations == sum(rewrites.steps(shown.after).values())
@@ -93,6 +99,10 @@ def test_the_gif_has_a_picture_a_frame_and_the_mark(drawing, tmp_path):
 def test_one_loop_can_be_filmed_alone(rewrites):
     film = film_of(rewrites, "rnn")
     assert {cluster.label for cluster in film.whole.clusters} == {"rnn"}
+    assert [frame.operations for frame in film.frames] == [
+        rewrites.steps(frame.after)["rnn"] for frame in film.frames
+    ]
+    assert film.counted == "operations of one step of rnn"
     with pytest.raises(ScanvizValueError, match="did you mean `rnn`"):
         film_of(rewrites, "rnm")
 

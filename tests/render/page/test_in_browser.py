@@ -18,6 +18,7 @@ from scanviz.record import measures
 from scanviz.record.measures import Measure
 from scanviz.record.model import ProfileRecord
 from scanviz.render.page import Extras, page
+from scanviz.render.page.films import films
 
 ROOT = Path(__file__).resolve().parents[3]
 VIEWS = ("report", "steps", "picture", "slots", "rewrites", "player", "source")
@@ -142,6 +143,31 @@ def test_which_operations_left_the_loop_by_which_rule_and_at_what_gain(browser, 
     assert browser.evaluate("document.querySelector('#difference h3').textContent").startswith(f"{at + 1}:")
     browser.press("[")
     assert browser.evaluate("document.querySelector('#difference h3').textContent").startswith(f"{at}:")
+
+
+def test_the_film_of_a_loop_goes_through_its_rewrites_and_nothing_moves(browser, file, record):
+    browser.messages.clear()
+    browser.open(file, f"#view=rewrites&loop={key(record, 'rnn')}")
+    frames = films(record)[0]["functions"][str(record.functions[0].key)]["films"]
+    frames = next(each["frames"] for each in frames if each["loop"] == "rnn")
+    assert "as it was built" in browser.texts(".caption")[0]
+    places = "[...document.querySelectorAll('.film rect')].map((e) => e.getAttribute('x') + ' ' + e.getAttribute('y'))"
+    before = browser.evaluate(places)
+    browser.press("ArrowRight")
+    assert frames[1]["caption"] in browser.texts(".caption")[0] and browser.evaluate(places) == before
+    assert browser.texts("#difference h3")[0].startswith(f"{frames[1]['after'] - 1}:")
+    assert f"{frames[0]['operations']} → {frames[1]['operations']}" in browser.texts(".caption")[0]
+    browser.press("]")  # a rewrite that changed nothing here leaves the film as it is
+    assert browser.texts("#difference h3")[0].startswith(f"{frames[1]['after']}:")
+    browser.evaluate(
+        "(r => { r.value = r.max; r.dispatchEvent(new Event('input')); })(document.getElementById('film-frame'))"
+    )
+    assert frames[-1]["caption"] in browser.texts(".caption")[0]
+    assert browser.texts(".curve .here") == [str(frames[-1]["operations"])]
+    browser.press("p")
+    assert "pause" in browser.texts("#film-play")[0] and "as it was built" in browser.texts(".caption")[0]
+    browser.press("p")
+    assert "play" in browser.texts("#film-play")[0] and not browser.problems()
 
 
 def test_which_step_was_slowest_and_in_which_operation_and_line(browser, file, record):

@@ -11,7 +11,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.model import OutcomeRecord, ProfileRecord
-from scanviz.render.page import Extras, page
+from scanviz.render.page import Extras, films, page
 from scanviz.render.page.build import MARK, SCRIPTS
 
 HOSTILE = "</script><script>alert(1)</script><img src=http://example.org/x onerror=alert(1)>\x1b[31m\"'&amp;☠"
@@ -92,6 +92,28 @@ def test_every_node_of_the_picture_can_be_found_in_its_drawing(record):
     drawing = text[text.index('<div class="drawing"') : text.index('<script type="application/json"')]
     drawn = set(re.findall(r'\bid="([^"]*)"', drawing))
     assert {each["id"] for each in picture["nodes"]} <= drawn
+
+
+def test_the_films_of_the_page_end_in_the_graph_as_it_runs(record):
+    found = data_of(page(record))["films"]["functions"][str(record.functions[0].key)]
+    assert {each["loop"] for each in found["films"]} >= {loop.name for loop in record.loops}
+    assert not found["left_out"] and "--film" in found["command"]
+    rewrites = record.functions[0].rewrites
+    for film in found["films"]:
+        assert all(len(seen) == len(film["frames"]) for seen in film["seen"])
+        steps = rewrites.steps(len(rewrites.applications))
+        last = sum(steps.values()) if film["loop"] is None else steps[film["loop"]]
+        assert film["frames"][-1]["operations"] == last
+
+
+def test_films_without_room_are_named_with_the_command_that_makes_them(record, monkeypatch):
+    monkeypatch.setattr(films, "ALL_MARKUP", 30_000)
+    data, elements = films.films(record)
+    found = data["functions"][str(record.functions[0].key)]
+    assert sum(map(len, elements)) < 31_000 and found["left_out"]
+    monkeypatch.setattr(films, "ALL_OPERATIONS", 0)
+    data, elements = films.films(record)
+    assert not elements and set(data["functions"]) == {str(record.functions[0].key)}
 
 
 def test_names_of_a_script_never_become_markup():

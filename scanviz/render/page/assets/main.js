@@ -11,7 +11,7 @@ const VIEWS = [
 ];
 
 const KEYS = [
-  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["f", "first NaN or infinity"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"],
+  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["f", "first NaN or infinity"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"], ["arrows and p, at rewrites", "the film: frame back and forward, play and pause"],
   ["/", "search in the picture"], ["o", "open or close the loops of a large picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
 ];
 
@@ -109,6 +109,7 @@ function keys() {
     const applications = functionOf(loopOf(state.loop)?.function)?.rewrites?.applications.length ?? 0;
     const forward = () => choose({ step: Math.min(last, state.step + 1) });
     const back = () => choose({ step: Math.max(0, state.step - 1) });
+    const film = filmShown?.element.isConnected && state.view === "rewrites" ? filmShown : null;
     const act = {
       j: forward, k: back, ArrowRight: forward, ArrowLeft: back,
       g: () => choose({ step: 0 }), G: () => choose({ step: last }),
@@ -118,6 +119,7 @@ function keys() {
       f: goToFirstBad, p: () => { choose({ view: "player" }); playPause(last); },
       o: () => { choose({ view: "picture" }); foldLoops(!loopsOpen); },
       l: () => document.getElementById("loop").focus(), "?": help,
+      ...(film ? { ArrowRight: () => film.move(1), ArrowLeft: () => film.move(-1), p: () => film.play() } : {}),
     }[event.key] ?? (VIEWS[Number(event.key) - 1] ? () => choose({ view: VIEWS[Number(event.key) - 1][0] }) : null);
     if (!act) return;
     event.preventDefault();

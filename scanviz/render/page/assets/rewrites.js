@@ -23,16 +23,17 @@ function rewritesView() {
           term(each.difference?.operations), term(each.difference?.flops), term(each.difference?.buffer_bytes), timeCell(each.time_ns)],
       }))));
   };
+  const film = filmPart(owner, loop, (rewrite) => choose({ rewrite }));
   const show = () => {
     const at = Math.min(state.rewrite, applications.length - 1);
     box.replaceChildren(...difference(history, applications[at]));
   };
   filter.addEventListener("change", () => { onlyLoop = filter.checked; list(); });
-  listeners.push((changed) => { if (changed.includes("rewrite") && box.isConnected) { list(); show(); say(applications[state.rewrite]?.message ?? ""); } });
+  listeners.push((changed) => { if (changed.includes("rewrite") && box.isConnected) { list(); show(); filmShown?.follow(state.rewrite); say(applications[state.rewrite]?.message ?? ""); } });
   list();
   show();
   const move = (step) => choose({ rewrite: Math.max(0, Math.min(applications.length - 1, state.rewrite + step)) });
-  return element("div", {}, element("h2", {}, `Rewrites of ${owner.name}`),
+  return element("div", {}, element("h2", {}, `Rewrites of ${owner.name}`), film,
     element("div", { class: "controls" }, button("[ before", () => move(-1)), button("] next", () => move(1)),
       loop ? element("label", {}, filter, ` of ${loop.name} alone`) : null), box, rows, refusals(history));
 }

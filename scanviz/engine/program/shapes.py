@@ -15,6 +15,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import common_shape
+from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import (
@@ -170,6 +171,8 @@ def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: di
         size = shapes[instruction.inputs[0]][op.parameters.axis]
         if size is not None:
             sizes[instruction.outputs[0]] = size
+    elif op.declaration is e.where and _same_size(instruction.inputs[1:], sizes):
+        sizes[instruction.outputs[0]] = sizes[instruction.inputs[1]]  # whatever the condition is
     elif op.facts.size != "no" and all(number in sizes for number in instruction.inputs):
         given = [np.int64(sizes[number]) for number in instruction.inputs]
         try:
@@ -179,6 +182,11 @@ def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: di
             return
         if found.dtype == np.int64:
             sizes[instruction.outputs[0]] = int(found)
+
+
+def _same_size(registers: Sequence[int], sizes: Mapping[int, int]) -> bool:
+    """Return whether registers are known to hold one and the same size."""
+    return all(number in sizes for number in registers) and len({sizes[number] for number in registers}) == 1
 
 
 def _results(

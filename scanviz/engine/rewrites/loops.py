@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.index import getitem
@@ -83,8 +84,10 @@ def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
         if kind == "is":
             found.add(node)
         elif kind == "kept" and is_integer_scalar(node.outputs[0]):
-            of_sizes = [isinstance(variable, Constant) or variable.owner in found for variable in node.inputs]
-            if all(of_sizes) and not all(isinstance(variable, Constant) for variable in node.inputs):
+            # which of two sizes it is may hang on values; moved out of the loop, it would be no size but a value of a row
+            made_of = node.inputs[1:] if node.op.declaration is e.where else node.inputs
+            of_sizes = [isinstance(variable, Constant) or variable.owner in found for variable in made_of]
+            if all(of_sizes) and not all(isinstance(variable, Constant) for variable in made_of):
                 found.add(node)
     return found
 

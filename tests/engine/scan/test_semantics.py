@@ -75,6 +75,17 @@ def test_no_steps_give_no_rows_of_the_right_shape_and_leave_state_alone(mode):
     assert count.get_value() == 5
 
 
+def test_no_steps_give_rows_of_a_size_that_a_row_chooses_among_equal_ones(mode):
+    m, h0 = T.matrix("m"), T.vector("h0")
+
+    def step(row, h):
+        wide = T.where(row.sum() > 0, row.shape[0], h.shape[0])
+        return T.full((wide, 2), row.sum())
+
+    outputs, _ = scanviz.scan(step, m, non_sequences=h0)
+    assert run(mode, [m, h0], outputs, np.ones((0, 3)), np.zeros(3)).shape == (0, 3, 2)
+
+
 def test_one_step_known_when_building_is_unrolled_and_honours_everything(mode):
     x, s = T.vector("x"), scanviz.shared(1.0, "s")
     result, updates = scanviz.scan(

@@ -48,6 +48,7 @@ ENGINE_LAYERS = (
     ("tracebacks",),
     ("config", "codec"),
     ("errors",),
+    ("slotted",),
 )
 PROFILER_LAYERS = (
     ("run",),

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -33,6 +33,7 @@ from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.runtime.call_schedule import CloseCalls
 from scanviz.engine.runtime.events import Watch
+from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.function.forecast import MemoryForecast

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +16,7 @@ from scanviz.engine.program.instructions import LoopInstruction, Program, all_lo
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.printer import instruction_text
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.slotted import dataclass
 
 NOTHING_KEPT = Emits(lambda instruction, program: False, lambda instruction, program: ())
 

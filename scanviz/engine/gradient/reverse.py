@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
@@ -26,6 +26,7 @@ from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
+from scanviz.engine.slotted import dataclass
 
 RULE = "gradient"
 

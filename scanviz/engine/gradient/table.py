@@ -14,11 +14,11 @@ Three things can be said of an input instead of a variable:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ is known is computed where it stands, as often as it stands there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.declaration import Op

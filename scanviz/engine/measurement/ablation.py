@@ -12,7 +12,6 @@ import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.slotted import dataclass
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
 PEAKS = 3  # runs in which peak memory is measured

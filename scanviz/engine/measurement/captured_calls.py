@@ -11,13 +11,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.function import Function
 from scanviz.engine.function.callable import CALLS, FunctionSpec
+from scanviz.engine.slotted import dataclass
 
 MOST_BYTES = 256 * 2**20  # of all inputs together
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from scanviz.engine.function import Function
 from scanviz.engine.function.callable import CALLS
 from scanviz.engine.function.forecast import MemoryForecast, of_call
 from scanviz.engine.observe import Observer, observed_by
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant
 from scanviz.engine.program.lower import lower
 from scanviz.engine.rewrites.history import Record
+from scanviz.engine.slotted import dataclass
 
 TOLERANCE = {"float64": 1e-7, "float32": 1e-3, "float16": 1e-1}
 MOST_GRADIENTS = 4  # versions of one history at which gradients are compared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.program.work import Work

@@ -11,7 +11,7 @@ shape depends on values are named, and not counted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -31,6 +31,7 @@ from scanviz.engine.program.plan import Emits, Plan, Size, View, Where, plan, si
 from scanviz.engine.program.plan.arena import inner_steps, ring_size
 from scanviz.engine.program.plan.location import packed
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ is that of the value.  So the shape of a row is known of a loop that takes no st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.slots import passed
+from scanviz.engine.slotted import dataclass
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes

@@ -14,7 +14,6 @@ makes for itself; an array from outside of a step counts with all its elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -27,6 +26,7 @@ from scanviz.engine.ops.index import INDEX
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size, View, Where
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.slotted import dataclass
 
 _NO_MEMORY = (Where.LOCAL, Where.NUMBER)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import LoopVariable, kind_of
+from scanviz.engine.slotted import dataclass
 
 NodeId = tuple[int, int]  # a node's node id, and which it is of the nodes with that node id in one graph
 Place = tuple[tuple[str, ...], Apply]  # the names of the loops around a node, and the node

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scanviz.engine.graph.dims import Dim
@@ -26,6 +25,7 @@ from scanviz.engine.rewrites.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

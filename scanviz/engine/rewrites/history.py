@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 from scanviz.engine.errors import ScanvizIndexError
@@ -19,6 +19,7 @@ from scanviz.engine.rewrites.changes import Change, Changes, Delta, Move
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.cost import Cost

@@ -6,7 +6,6 @@ A function's graph is one level; the step of each loop in it is another, inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
 from scanviz.engine.graph.declaration import Declaration
@@ -14,6 +13,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort, users
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan
+from scanviz.engine.slotted import dataclass
 
 T = TypeVar("T")
 Readers = list[tuple[Apply, int]]

@@ -8,11 +8,11 @@ loops may make a third need what only one of them needed, and loops that need on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(slots=True, eq=False)

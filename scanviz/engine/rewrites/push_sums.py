@@ -14,7 +14,6 @@ is spread in the end.  Where it is not known that the term fits the state, that 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Literal
 
 from scanviz.engine.gradient.accumulate import is_zeros
@@ -37,6 +36,7 @@ from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import State, inner_outputs
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import SIZES, Dim, called
@@ -13,6 +12,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, Number, input_entries
 from scanviz.engine.ops.sizes import as_size, size_of, surely_not_negative
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ none of them changes anything (:mod:`scanviz.engine.rewrites.pipeline`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeVar, get_args
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.rewrites.level import Level
+from scanviz.engine.slotted import dataclass
 
 Phase = Literal["gradient", "canonical", "loops", "simplify", "merge", "clean", "keep", "memory"]
 PHASES: tuple[Phase, ...] = get_args(Phase)

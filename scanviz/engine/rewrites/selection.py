@@ -7,10 +7,10 @@ Written as words with commas: ``"all"``, ``"none"``, ``"all,-PushOutDot1"``, ``"
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.rewrites.rule import UNSAFE, Rule
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ step, as long as their shapes are the same at every step.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
@@ -22,6 +21,7 @@ from scanviz.engine.rewrites.profitability import MOST_GROWTH
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import Carry
+from scanviz.engine.slotted import dataclass
 
 _BLOCK = 4  # words
 

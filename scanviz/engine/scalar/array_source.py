@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from scanviz.engine.errors import BackendError
 from scanviz.engine.scalar.blocks import Block, Statement
 from scanviz.engine.scalar.primitives import KINDS
+from scanviz.engine.slotted import dataclass
 
 Arrays = Callable[..., tuple[Any, ...]]
 # the language's name → that of the array function, where they differ

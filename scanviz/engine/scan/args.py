@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
@@ -16,6 +15,7 @@ from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import NonSequence, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
@@ -37,6 +36,7 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
 )
 from scanviz.engine.scan.weak import retype, usual_type, weak_dtypes
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ Source: one level of the schedule in Chen, Xu, Zhang, Guestrin, "Training deep n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ScanvizValueError
@@ -44,6 +44,7 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
+from scanviz.engine.slotted import dataclass
 
 
 def scan_checkpoints(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
@@ -28,6 +27,7 @@ from scanviz.engine.scan.returns import StepReturn, parse_return
 from scanviz.engine.scan.signature import check_signature, positional_parameters
 from scanviz.engine.scan.strays import OpenStep, StepVariable
 from scanviz.engine.scan.variables import step_name
+from scanviz.engine.slotted import dataclass
 
 _ENDING = re.compile(r"_(t[mp]?\d*|prev|previous|last|old)$")
 

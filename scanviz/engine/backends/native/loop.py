@@ -9,7 +9,6 @@ A state that is one number stays in a register from step to step.  The result is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.runtime.schedule import Variant
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

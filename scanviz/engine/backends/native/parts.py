@@ -9,7 +9,6 @@ not hang on how many threads there are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.ops.shape import ALLOC
@@ -19,6 +18,7 @@ from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import Instruction, LoopInstruction
 from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.slotted import dataclass
 
 ROWS = 16  # a part has a multiple of so many: the lanes of the widest registers of the narrowest numbers that count
 

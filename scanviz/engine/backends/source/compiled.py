@@ -7,7 +7,6 @@ import linecache
 import re
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ from scanviz.engine.program.instructions import Program
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import FAILED, Outcome
 from scanviz.engine.runtime.errors import Failure
+from scanviz.engine.slotted import dataclass
 
 NOTE_FAILURE = "failed"  # what generated code of a loop calls where an error was raised
 _numbers = itertools.count(1)

@@ -8,10 +8,10 @@ are not known beforehand, and the array that a mitmot takes over, lie elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from scanviz.engine.program.instructions import LoopInstruction, Program, StateSlot
 from scanviz.engine.program.plan.location import ALIGNMENT, Plan, Size, SlotKey, StoreKind
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, is_scalar
@@ -11,6 +11,7 @@ from scanviz.engine.program.plan.groups import local_registers
 from scanviz.engine.program.plan.location import Buffer, Emits, Fusion, Group, Grouping, Row, View
 from scanviz.engine.program.plan.merging import is_unchanged
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.slotted import dataclass
 
 _NO_ONE: frozenset[int] = frozenset()
 

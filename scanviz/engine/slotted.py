@@ -1,0 +1,261 @@
+"""``dataclass`` as in the standard library, with slots, for classes that must be defined quickly.
+
+The standard library writes five to eight functions for a class and compiles each of them when the class is defined: 0.4
+milliseconds a class, a quarter of what came on top of NumPy until a new process had its first result.  Most classes are
+never compared or hashed in a process, and many never made.  So what must be compiled (``__init__``, ``__eq__``,
+``__hash__``) is compiled when it is first used, and what needs no speed (``__repr__``, refusing assignment, pickling) is
+shared by all classes.  Instances are the same; ``dataclasses.fields``, ``replace``, ``asdict`` and ``is_dataclass`` see no
+difference, and mypy is told that this *is* the standard library's.
+
+Fields may have ``default``, ``default_factory``, ``repr``, ``compare``, ``hash`` and ``kw_only``; ``InitVar`` and
+``init=False`` are not known here.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import reprlib
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+Fields = dict[str, "dataclasses.Field[Any]"]
+FIELDS, PARAMS = "__dataclass_fields__", "__dataclass_params__"  # where the standard library looks
+
+
+class _Later:
+    """A class attribute that is computed when the class is first asked for it."""
+
+    __slots__ = ("compute", "name")
+
+    def __init__(self, name: str, compute: Callable[[type], Any]) -> None:
+        self.name, self.compute = name, compute
+
+    def __get__(self, instance: object, owner: type) -> Any:
+        for kind in owner.__mro__:
+            if kind.__dict__.get(self.name) is self:
+                found = self.compute(kind)
+                setattr(kind, self.name, found)
+                return found
+        raise AttributeError(self.name)
+
+
+class _Signature:
+    """What ``inspect.signature`` says of a class: how it is called."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: type | None = None) -> None:
+        self.kind = kind
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        if instance is not None or owner is not self.kind:
+            raise AttributeError("__signature__")
+        found = inspect.signature(_init_of(owner))
+        return found.replace(parameters=list(found.parameters.values())[1:])
+
+
+def _own_fields(namespace: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """Yield names of the fields that a class body declares, how each is annotated, and its default or ``dataclasses.field``."""
+    for name, annotation in namespace.get("__annotations__", {}).items():
+        if not annotation.startswith(("ClassVar", "typing.ClassVar")):
+            yield name, annotation, namespace.get(name, dataclasses.MISSING)
+
+
+def _field(name: str, annotation: str, given: Any) -> dataclasses.Field[Any]:
+    """Return the standard library's description of a field."""
+    found: Any = given if isinstance(given, dataclasses.Field) else dataclasses.field(default=given)
+    found.name, found.type = name, annotation
+    if found.kw_only is dataclasses.MISSING:
+        found.kw_only = False
+    found._field_type = dataclasses._FIELD  # type: ignore[attr-defined]  # what dataclasses.fields goes by
+    described: dataclasses.Field[Any] = found
+    return described
+
+
+def _fields_of(kind: type, own: list[tuple[str, str, Any]]) -> Fields:
+    """Return the fields of a class, those that it inherits first."""
+    found: Fields = {}
+    for base in kind.__mro__[-1:0:-1]:
+        found.update(getattr(base, FIELDS, {}))
+    return {**found, **{name: _field(name, annotation, given) for name, annotation, given in own}}
+
+
+def _init_of(kind: type) -> Callable[..., None]:
+    """Return ``__init__`` of a class, compiled."""
+    fields: Fields = getattr(kind, FIELDS)
+    parameters, lines, names = ["self"], [], {"_set": object.__setattr__, "_none": dataclasses.MISSING}
+    ordered = sorted(fields.values(), key=lambda field: bool(field.kw_only))
+    for number, field in enumerate(ordered):
+        if field.kw_only and not (number and ordered[number - 1].kw_only):
+            parameters.append("*")
+        value = field.name
+        if field.default_factory is not dataclasses.MISSING:
+            names[f"_make_{value}"] = field.default_factory
+            parameters.append(f"{value}=_none")
+            value = f"_make_{value}() if {value} is _none else {value}"
+        elif field.default is not dataclasses.MISSING:
+            names[f"_default_{value}"] = field.default
+            parameters.append(f"{value}=_default_{value}")
+        else:
+            parameters.append(value)
+        frozen = getattr(kind, PARAMS).frozen
+        lines.append(f"_set(self, {field.name!r}, {value})" if frozen else f"self.{field.name} = {value}")
+    if hasattr(kind, "__post_init__"):
+        lines.append("self.__post_init__()")
+    made = _compiled(kind, "__init__", parameters, lines or ["pass"], names)
+    made.__annotations__ = {**{field.name: field.type for field in ordered}, "return": None}
+    return made
+
+
+def _eq_of(kind: type) -> Callable[..., bool]:
+    """Return ``__eq__`` of a class, compiled: as tuples of the fields that are compared."""
+    compared = [field.name for field in getattr(kind, FIELDS).values() if field.compare]
+    ours, theirs = (f"({''.join(f'{of}.{name}, ' for name in compared)})" for of in ("self", "other"))
+    lines = [
+        "if other.__class__ is self.__class__:",
+        f"    return {ours} == {theirs}",
+        "return NotImplemented",
+    ]
+    return _compiled(kind, "__eq__", ["self", "other"], lines, {"NotImplemented": NotImplemented})
+
+
+def _hash_of(kind: type) -> Callable[..., int]:
+    """Return ``__hash__`` of a class, compiled: of the tuple of the fields that are compared."""
+    hashed = [
+        field.name
+        for field in getattr(kind, FIELDS).values()
+        if (field.compare if field.hash is None else field.hash)
+    ]
+    line = f"return hash(({''.join(f'self.{name}, ' for name in hashed)}))"
+    return _compiled(kind, "__hash__", ["self"], [line], {"hash": hash})
+
+
+def _compiled(
+    kind: type, name: str, parameters: list[str], lines: list[str], names: dict[str, Any]
+) -> Callable[..., Any]:
+    body = "".join(f"    {line}\n" for line in lines)
+    exec(f"def {name}({', '.join(parameters)}):\n{body}", names)
+    made: Callable[..., Any] = names[name]
+    made.__qualname__ = f"{kind.__qualname__}.{name}"
+    return made
+
+
+def _when_called(kind: type, name: str, compiled: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a method that makes itself when it is first called, and steps back."""
+
+    def first(self: Any, *args: Any, **kwargs: Any) -> Any:
+        made = compiled(kind)
+        setattr(kind, name, made)
+        return made(self, *args, **kwargs)
+
+    first.__name__, first.__qualname__ = name, f"{kind.__qualname__}.{name}"
+    return first
+
+
+def _positional(kind: type) -> tuple[str, ...]:
+    """Return ``__match_args__``: what a pattern may name by position."""
+    return tuple(field.name for field in getattr(kind, FIELDS).values() if not field.kw_only)
+
+
+@reprlib.recursive_repr()
+def _repr(self: Any) -> str:
+    shown = (field.name for field in getattr(self, FIELDS).values() if field.repr)
+    return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+def _refuse_assignment(self: object, name: str, value: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_deletion(self: object, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, name) for name in getattr(self, FIELDS)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for name, value in zip(getattr(self, FIELDS), state, strict=True):
+        object.__setattr__(self, name, value)
+
+
+def _namespace_of(kind: type, frozen: bool, eq: bool) -> dict[str, Any]:
+    """Return what is in the class that is made of a declared one, but for the methods that are compiled."""
+    namespace = dict(kind.__dict__)
+    own = list(_own_fields(namespace))
+    names = [name for name, _, _ in own]
+    for name in (*names, "__dict__", "__weakref__"):
+        namespace.pop(name, None)
+    inherited = {name for base in kind.__mro__[1:-1] for name in getattr(base, "__slots__", ())}
+    namespace["__slots__"] = tuple(name for name in names if name not in inherited)
+    namespace[FIELDS] = _Later(FIELDS, lambda made: _fields_of(made, own))
+    namespace[PARAMS] = SimpleNamespace(
+        init=True, repr=True, eq=eq, order=False, unsafe_hash=False, frozen=frozen
+    )
+    namespace["__match_args__"] = _Later("__match_args__", _positional)
+    namespace.setdefault("__repr__", _repr)
+    if frozen:
+        namespace.update(__setattr__=_refuse_assignment, __delattr__=_refuse_deletion)
+        namespace.setdefault("__getstate__", _state)
+        namespace.setdefault("__setstate__", _set_state)
+    elif eq:
+        namespace.setdefault("__hash__", None)  # equal instances may become unequal
+    return namespace
+
+
+def _slotted(kind: type, frozen: bool, eq: bool) -> type:
+    """Return a class like one that was declared, with slots and the methods of a dataclass."""
+    given = kind.__dict__
+    made: type = type(kind)(kind.__name__, kind.__bases__, _namespace_of(kind, frozen, eq))
+    made.__qualname__ = kind.__qualname__
+    compiled: dict[str, Callable[[type], Callable[..., Any]]] = {"__init__": _init_of}
+    if eq:
+        compiled["__eq__"] = _eq_of
+    if eq and frozen:
+        compiled["__hash__"] = _hash_of
+    for name, compile_method in compiled.items():
+        if given.get(name) is None:  # Python says None of __hash__ where a class body has __eq__
+            setattr(made, name, _when_called(made, name, compile_method))
+    if "__init__" not in given:
+        made.__signature__ = _Signature(made)  # type: ignore[attr-defined]  # what inspect looks for
+    return made
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(*, slots: bool, frozen: bool = False, eq: bool = True) -> Callable[[type], type]:
+        """Make a class with slots, a constructor and comparisons of its annotated attributes: ``dataclasses.dataclass``.
+
+        Parameters
+        ----------
+        slots : bool
+            True: there is no other kind.
+        frozen : bool, default False
+            Whether assignment to its attributes is refused.
+        eq : bool, default True
+            Whether instances are compared (and hashed, where frozen) by their attributes, and not by identity.
+
+        Raises
+        ------
+        TypeError
+            Without ``slots=True``.
+
+        Examples
+        --------
+        >>> @dataclass(frozen=True, slots=True)
+        ... class Point:
+        ...     x: int
+        ...     y: int = 0
+        >>> Point(1)
+        Point(x=1, y=0)
+        >>> dataclasses.replace(Point(1), y=2) == Point(1, 2)
+        True
+        """
+        if not slots:
+            raise TypeError("a dataclass of scanviz.engine.slotted has slots: say slots=True")
+        return lambda kind: _slotted(kind, frozen, eq)

@@ -1,0 +1,180 @@
+"""Classes made by ``engine.slotted.dataclass`` beside the standard library's: the same class bodies, the same behaviour."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable
+from dataclasses import field
+from functools import partial
+from typing import Any, ClassVar
+
+import pytest
+
+from scanviz.engine import slotted
+
+
+def point() -> type:
+    class Point:
+        """A place."""
+
+        kinds: ClassVar[int] = 3
+        x: int
+        y: float = 0.5
+        seen: list[int] = field(default_factory=list, compare=False, repr=False)
+        name: str | None = field(default=None, kw_only=True)
+
+        @property
+        def twice(self) -> float:
+            return 2 * self.x
+
+    return Point
+
+
+def checked() -> type:
+    class Checked:
+        x: int
+
+        def __post_init__(self) -> None:
+            if self.x < 0:
+                raise ValueError("negative")
+
+    return Checked
+
+
+def own() -> type:
+    class Own:
+        x: int
+        y: int = 1
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __repr__(self) -> str:
+            return "own"
+
+    return Own
+
+
+OPTIONS = [{"frozen": frozen, "eq": eq} for frozen in (False, True) for eq in (False, True)]
+
+
+def both(body: Callable[[], type], **options: bool) -> tuple[Any, Any]:
+    """Return the class that each of the two decorators makes of the same body."""
+    return slotted.dataclass(slots=True, **options)(body()), dataclasses.dataclass(slots=True, **options)(
+        body()
+    )
+
+
+def outcome(act: str, made: Any) -> object:
+    try:
+        return ACTS[act](made)
+    except Exception as error:
+        return type(error)
+
+
+ACTS = {
+    "repr": lambda made: repr(made(1)),
+    "equal": lambda made: (made(1) == made(1), made(1) == made(2), made(1) == 1, made(1, seen=[1]) == made(1)),
+    "hash": lambda made: len({made(1), made(1), made(2)}),
+    "hashes": lambda made: hash(made(1)) == hash(made(1)),
+    "assigned": lambda made: setattr(made(1), "x", 2),
+    "deleted": lambda made: delattr(made(1), "x"),
+    "too few": lambda made: made(),
+    "too many": lambda made: made(1, 2.0, [], "name"),
+    "by name": lambda made: repr(made(y=2.0, x=1, name="p")),
+    "unknown": lambda made: made(1, z=1),
+    "fields": lambda made: [(each.name, each.type, each.compare, each.kw_only) for each in dataclasses.fields(made)],
+    "fields of one": lambda made: [each.default for each in dataclasses.fields(made(1))],
+    "replaced": lambda made: repr(dataclasses.replace(made(1), y=3.0)),
+    "as dict": lambda made: dataclasses.asdict(made(1)),
+    "is one": lambda made: (dataclasses.is_dataclass(made), dataclasses.is_dataclass(made(1))),
+    "signature": lambda made: [
+        (each.name, each.kind, each.annotation) for each in inspect.signature(made).parameters.values()
+    ],
+    "positions": lambda made: made.__match_args__,
+    "copied": lambda made: (copy.copy(made(1)).x, copy.deepcopy(made(1, seen=[4])).seen),
+    "not shared": lambda made: made(1).seen is made(1).seen,
+    "on the class": lambda made: (made.kinds, made(1).twice, made.__doc__, made.__qualname__, made.__module__),
+    "slots": lambda made: made.__slots__,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_class_behaves_as_the_standard_librarys(options: dict[str, bool]) -> None:
+    ours, theirs = both(point, **options)
+    assert {act: outcome(act, ours) for act in ACTS} == {act: outcome(act, theirs) for act in ACTS}
+
+
+def test_a_frozen_instance_takes_no_other_attribute_either() -> None:
+    with pytest.raises(
+        dataclasses.FrozenInstanceError, match="'other'"
+    ):  # Python 3.11 says TypeError of its own
+        both(point, frozen=True)[0](1).other = 2
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_methods_of_the_body_are_kept(options: dict[str, bool]) -> None:
+    for made in both(own, **options):
+        assert (repr(made(1)), made(1) == made(2)) == ("own", True)
+    ours, theirs = both(own, **options)
+    assert outcome("hashes", ours) == outcome("hashes", theirs)
+
+
+def test_a_check_after_construction_runs() -> None:
+    for made in both(checked, frozen=True):
+        assert made(1).x == 1
+        with pytest.raises(ValueError, match="negative"):
+            made(-1)
+
+
+def test_a_class_inherits_the_fields_of_another() -> None:
+    def derived(dataclass: Any) -> Any:
+        @dataclass(frozen=True, slots=True)
+        class Base:
+            x: int
+            y: int = 2
+
+        @dataclass(frozen=True, slots=True)
+        class Derived(Base):
+            z: int = field(repr=False, kw_only=True)
+
+        return Derived
+
+    ours, theirs = derived(slotted.dataclass), derived(dataclasses.dataclass)
+    for act in ("fields", "positions", "slots", "signature"):
+        assert outcome(act, ours) == outcome(act, theirs)
+    for act in ("repr", "hash", "assigned", "equal"):
+        assert outcome(act, partial(ours, z=3)) == outcome(act, partial(theirs, z=3))
+
+
+@slotted.dataclass(frozen=True, slots=True)
+class Pickled:
+    x: int
+    y: tuple[int, ...] = ()
+
+
+def test_an_instance_is_pickled() -> None:
+    assert pickle.loads(pickle.dumps(Pickled(1, (2,)))) == Pickled(1, (2,))
+
+
+def test_an_instance_that_holds_itself_is_printed() -> None:
+    made = Pickled(1, held := [])  # type: ignore[arg-type]
+    held.append(made)
+    assert repr(made) == "Pickled(x=1, y=[...])"
+
+
+def test_a_subclass_without_the_decorator_keeps_its_own_signature() -> None:
+    class Other(Pickled):
+        def __init__(self, a: int) -> None:
+            super().__init__(a, (a,))
+
+    assert list(inspect.signature(Other).parameters) == ["a"]
+    assert Other(3).y == (3,)
+
+
+def test_slots_have_to_be_asked_for() -> None:
+    with pytest.raises(TypeError, match="slots=True"):
+        slotted.dataclass(slots=False)

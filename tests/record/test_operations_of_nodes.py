@@ -13,7 +13,7 @@ from scanviz.testing.laws.names import NamedFunction, NamedLoop, recorded
 def test_every_loop_that_ran_is_a_box_of_the_picture(rewrites):
     innermost = NamedLoop(None, 4, None)
     loop = NamedLoop(None, 2, NamedLoop(None, 2, innermost))
-    case = NamedFunction(name=None, loops=[loop], calls=1, gradient=True)
+    case = NamedFunction(name=None, loops=[loop], calls=1, differentiated=1)
     record = recorded([case.build(Mode("numpy", rewrites))], [case])
     (function,) = record.functions
     boxes = diagram_of(function.graph, record=record, function=function.key).clusters

@@ -20,7 +20,7 @@ from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.draw import DrawOptions, written
 from scanviz.testing.laws.law import law
-from scanviz.testing.laws.names import NamedFunction, named_functions, recorded
+from scanviz.testing.laws.names import NamedFunction, alike_loops, named_functions, recorded
 
 _CASES = st.lists(named_functions(), min_size=1, max_size=3)
 _REWRITES = st.sampled_from(["all", "all,-ScanMerge", "none"])
@@ -141,7 +141,7 @@ def _all_nodes(node: Any) -> list[Any]:
     return [found for child in node.children for found in (child, *_all_nodes(child))]
 
 
-@law(sample=4, cases=_CASES, rewrites=_REWRITES)
+@law(sample=4, cases=_CASES | alike_loops().map(lambda case: [case]), rewrites=_REWRITES)
 def a_gradients_loop_is_joined_to_its_forward_loop_through_merging_and_nesting(
     cases: list[NamedFunction], rewrites: str
 ) -> None:

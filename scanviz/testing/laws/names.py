@@ -77,20 +77,20 @@ class NamedLoop:
 
 @dataclass(frozen=True)
 class NamedFunction:
-    """A function of loops, of which the gradient is taken too where it is wanted, and how often it is called."""
+    """A function of loops, how often it is called, and of how many of its loops it gives the gradient too."""
 
     name: str | None
     loops: list[NamedLoop]
     calls: int
-    gradient: bool
+    differentiated: int
 
     def build(self, mode: Mode) -> Any:
         """Return the function."""
         x = T.vector("x")
         results = [loop.build(x, 0.5 + k / 16) for k, loop in enumerate(self.loops)]
         wanted = list(results)
-        if self.gradient:
-            wanted.append(grad(T.sum(results[0]), x))
+        if self.differentiated:
+            wanted.append(grad(T.sum(sum(results[: self.differentiated])), x))
         return function([x], wanted, name=self.name, mode=mode)
 
 
@@ -105,8 +105,22 @@ def named_loops(draw: st.DrawFn, deepest: int = 2) -> NamedLoop:
 def named_functions(draw: st.DrawFn) -> NamedFunction:
     """Draw a function of such loops."""
     loops = draw(st.lists(named_loops(), min_size=1, max_size=3))
-    calls, gradient = draw(st.integers(1, 3)), draw(st.integers(0, 3)) == 0
-    return NamedFunction(draw(st.none() | st.sampled_from(["f", "f", "g", "f#1"])), loops, calls, gradient)
+    calls, differentiated = draw(st.integers(1, 3)), int(draw(st.integers(0, 3)) == 0)
+    return NamedFunction(
+        draw(st.none() | st.sampled_from(["f", "f", "g", "f#1"])), loops, calls, differentiated
+    )
+
+
+@st.composite
+def alike_loops(draw: st.DrawFn) -> NamedFunction:
+    """Draw a function of loops that no other has the name of, most of them of as many steps as others, with a gradient of some."""
+    names = draw(st.lists(st.sampled_from("pqrs"), min_size=2, max_size=3, unique=True))
+    inside = st.none() | st.just(NamedLoop("inner", 2))
+    loops = [
+        NamedLoop(name, draw(st.sampled_from([3, 3, 3, 4])), draw(inside) if k == 0 else None)
+        for k, name in enumerate(names)
+    ]
+    return NamedFunction("f", loops, 1, draw(st.integers(1, len(loops))))
 
 
 def recorded(functions: Sequence[Any], cases: Sequence[NamedFunction]) -> ProfileRecord:
@@ -144,7 +158,7 @@ def _check_counts(loops: list[LoopRecord], case: NamedFunction) -> None:
     expected = Counter((runs, steps) for loop in case.loops for _, runs, steps in loop.counts(case.calls))
     missing = expected - found
     assert not missing, (missing, [(loop.name, loop.runs, loop.steps) for loop in loops])
-    if not case.gradient:
+    if not case.differentiated:
         assert found == expected
         names = Counter(_unnumbered(name) for loop in case.loops for name, _, _ in loop.counts(1) if name)
         given = Counter(_unnumbered(loop.name) for loop in loops)

@@ -458,33 +458,96 @@ def planted_page(tmp_path_factory) -> Path:
     return path
 
 
-def test_the_first_nan_and_its_cause_are_one_key_away(browser, planted_page):
-    browser.open(planted_page)
-    browser.press("f")
-    assert browser.evaluate("location.hash").startswith("#view=player")
-    links = browser.texts(".blame li")
-    assert any(text.startswith("step 118 of tank made it: sqrt(s[t-1])") for text in links)
-    assert links[-1] == "it worked on v[117], as the caller gave it"
-    browser.evaluate(  # the step that wrote what it was made of
-        "[...document.querySelectorAll('.blame li button')].find((e) => /step 117/.test(e.closest('li').textContent)).click()"
-    )
-    assert "step=117" in browser.evaluate("location.hash") and "tank" in browser.texts("#view-player h2")[0]
-    assert not browser.problems()
+class Reader:
+    """Somebody before the first screen, who counts clicks and keys; a number that is typed into a field counts with its Enter."""
+
+    def __init__(self, browser: Browser, page: Path) -> None:
+        self.browser, self.acts = browser, 0
+        browser.open(page)
+
+    def press(self, name: str) -> None:
+        self.acts += 1
+        self.browser.press(name)
+
+    def follow(self, link: str) -> None:
+        """Click what is in sight."""
+        assert self.sees(link)
+        self.acts += 1
+        self.browser.evaluate(
+            f"[...document.querySelectorAll('button')].find((e) => e.textContent === {json.dumps(link)}).click()"
+        )
+
+    def type_number(self, number: int) -> None:
+        for digit in str(number):
+            self.browser.press(digit)
+        self.browser.press("Enter")
+
+    def sees(self, text: str) -> bool:
+        """Whether a text stands within the window, however it is broken into lines."""
+        return self.browser.evaluate(
+            f"((wanted) => [...document.querySelectorAll('main *')].some((e) => e.textContent.includes(wanted)"
+            " && ![...e.children].some((c) => c.textContent.includes(wanted))"
+            " && (({top, bottom, width}) => width && top >= 0 && bottom <= innerHeight)(e.getBoundingClientRect())))"
+            f"({json.dumps(text)})"
+        )
 
 
-def test_the_state_at_step_37_and_one_step_back_are_two_keys_away(browser, planted_page):
-    browser.open(planted_page, "#loop=&step=37")
-    browser.press("6")
-    assert browser.texts("#view-player caption")[0].startswith("Values at step 37 of run 0")
-    ruler = browser.texts(".buffer")[0]
-    assert "row 38 is read by step 38 as s[t-1]" in ruler
-    assert browser.evaluate("document.querySelectorAll('.ruler [style]').length") > 2
-    browser.press("k")
-    assert browser.texts("#view-player caption")[0].startswith("Values at step 36 of run 0")
-    browser.evaluate(
-        "(() => { const s = document.getElementById('step'); s.value = 37; s.dispatchEvent(new Event('change')); })()"
-    )
-    assert browser.texts("#view-player caption")[0].startswith("Values at step 37 of run 0")
+def most_time(reader: Reader) -> None:
+    assert reader.sees("of the time is") and reader.sees("Where the time goes") and reader.sees("recording")
+
+
+def slow_line(reader: Reader) -> None:
+    assert reader.sees("Time by line") and reader.sees("test_in_browser.py:")
+
+
+def what_rewriting_did_and_bought(reader: Reader) -> None:
+    assert reader.sees("Rewriting left 2 of 3 operations in a step of sum.")
+    reader.follow("rewrites")
+    reader.press("]")
+    assert reader.sees("1: PushOutSeqScan") and reader.sees("3 → 2)")
+
+
+def first_nan_and_what_made_it(reader: Reader) -> None:
+    assert reader.sees("The first NaN in tank is sqrt(s[t-1]) at step 118")
+    reader.press("f")
+    assert reader.sees("step 118 of tank made it: sqrt(s[t-1]) of s[t-1] = -8")
+    assert reader.sees("it worked on v[117], as the caller gave it")
+    reader.follow("step 117 of tank wrote what it was made of")
+    assert reader.sees("Step 117 of 200")
+
+
+def which_outputs_depend_on_which_inputs_and_how(reader: Reader) -> None:
+    reader.press("c")
+    assert reader.sees("Who reaches whom")
+    reader.press("Enter")
+    assert reader.sees(" reaches s: ") and reader.sees(" → add → s[t]")
+
+
+def step_37_and_one_back(reader: Reader) -> None:
+    reader.press("s")
+    reader.type_number(37)
+    assert reader.sees("Step 37 of 200") and reader.sees("row 38 is read by step 38 as s[t-1]")
+    assert reader.sees("Values at step 37 of run 0")
+    reader.press("k")
+    assert reader.sees("Step 36 of 200") and reader.sees("Values at step 36 of run 0")
+
+
+QUESTIONS = (
+    most_time,
+    slow_line,
+    what_rewriting_did_and_bought,
+    first_nan_and_what_made_it,
+    which_outputs_depend_on_which_inputs_and_how,
+    step_37_and_one_back,
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
+def test_it_takes_at_most_two_clicks_or_keys_to_see(browser, planted_page, question):
+    browser.messages.clear()
+    reader = Reader(browser, planted_page)
+    question(reader)
+    assert reader.acts <= 2 and not browser.problems()
 
 
 def test_the_player_plays_scrubs_and_stops_at_the_end(browser, planted_page):

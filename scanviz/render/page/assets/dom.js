@@ -77,7 +77,7 @@ const count = (value) => Number(value).toLocaleString("en-US");
 /** Rates are in billions, so that they are compared at a glance. */
 const rate = (unit) => (aSecond) => `${aSecond >= 99.5e6 ? digits(aSecond / 1e9) : (aSecond / 1e9).toFixed(3)} ${unit}`;
 const quantity = { ns: duration, bytes, count, "bytes/s": rate("GB/s"), "flops/s": rate("GFLOP/s") };
-const percent = (part) => `${(100 * part).toFixed(part >= 0.1 ? 0 : 1)} %`;
+const percent = (part) => (part > 0 && part < 0.0005 ? "<0.1 %" : `${(100 * part).toFixed(part >= 0.1 ? 0 : 1)} %`);
 /** Numbers that JSON cannot hold come as text. */
 const number = (value) => (typeof value === "string" ? { nan: NaN, inf: Infinity, "-inf": -Infinity }[value] : value);
 const shown = (value) => {
@@ -87,6 +87,8 @@ const shown = (value) => {
   return Math.abs(found) >= 1e5 || (found !== 0 && Math.abs(found) < 1e-3) ? found.toExponential(2) : String(Number(found.toPrecision(4)));
 };
 const place = (source) => (source ? `${source.file}:${source.line}` : "");
+/** Return a path as parts between which a line may break. */
+const breakable = (path) => path.split(/(?<=[/\\])/).flatMap((part, k) => (k ? [element("wbr"), part] : [part]));
 const loopOf = (key) => data.loops.find((each) => each.key === key);
 const functionOf = (key) => data.functions.find((each) => each.key === key);
 

@@ -11,7 +11,7 @@ const VIEWS = [
 ];
 
 const KEYS = [
-  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["f", "first NaN or infinity"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"], ["arrows and p, at rewrites", "the film: frame back and forward, play and pause"],
+  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["s", "choose a step: its number, Enter"], ["f", "first NaN or infinity, and where it comes from"], ["c", "which inputs reach which outputs; Enter: by which path"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"], ["arrows and p, at rewrites", "the film: frame back and forward, play and pause"],
   ["/", "search in the picture"], ["o", "open or close the loops of a large picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
 ];
 
@@ -65,6 +65,7 @@ function render(changed) {
     const tab = document.getElementById(`tab-${name}`);
     tab.setAttribute("aria-selected", shownNow);
     tab.tabIndex = shownNow ? 0 : -1;
+    if (shownNow) tab.parentElement.scrollLeft = tab.offsetLeft + tab.offsetWidth / 2 - tab.parentElement.clientWidth / 2;
     panel.hidden = !shownNow;
     panel.replaceChildren(...(shownNow ? [draw()] : []));
   }
@@ -75,7 +76,9 @@ function chooser() {
   select.append(...[...data.loops].sort((a, b) => b.total_ns - a.total_ns).map((each) => element("option", { value: each.key }, each.name)));
   select.addEventListener("change", () => choose({ loop: Number(select.value) }));
   const step = document.getElementById("step");
-  step.addEventListener("change", () => choose({ step: Math.max(0, Math.floor(Number(step.value) || 0)) }));
+  // A step that is asked for is shown: where no step is looked at, step by step.
+  step.addEventListener("change", () => choose({ step: Math.max(0, Math.floor(Number(step.value) || 0)), view: state.view === "steps" ? "steps" : "player" }));
+  step.addEventListener("keydown", (event) => { if (event.key === "Enter") step.blur(); });
   document.getElementById("theme").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
@@ -118,6 +121,7 @@ function keys() {
       "/": () => { choose({ view: "picture" }); document.getElementById("search")?.focus(); },
       f: goToFirstBad, p: () => { choose({ view: "player" }); playPause(last); },
       o: () => { choose({ view: "picture" }); foldLoops(!loopsOpen); },
+      c: goToConnections, s: () => document.getElementById("step").select(),
       l: () => document.getElementById("loop").focus(), "?": help,
       ...(film ? { ArrowRight: () => film.move(1), ArrowLeft: () => film.move(-1), p: () => film.play() } : {}),
     }[event.key] ?? (VIEWS[Number(event.key) - 1] ? () => choose({ view: VIEWS[Number(event.key) - 1][0] }) : null);

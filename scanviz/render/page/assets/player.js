@@ -32,8 +32,7 @@ function playerView() {
     element("div", { class: "controls" },
       button("|◀ first", () => choose({ step: 0 })), button("◀ back", () => choose({ step: Math.max(0, state.step - 1) })), play,
       button("forward ▶", () => choose({ step: Math.min(last, state.step + 1) })), button("last ▶|", () => choose({ step: last })), rate,
-      bad ? button(`first ${bad.what}: step ${bad.step}`, () => choose({ step: bad.step })) : null),
-    scrub,
+      bad ? button(`first ${bad.what}: step ${bad.step}`, () => choose({ step: bad.step })) : null, scrub),
     traces.length ? element("p", { class: "note" }, bad ? `${bad.name} is ${bad.what} first at step ${bad.step}.` : "No value that was kept is NaN or infinite.")
       : element("p", { class: "note" }, "Values were not recorded: scanviz profile --values keeps them."),
     blamePart(loop), box);
@@ -162,8 +161,8 @@ function buffer(loop, variable, index, step) {
   const words = [...names].map(([row, told]) => `row ${row}: ${told.join(" and ")}`).join("; ");
   return element("section", { class: "buffer", "data-variable": index, "aria-label": `${variable.kind} ${variable.name}` },
     element("h3", {}, variable.name, " ", element("small", {}, `${variable.kind}, ${count(total)} rows${before ? `, the first ${before} from ${variable.outer_input ?? "before the loop"}` : ""}${variable.keep_last ? `; only the last ${variable.keep_last} are kept in memory` : ""}`)),
-    element("ol", { class: "ruler" }, cells), element("p", { class: "words" }, words),
-    element("p", { class: "carried" }, carried(variable, step, loop.longest_run)));
+    element("ol", { class: "ruler" }, cells),
+    element("p", {}, element("span", { class: "words" }, words), element("span", { class: "carried" }, carried(variable, step, loop.longest_run))));
 }
 
 function valuesPart(loop, step) {

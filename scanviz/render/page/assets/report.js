@@ -51,23 +51,29 @@ function shareCells(ns, whole) {
 
 /** What the run was spent on: one bar that is the whole, rows that add up to it, by what they are and by line. */
 function wholeRun() {
-  const { whole_ns: whole, totals, lines, outside, gone } = data.parts;
-  const some = (ns) => (ns ? timeCell(ns) : { show: "–", by: 0 });
+  const { whole_ns: whole, totals, outside, gone } = data.parts;
   const rates = data.measures.filter((one) => outside.some((each) => one.name in each.measures));
   return element("section", { "aria-label": "the whole run" },
     element("h2", {}, `Where the time goes: ${duration(whole)}`),
     element("div", { class: "whole", "aria-hidden": "true" }, totals.map((row, k) =>
       element("span", { class: `part part-${k}`, style: `flex-grow:${row.total_ns}`, title: `${row.title} ${percent(row.total_ns / Math.max(1, whole))}` }))),
-    table("Parts of the run", [...SHARE, { name: "part", heads: true }],
-      totals.map((row, k) => [...shareCells(row.total_ns, whole), [element("span", { class: `key part-${k}`, "aria-hidden": "true" }), row.title]])),
+    element("div", { class: "sides" },
+      table("Parts of the run", [...SHARE, { name: "part", heads: true }],
+        totals.map((row, k) => [...shareCells(row.total_ns, whole), [element("span", { class: `key part-${k}`, "aria-hidden": "true" }), row.title]])),
+      byLine()),
     gone.length ? element("p", {}, "Loops that rewrites removed:") : null,
     gone.length ? element("ul", {}, gone.map((loop) => element("li", {}, loop.words, loop.total_ns ? `, ${duration(loop.total_ns)}` : ""))) : null,
     outside.length ? table("Operations outside of loops", [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "moved out of", wide: true }, ...rateColumns(rates)],
       outside.map((one) => [...shareCells(one.total_ns, whole), one.label, lineButton(one.source),
-        one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : "", ...rateCells(rates, one)]), { most: 5 }) : null,
-    table("Time by line", [...SHARE, { name: "line", heads: true }, { name: "code" }, { name: "in loops", numeric: true, wide: true }, { name: "outside of loops", numeric: true, wide: true }, { name: "gradient", numeric: true, wide: true }],
-      lines.map((row) => [...shareCells(row.total_ns, whole), row.source ? lineButton(row.source) : "no line", row.source ? element("code", {}, row.source.text) : "",
-        some(row.loops_ns), some(row.outside_ns), some(row.gradient_ns)]), { most: 5 }));
+        one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : "", ...rateCells(rates, one)]), { most: 5 }) : null);
+}
+
+/** The user's lines with the time of what they built, slowest first. */
+function byLine() {
+  const whole = data.parts.whole_ns;
+  return table("Time by line", [...SHARE, { name: "line", heads: true }, { name: "code" }],
+    data.parts.lines.map((row) => [...shareCells(row.total_ns, whole), row.source ? lineButton(row.source) : "no line", row.source ? element("code", {}, row.source.text) : ""]),
+    { most: 7 });
 }
 
 /** Columns of numbers that were measured of operations, and their cells. */
@@ -142,7 +148,7 @@ function slowestOperation(loop) {
 }
 
 function lineButton(source) {
-  return source ? button(place(source), () => showLine(source), { class: "link", title: source.text }) : "";
+  return source ? button(breakable(place(source)), () => showLine(source), { class: "link", title: source.text }) : "";
 }
 
 function functionPart(each) {

@@ -68,6 +68,14 @@ function connectionPart(loop) {
       element("table", { class: "matrix" }, element("caption", {}, "Outer inputs (rows) and outer outputs (columns): ● reaches, · does not"), element("thead", {}, head), element("tbody", {}, body))), about);
 }
 
+/** Go to the connections of the loop that is looked at, at the first that reaches: Enter gives its path. */
+function goToConnections() {
+  choose({ view: "slots" });
+  const part = document.querySelector("[aria-label='connections']");
+  part?.scrollIntoView({ block: "center" });
+  part?.querySelector("button.connected")?.focus({ preventScroll: true });
+}
+
 /** The shortest path in the picture from a loop's input to its output, in words. */
 function pathText(loop, row, column) {
   const [from, fromVariable] = loop.connections.rows[row];

@@ -13,10 +13,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Option, UsageError, parse
 from scanviz.lessons.source import Lesson, lesson, lessons
+from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import write_text
+
+if TYPE_CHECKING:
+    from scanviz.record.model import ProfileRecord
 
 USAGE = "learn [options] [N]"
 OPTIONS = (
@@ -48,7 +53,7 @@ def main(arguments: list[str]) -> int:
         return 0
     from scanviz.lessons.app import LearnApp
 
-    LearnApp(chosen.number, draw_in_characters, walk_through).run()
+    LearnApp(chosen.number, draw_in_characters, with_steps).run()
     return 0
 
 
@@ -92,17 +97,40 @@ def _check(chosen: Lesson, path: Path) -> int:
 
 def draw_in_characters(path: Path, options: Sequence[str], width: int) -> str:
     """Return the picture of a program in characters, or why there is none."""
-    command = [sys.executable, "-m", "scanviz", "graph", "--width", str(width), *options, path.name]
-    done = subprocess.run(
-        command, cwd=path.parent, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
-    )
+    done = _command(path, ["graph", "--width", str(width), *options, path.name])
     return done.stdout or done.stderr
 
 
-def walk_through(path: Path) -> None:
-    """Profile a program, with the values of its loops, and walk through the profile in the terminal."""
-    command = [sys.executable, "-m", "scanviz", "profile", "--values", path.name]
-    subprocess.run(command, cwd=path.parent, capture_output=True, check=False)
+def with_steps(path: Path, options: Sequence[str]) -> ProfileRecord:
+    """Run a program and return its profile, with the values of its loops.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program cannot be read.
+    """
+    from scanviz.record.file import load
+
     profile = path.with_suffix(".scanviz")
-    if profile.exists():
-        subprocess.run([sys.executable, "-m", "scanviz", "tui", str(profile)], check=False)
+    done = _command(path, ["profile", "--values", *options, "-o", profile.name, path.name])
+    if not profile.exists():
+        raise ScanvizValueError(done.stderr.strip() or "the program was not recorded")
+    return load(profile)
+
+
+def _command(path: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a command of scanviz beside a program."""
+    from scanviz.lessons.exercise import SECONDS
+
+    try:
+        return subprocess.run(
+            [sys.executable, "-m", "scanviz", *arguments],
+            cwd=path.parent,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            timeout=SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise ScanvizValueError(f"the program did not end within {SECONDS:g} seconds") from None

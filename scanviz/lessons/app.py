@@ -1,7 +1,7 @@
-"""``scanviz learn`` in the terminal: the lesson on the left, its program and exercise on the right, what they print below.
+"""``scanviz learn`` in the terminal: the lesson's text, and beside it the program with its exercise, or the program step by step.
 
-The program can be changed and run in place; the exercise is checked; the picture is drawn of the program as it is now.  What a
-learner wrote is kept while one goes from lesson to lesson.
+The program can be changed and run in place; the exercise is checked; the picture and the steps are of the program as it is now.
+What a learner wrote is kept while one goes from lesson to lesson.  A narrow terminal shows one pane at a time, a wide one all.
 """
 
 from __future__ import annotations
@@ -9,22 +9,31 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Literal
 
+from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.events import Resize
 from textual.filter import LineFilter
-from textual.widgets import Footer, Markdown, RichLog, Static, TextArea
+from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState
 
 from scanviz.lessons.exercise import Outcome, check_exercise, run_program
+from scanviz.lessons.player import Player
 from scanviz.lessons.source import Lesson, lessons
+from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain_lines, sanitize
+from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
+from scanviz.tui.state import ViewState
 
 PICTURE_WIDTH = 100  # columns that a picture may have; the pane scrolls
-NARROW = 110  # columns below which the exercise stands under the lesson
+NARROW = 110  # columns below which one pane is seen at a time
+WIDE = 170  # columns from which on all are
+Pane = Literal["page", "desk", "player"]
+PANES: dict[Pane, str] = {"page": "text", "desk": "program", "player": "steps"}
 
 
 class LearnApp(App[None]):
@@ -36,20 +45,24 @@ class LearnApp(App[None]):
         The lesson to begin with.
     draw : callable
         Gives the picture of a program in characters: from its path, options of ``scanviz graph``, and columns.
-    walk : callable
-        Profiles the program at a path and walks through it in the terminal.
+    record : callable
+        Runs the program at a path and gives a profile with the values of its loops: from the path and options of ``scanviz
+        profile``.
     """
 
-    CSS_PATH = "app.tcss"
+    CSS_PATH: ClassVar[Any] = ["../tui/app.tcss", "app.tcss"]
     TITLE = "scanviz learn"
+    ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f5", "run_program", "run"),
-        Binding("f6", "check", "check"),
-        Binding("f7", "hint", "hint"),
-        Binding("f8", "picture", "picture"),
-        Binding("f9", "walk", "step by step"),
-        Binding("f2", "lesson(-1)", "lesson before"),
-        Binding("f3", "lesson(1)", "next lesson"),
+        # An editor has uses of its own for some of these keys: with priority they do the same wherever the focus is.
+        Binding("f4", "next_pane", "other pane", priority=True),
+        Binding("f5", "run_program", "run", priority=True),
+        Binding("f6", "check", "check", priority=True),
+        Binding("f7", "hint", "hint", priority=True),
+        Binding("f8", "picture", "picture", priority=True),
+        Binding("f9", "steps", "steps", priority=True),
+        Binding("f3", "lesson(1)", "next", priority=True),
+        Binding("f2", "lesson(-1)", "back", priority=True),
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
@@ -57,12 +70,15 @@ class LearnApp(App[None]):
         self,
         number: int,
         draw: Callable[[Path, Sequence[str], int], str],
-        walk: Callable[[Path], None],
+        record: Callable[[Path, Sequence[str]], ProfileRecord],
     ) -> None:
         super().__init__()
-        self.number, self.draw, self.walk = number, draw, walk
+        self.number, self.draw, self.record = number, draw, record
         self.written: dict[int, tuple[str, str]] = {}  # program and answer, by lesson
         self.hints_given: dict[int, int] = {}
+        self.seen: Pane = "page"
+        self._columns = 80
+        self._stepped = ""  # the program that the player shows
 
     @property
     def lesson(self) -> Lesson:
@@ -72,7 +88,7 @@ class LearnApp(App[None]):
     def compose(self) -> ComposeResult:
         """Lay the screen out."""
         yield Static("", id="title")
-        with Horizontal(id="body"):
+        with Horizontal(id="panes"):
             with VerticalScroll(id="page"):
                 yield Markdown("", id="text", open_links=False)
             with Vertical(id="desk"):
@@ -81,6 +97,7 @@ class LearnApp(App[None]):
                 yield Static("the exercise: complete it, F6 checks it", classes="head")
                 yield TextArea.code_editor("", language=None, id="answer")
                 yield RichLog(id="told", wrap=True, markup=False, highlight=False)
+            yield Player(id="player")
         yield Footer()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -91,9 +108,43 @@ class LearnApp(App[None]):
         """Show the first lesson."""
         self._show()
 
-    def on_resize(self) -> None:
-        """Stand beside or below one another, as there is room."""
-        self.query_one("#body").set_class(self.size.width < NARROW, "narrow")
+    # what is seen
+
+    def on_resize(self, event: Resize) -> None:
+        """Show as many panes as there is room for."""
+        self._columns = event.size.width
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Show the pane that is looked at, and beside it what there is room for."""
+        width, recorded = self._columns, self.query_one(Player).recorded
+        shown: set[Pane] = {self.seen}
+        if width >= NARROW:
+            shown |= {"page"} if self.seen != "page" else {"desk"}
+        if width >= WIDE:
+            shown |= {"page", "desk", "player"} if recorded else {"page", "desk"}
+        for pane in PANES:
+            self.query_one(f"#{pane}").display = pane in shown
+        title = Text(f"lesson {self.number} of {len(lessons())} · {self.lesson.title}", no_wrap=True)
+        if width < NARROW:
+            title.append("   ")
+            for pane, name in PANES.items():
+                title.append(f" {name} ", style="reverse" if pane == self.seen else "not bold")
+        self.query_one("#title", Static).update(title)
+
+    def action_pane(self, pane: Pane) -> None:
+        """Look at a pane."""
+        self.seen = pane
+        self._lay_out()
+        if pane == "player":
+            self.query_one(Player).view.focus_inside()
+        else:
+            self.query_one({"page": "#page", "desk": "#program"}[pane]).focus()
+
+    def action_next_pane(self) -> None:
+        """Look at the next pane; at the steps only if there are any."""
+        order = [pane for pane in PANES if pane != "player" or self.query_one(Player).recorded]
+        self.action_pane(order[(order.index(self.seen) + 1) % len(order)])
 
     def action_lesson(self, step: int) -> None:
         """Go to a lesson beside this one."""
@@ -117,6 +168,7 @@ class LearnApp(App[None]):
 
     def action_hint(self) -> None:
         """Show the next hint."""
+        self.action_pane("desk")
         given = self.hints_given.get(self.number, 0)
         if given < len(self.lesson.hints):
             self.hints_given[self.number] = given + 1
@@ -129,10 +181,29 @@ class LearnApp(App[None]):
         program, options = self._text("program"), self.lesson.picture
         self._in_background(lambda: self._drawn(program, options), "is being drawn …", self._ran)
 
-    def action_walk(self) -> None:
-        """Walk through the program step by step, in scanviz tui."""
-        with tempfile.TemporaryDirectory() as folder, self.suspend():
-            self.walk(self._saved(folder, self._text("program")))
+    def action_steps(self) -> None:
+        """Walk through the program step by step: run it first, unless that was done since it was changed."""
+        program = self._text("program")
+        if program == self._stepped:
+            self.action_pane("player")
+        else:
+            self._in_background(
+                lambda: self._recorded(program), "runs, and its steps are kept …", self._opened
+            )
+
+    def _recorded(self, program: str) -> tuple[str, ProfileRecord]:
+        options = self.lesson.mode
+        with tempfile.TemporaryDirectory() as folder:
+            return program, self.record(self._saved(folder, program), options)
+
+    def _opened(self, recorded: tuple[str, ProfileRecord]) -> None:
+        self._stepped, record = recorded
+        if not record.loops:
+            self._tell("No loop ran in this program.")
+            return
+        self._tell("F9 goes to the steps, F4 to the other panes.")
+        self.query_one(Player).open(record)
+        self.action_pane("player")
 
     def _drawn(self, program: str, options: Sequence[str]) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
@@ -144,16 +215,18 @@ class LearnApp(App[None]):
         path.write_text(program, "utf-8")
         return path
 
-    def _in_background(self, work: Callable[[], Outcome], what: str, show: Callable[[Outcome], None]) -> None:
+    def _in_background(self, work: Callable[[], Any], what: str, show: Callable[[Any], None]) -> None:
         """Do something in a thread, and show what came of it; what was going on before is not waited for."""
         self._tell(f"It {what}")
-        self._show_outcome = show
+        if self.seen != "desk":
+            self.action_pane("desk")
+        self._show_result = show
         self.run_worker(work, thread=True, exclusive=True, exit_on_error=False)
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show what a worker found."""
-        if event.state is WorkerState.SUCCESS and isinstance(event.worker.result, Outcome):
-            self._show_outcome(event.worker.result)
+        if event.state is WorkerState.SUCCESS:
+            self._show_result(event.worker.result)
         elif event.state is WorkerState.ERROR:
             self._tell(str(event.worker.error))
 
@@ -173,15 +246,15 @@ class LearnApp(App[None]):
 
     def _show(self) -> None:
         lesson = self.lesson
-        self.query_one("#title", Static).update(
-            f"scanviz learn · lesson {lesson.number} of {len(lessons())} · {lesson.title}"
-        )
+        self._stepped = ""
+        self.query_one(Player).state = ViewState(ProfileRecord())
         self.query_one("#text", Markdown).update(lesson.page)
         self.query_one("#page").scroll_home(animate=False)
         program, answer = self.written.get(self.number, (lesson.program, lesson.exercise))
         self.query_one("#program", TextArea).load_text(program)
         self.query_one("#answer", TextArea).load_text(answer)
         self._tell(lesson.question)
+        self.action_pane("page")
 
     def _keep(self) -> None:
         self.written[self.number] = self._text("program"), self._text("answer")

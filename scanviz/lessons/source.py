@@ -58,6 +58,18 @@ class Lesson:
     solution: str
     hints: tuple[str, ...]
 
+    @property
+    def mode(self) -> tuple[str, ...]:
+        """Options of the command line for the mode in which the program is drawn, and its steps are kept.
+
+        Examples
+        --------
+        >>> lesson(6).mode
+        ('--mode', 'reference')
+        """
+        place = self.picture.index("--mode") if "--mode" in self.picture else len(self.picture)
+        return self.picture[place : place + 2]
+
 
 def lesson_from(text: str) -> Lesson:
     """Return a lesson from its Markdown.

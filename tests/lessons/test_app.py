@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import cache
 from pathlib import Path
 
 from textual.pilot import Pilot
 from textual.widgets import RichLog, Static, TextArea
 
-from scanviz.lessons.app import LearnApp
+import scanviz
+from scanviz.lessons.app import PANES, LearnApp
+from scanviz.lessons.player import Player
 from scanviz.lessons.source import lesson
+from scanviz.record.errors import ScanvizValueError
+from scanviz.record.model import ProfileRecord
 
 drawn: list[tuple[str, tuple[str, ...]]] = []
+stepped: list[tuple[str, tuple[str, ...]]] = []
 
 
 def draw(path: Path, options, width: int) -> str:
@@ -24,16 +30,36 @@ def told(app: LearnApp) -> str:
     return "\n".join(line.text for line in app.query_one("#told", RichLog).lines)
 
 
+@cache
+def recording() -> ProfileRecord:
+    """The steps of lesson 6, as ``scanviz profile --values`` keeps them."""
+    names: dict[str, object] = {}
+    exec(
+        lesson(6).program.replace(
+            "scanviz.grad(y[-1], first)])", 'scanviz.grad(y[-1], first)], mode="reference")'
+        ),
+        names,
+    )
+    return scanviz.trace(names["f"], [1.0, 1.0], 2.0, 3.0).record
+
+
+def steps(path: Path, options) -> ProfileRecord:
+    stepped.append((path.read_text("utf-8"), tuple(options)))
+    if "broken" in stepped[-1][0]:
+        raise ScanvizValueError("NameError: broken")
+    return recording()
+
+
 async def press(pilot: Pilot[None], key: str) -> None:
     await pilot.press(key)
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 
 
-def use(number: int, walk: Callable[[LearnApp, Pilot[None]], Awaitable[None]]) -> None:
+def use(number: int, walk: Callable[[LearnApp, Pilot[None]], Awaitable[None]], size=(140, 40)) -> None:
     async def run() -> None:
-        app = LearnApp(number, draw, lambda path: None)
-        async with app.run_test(size=(140, 40)) as pilot:
+        app = LearnApp(number, draw, steps)
+        async with app.run_test(size=size) as pilot:
             await walk(app, pilot)
 
     asyncio.run(run())
@@ -43,6 +69,7 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
     async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
         title = str(app.query_one("#title", Static).render())
         assert "lesson 6 of 10" in title and "Folding" in title
+        app.query_one("#program", TextArea).focus()  # an editor, which has uses of its own for some keys
         app.query_one("#program", TextArea).load_text("print('changed', 6 * 7)")
         await press(pilot, "f5")
         assert "changed 42" in told(app)
@@ -83,3 +110,70 @@ def test_the_picture_is_of_the_program_as_it_is_now_and_cannot_steer_the_termina
         assert "the picture" in told(app) and "\x1b" not in told(app)
 
     use(5, walk)
+
+
+def seen(app: LearnApp) -> set[str]:
+    return {pane for pane in PANES if app.query_one(f"#{pane}").display}
+
+
+def rulers(app: LearnApp) -> str:
+    return str(app.query_one("#values-rulers", Static).render())
+
+
+def test_the_backward_cells_are_stepped_through_beside_the_text():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        stepped.clear()
+        await press(pilot, "f9")
+        assert stepped == [(lesson(6).program, ("--mode", "reference"))]
+        assert seen(app) == {"page", "player"}
+        assert "row │ 0r│ 1r│ 2W│" in rulers(app)
+        await press(pilot, "b")
+        cells = []
+        await pilot.pause()
+        for key in ("right", "right", "left", ""):
+            lines = [
+                line.split("│")[1:-1]
+                for line in rulers(app).split("\n")
+                if line.lstrip().startswith(("before", "after"))
+            ]
+            cells.append([[int(cell) for cell in line] for line in lines])
+            if key:
+                await press(pilot, key)
+        before, first, second, third = [1, 0, 0, 0, 0], [1, 2, 3, 0, 0], [1, 2, 7, 6, 0], [1, 2, 7, 20, 21]
+        assert cells == [[before, first], [first, second], [second, third], [first, second]]
+        assert "∂y[2]" in rulers(app)
+        await press(pilot, "f4")
+        assert seen(app) == {"page", "desk"}
+        await press(pilot, "f9")  # nothing was changed: the steps are there still
+        assert len(stepped) == 1 and app.query_one(Player).state.step == 1
+        await press(pilot, "escape")
+        assert seen(app) == {"page", "desk"} and app.focused is app.query_one("#program")
+
+    use(6, walk)
+
+
+def test_a_program_that_cannot_be_stepped_through_is_told_where_it_is_written():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        app.query_one("#program", TextArea).load_text("broken")
+        await press(pilot, "f9")
+        assert "NameError: broken" in told(app) and "desk" in seen(app)
+
+    use(6, walk)
+
+
+def test_a_terminal_shows_as_many_panes_as_it_has_room_for():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        shown = [seen(app)]
+        await press(pilot, "f9")
+        for width in (80, 120, 200):
+            await pilot.resize_terminal(width, 24)
+            await pilot.pause()
+            shown.append(seen(app))
+            assert "row │" in rulers(app)
+        assert shown == [{"page"}, {"player"}, {"page", "player"}, {"page", "desk", "player"}]
+        await pilot.resize_terminal(80, 24)
+        for pane in ("page", "desk", "player"):
+            await press(pilot, "f4")
+            assert seen(app) == {pane}
+
+    use(6, walk, (80, 24))

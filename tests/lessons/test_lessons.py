@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scanviz.cli.learn import draw_in_characters
+from scanviz.cli.learn import draw_in_characters, with_steps
 from scanviz.lessons.exercise import check_exercise, run_program
 from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
 from scanviz.record.errors import ScanvizValueError
@@ -61,12 +61,22 @@ def test_a_page_tells_neither_the_solution_nor_the_check(one: Lesson):
     assert one.program in one.page and one.exercise in one.page and one.question.split()[0] in one.page
 
 
-@pytest.mark.parametrize("number", [6, 7, 9])  # one of every sort: a process each
+@pytest.mark.parametrize("number", [7, 9])  # two sorts of pictures: a process each
 def test_the_picture_of_a_program_is_drawn(number: int, tmp_path):
     one, file = lesson(number), tmp_path / "lesson.py"
     file.write_text(one.program, "utf-8")
     picture = draw_in_characters(file, one.picture, 100)
     assert "loop" in picture or "steps of" in picture
+
+
+def test_the_steps_of_a_program_are_kept_and_one_that_fails_says_why(tmp_path):
+    one, file = lesson(6), tmp_path / "lesson.py"
+    file.write_text(one.program, "utf-8")
+    record = with_steps(file, one.mode)
+    assert [loop.name for loop in record.loops] == ["y", "grad_of_y"]
+    assert {len(trace.steps) for trace in record.traces} == {3}
+    with pytest.raises(ScanvizValueError, match="No such file"):
+        with_steps(tmp_path / "missing.py", ())
 
 
 def test_a_wrong_answer_gets_a_word_of_help():

@@ -1,0 +1,87 @@
+"""The step player beside a lesson's text: the tab Values of ``scanviz tui``, for the program as it is now."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from scanviz.record.model import ProfileRecord
+from scanviz.tui.source import Source
+from scanviz.tui.state import ViewState, start
+from scanviz.tui.views.base import TabView
+from scanviz.tui.views.values import ValuesView
+
+
+class Player(Vertical):
+    """Walk through the loops of a recorded program, a step at a time."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("b", "other", "next loop"),
+        Binding("escape", "app.pane('desk')", "program"),
+    ]
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self.state = ViewState(ProfileRecord())
+
+    def compose(self) -> ComposeResult:
+        """Lay the pane out."""
+        yield Static("", classes="head", id="loops", markup=False)
+        yield ValuesView(self.state, id="values")
+
+    @property
+    def view(self) -> ValuesView:
+        """The widget that shows a step."""
+        return self.query_one(ValuesView)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether there is anything to walk through."""
+        return bool(self.state.record.loops)
+
+    def open(self, record: ProfileRecord) -> None:
+        """Show a recording, at the first step of the first loop that is no gradient."""
+        forward = [loop.key for loop in record.loops if loop.gradient_of is None]
+        state = start(record)
+        self.view.source = Source(record, "lesson.scanviz")
+        self.show(state.at_loop(forward[0]) if forward else state)
+
+    def show(self, state: ViewState) -> None:
+        """Show a step."""
+        self.state = state
+        loops = state.record.loops
+        place = next((k for k, loop in enumerate(loops, 1) if loop.key == state.loop), 0)
+        several = f" · b other loop ({place} of {len(loops)})" if len(loops) > 1 else ""
+        self.query_one("#loops", Static).update(f"← → a step · space plays · : to a step{several}")
+        self.view.show(state)
+
+    def on_tab_view_moved(self, event: TabView.Moved) -> None:
+        """Go where the keys of the view want to go."""
+        event.stop()
+        self.show(event.state)
+
+    def on_tab_view_entered(self, event: TabView.Entered) -> None:
+        """Stay: there is no other tab here."""
+        event.stop()
+
+    def action_other(self) -> None:
+        """Go to the next loop: from a loop to its gradient, and back."""
+        keys = [loop.key for loop in self.state.record.loops]
+        if self.state.loop in keys:
+            self.show(self.state.at_loop(keys[(keys.index(self.state.loop) + 1) % len(keys)]).at_step(0))
+
+    def first_bad(self) -> None:
+        """Go to the first step with a NaN or an infinity."""
+        found = self.state.at_first_bad()
+        if found is None:
+            self.app.notify("No value of these steps is NaN or infinite.")
+        else:
+            self.show(found)
+            self.view.point()
+
+
+__all__ = ["Player"]

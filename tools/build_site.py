@@ -22,12 +22,14 @@ sys.path.insert(0, str(ROOT))
 import scanviz  # noqa: E402
 import scanviz.tensor  # noqa: E402
 from scanviz.cli import COMMANDS  # noqa: E402
+from scanviz.cli.learn import svg_of  # noqa: E402
 from scanviz.engine.backends.native.instructions import WRITE  # noqa: E402
 from scanviz.engine.gradient.table import PULLBACKS  # noqa: E402
 from scanviz.engine.graph.declaration import declarations  # noqa: E402
 from scanviz.engine.rewrites.batching.table import BATCHING  # noqa: E402
 from scanviz.engine.rewrites.families import all_rules  # noqa: E402
 from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
+from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
 from scanviz.lessons.source import lessons  # noqa: E402
 
 DOCS = ROOT / "docs"
@@ -79,11 +81,11 @@ def lesson_pages() -> Iterable[tuple[Path, str]]:
         text = one.page.replace(
             "## Formally", f"![the loop of this lesson]({one.number:02}.svg)\n\n## Formally", 1
         )
-        hints = "".join(
-            f"<details><summary>Hint {k}</summary>\n\n{hint}\n\n</details>\n"
-            for k, hint in enumerate(one.hints, start=1)
+        ways = (
+            f"`scanviz learn {one.number}` runs and checks it in the terminal, beside its steps;"
+            f" {{download}}`the notebook <{notebook_name(one)}>` does in Jupyter."
         )
-        check = f"`scanviz learn {one.number}` runs and checks it in the terminal.\n\n{hints}\n"
+        check = f"{ways}\n\n{hints_that_open(one)}\n"
         yield WRITTEN / "lessons" / f"{one.number:02}.md", text.replace("## See it", f"{check}## See it", 1)
     entries = "\n".join(f"lessons/{one.number:02}" for one in lessons())
     about = "Each is one question, a program, its picture, the formal statement and an exercise, in about 20 minutes."
@@ -94,14 +96,11 @@ def lesson_pages() -> Iterable[tuple[Path, str]]:
 
 
 def draw_pictures() -> None:
-    """Draw the loop of each lesson beside its page."""
+    """Draw the loop of each lesson beside its page, and write the lesson as a notebook."""
     for one in lessons():
-        picture = WRITTEN / "lessons" / f"{one.number:02}.svg"
-        program = WRITTEN / "lessons" / "lesson.py"
-        program.write_text(one.program, "utf-8")
-        command = [sys.executable, "-m", "scanviz", "graph", *one.picture, "-o", picture.name, "--force"]
-        subprocess.run([*command, program.name], cwd=program.parent, check=True, capture_output=True)
-        program.unlink()
+        svg = svg_of(one.program, one.picture)
+        (WRITTEN / "lessons" / f"{one.number:02}.svg").write_text(svg, "utf-8")
+        (WRITTEN / "lessons" / notebook_name(one)).write_text(notebook_text(one, svg), "utf-8")
 
 
 def operations() -> str:

@@ -4,13 +4,14 @@ Without a number the lessons are listed. With one the lesson opens in the termin
 run, and an exercise that is checked. Where there is no terminal, or with --text, the lesson is printed.
 
 --write puts the program and the exercise into a file, to be worked on in an editor; --check says whether the exercise in it is
-right.
+right. --notebooks writes them as Jupyter notebooks, whose cells run, draw and check the same.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ OPTIONS = (
     Option(("--hints",), "", "print its hints too"),
     Option(("--write",), "FILE", "write the lesson's program and exercise, to be completed"),
     Option(("--check",), "FILE", "check the exercise in a file that --write wrote"),
+    Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
 )
 DIVIDER = "# -- the exercise: complete what follows --\n"
 
@@ -36,6 +38,9 @@ DIVIDER = "# -- the exercise: complete what follows --\n"
 def main(arguments: list[str]) -> int:
     """Show the lessons and return the exit code: 1 where a checked exercise is wrong."""
     parsed = parse(arguments, OPTIONS, program=False)
+    if "notebooks" in parsed.options:
+        wanted = [lesson(_number(parsed.rest))] if parsed.rest else lessons()
+        return _write_notebooks(wanted, Path(str(parsed.options["notebooks"])))
     if not parsed.rest:
         write_text(
             "".join(f"{one.number:3}  {one.title}\n     {one.question}\n" for one in lessons()), sys.stdout
@@ -75,6 +80,23 @@ def _write(chosen: Lesson, path: Path) -> int:
     return 0
 
 
+def _write_notebooks(wanted: Sequence[Lesson], folder: Path) -> int:
+    from scanviz.lessons.notebook import notebook_name, notebook_text
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for one in wanted:
+            path = folder / notebook_name(one)
+            path.touch(exist_ok=False)
+            path.write_text(notebook_text(one, svg_of(one.program, one.picture)), "utf-8")
+            write_text(f"wrote {path}\n", sys.stdout)
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename} cannot be written: {error.strerror}; --notebooks takes a folder without these files"
+        ) from None
+    return 0
+
+
 def _check(chosen: Lesson, path: Path) -> int:
     from scanviz.lessons.exercise import ANSWER, check_exercise
 
@@ -99,6 +121,24 @@ def draw_in_characters(path: Path, options: Sequence[str], width: int) -> str:
     """Return the picture of a program in characters, or why there is none."""
     done = _command(path, ["graph", "--width", str(width), *options, path.name])
     return done.stdout or done.stderr
+
+
+def svg_of(program: str, options: Sequence[str]) -> str:
+    """Return the picture of a program's loop as SVG.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lesson.py"
+        path.write_text(program, "utf-8")
+        drawn = path.with_suffix(".svg")
+        done = _command(path, ["graph", *options, "-o", drawn.name, path.name])
+        if not drawn.exists():
+            raise ScanvizValueError(done.stderr.strip() or "the program was not drawn")
+        return drawn.read_text("utf-8")
 
 
 def with_steps(path: Path, options: Sequence[str]) -> ProfileRecord:

@@ -8,11 +8,15 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from scanviz.lessons.source import Lesson
 
+_PACKAGE = Path(__file__).resolve().parent.parent
 SECONDS = 60.0  # that a check may take
 MARK = "scanviz lesson: "
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
@@ -100,6 +104,34 @@ def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: floa
     """
     parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
     return _run(parts, seconds)
+
+
+def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
+    """Return the same of what is defined already, in this process: for a notebook.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        The lesson.
+    names : mapping
+        What its program and the exercise have defined.
+    """
+    try:
+        exec(compile(lesson.check, CHECK, "exec"), dict(names))
+    except AssertionError as wrong:
+        return Outcome(False, str(wrong))
+    except Exception as error:  # whatever a learner's function raises
+        own = [
+            each.line for each in traceback.extract_tb(error.__traceback__) if _is_of_a_cell(each.filename)
+        ]
+        where = f" (at `{own[-1]}`)" if own else ""
+        return Outcome(False, f"{type(error).__name__}: {error}{where}")
+    return Outcome(True)
+
+
+def _is_of_a_cell(file: str) -> bool:
+    """Return whether code is neither the check nor of a package: a notebook's cells have files of their own."""
+    return file != CHECK and "site-packages" not in file and not file.startswith(str(_PACKAGE))
 
 
 def _text(printed: Any) -> str:

@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.geometry import Size
 from textual.widgets import Static
 
 from scanviz.record.model import ProfileRecord
@@ -14,6 +15,15 @@ from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
 from scanviz.tui.views.base import TabView
 from scanviz.tui.views.values import ValuesView
+
+
+class StepsView(ValuesView):
+    """The tab Values without tabs around it."""
+
+    @property
+    def room(self) -> Size:
+        """Columns and rows of the view; before it was seen, of the screen."""
+        return self.size if self.size.width else self.screen.size
 
 
 class Player(Vertical):
@@ -31,7 +41,7 @@ class Player(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the pane out."""
         yield Static("", classes="head", id="loops", markup=False)
-        yield ValuesView(self.state, id="values")
+        yield StepsView(self.state, id="values")
 
     @property
     def view(self) -> ValuesView:

@@ -103,9 +103,13 @@ class TabView(Widget):
 
     @property
     def room(self) -> Size:
-        """Columns and rows of the view, also before it was seen: those of the nearest around it that was."""
-        around = (each for each in self.ancestors_with_self if isinstance(each, Widget) and each.size.width)
-        return next(around, self).size
+        """Columns and rows of the view, also before it was seen: all tabs have the same."""
+        if self.size.width:
+            return self.size
+        around = self.screen.query_one("#tabs").size
+        return Size(
+            max(0, around.width - 2), max(0, around.height - 1)
+        )  # less what pads a tab, and the line of tabs
 
     def show(self, state: ViewState) -> None:
         """Show a state; called when the view is seen, and when the state changes while it is."""

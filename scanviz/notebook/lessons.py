@@ -1,0 +1,60 @@
+"""What the cells of a lesson's notebook call: its picture, and the check of its exercise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from scanviz.cli.learn import svg_of
+from scanviz.lessons.exercise import check_here
+from scanviz.lessons.source import lesson
+
+
+class LessonPicture:
+    """A picture as a notebook shows it."""
+
+    def __init__(self, svg: str) -> None:
+        self.svg = svg
+
+    def __repr__(self) -> str:
+        return "the picture of the loop"
+
+    def _repr_svg_(self) -> str:
+        """Return it as SVG."""
+        return self.svg
+
+
+def picture(number: int, program: str = "") -> LessonPicture:
+    """Return the picture of a lesson's loop.
+
+    Parameters
+    ----------
+    number : int
+        The lesson.
+    program : str
+        The program as you changed it, such as ``In[1]``; the lesson's own where none is given.
+    """
+    one = lesson(number)
+    return LessonPicture(svg_of(program or one.program, one.picture))
+
+
+def check(number: int, names: Mapping[str, Any]) -> None:
+    """Print whether a lesson's exercise is right, with a word of help where it is not.
+
+    Parameters
+    ----------
+    number : int
+        The lesson.
+    names : mapping
+        What was defined so far: ``globals()``.
+
+    Examples
+    --------
+    >>> check(6, {"after_step_2": [...] * 5, "after_step_1": [...] * 5, "after_step_0": [...] * 5})
+    Not yet: after step 2, row 0 is still open
+    """
+    outcome = check_here(lesson(number), names)
+    print("Right." if outcome.right else f"Not yet: {outcome.told}")
+
+
+__all__ = ["check", "picture"]

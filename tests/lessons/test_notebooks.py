@@ -1,0 +1,85 @@
+"""Lessons as notebooks: their cells run, draw and check what the lessons do."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scanviz.cli import learn, main
+from scanviz.lessons.notebook import notebook_name, notebook_text
+from scanviz.lessons.source import Lesson, lesson, lessons
+from scanviz.notebook import lessons as in_cells
+from tests.lessons.test_lessons import ALL, run_program_of
+
+SVG = "<svg>\n<title>loop</title></svg>\n"
+
+
+def read(one: Lesson) -> dict[str, Any]:
+    return json.loads(notebook_text(one, SVG))
+
+
+def sources(book: dict[str, Any]) -> dict[str, str]:
+    return {cell["id"]: "".join(cell["source"]) for cell in book["cells"]}
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_a_notebook_has_all_of_a_lesson_and_its_cells_run_and_check(one: Lesson, monkeypatch, capsys):
+    drawn: list[tuple[str, tuple[str, ...]]] = []
+    monkeypatch.setattr(in_cells, "svg_of", lambda *what: drawn.append(what) or SVG)
+    text = sources(read(one))
+    for part in (one.title, one.question.split()[0], *one.hints, one.solution, "## Formally", "## See it"):
+        assert any(part.strip() in each for each in text.values())
+    assert text["program"] == one.program.strip() and text["exercise"] == one.exercise.strip()
+    names = dict(run_program_of(one)[1])
+    exec(text["picture"], names)
+    assert drawn == [(one.program, one.picture)]
+    with np.errstate(all="ignore"):
+        for answer, told in ((text["exercise"], "Not yet: "), (one.solution, "Right.")):
+            exec(answer, names)
+            exec(text["check"], names)
+            assert capsys.readouterr().out.startswith(told)
+
+
+def test_a_notebook_is_valid_and_shows_its_outputs_before_it_is_run():
+    for one in lessons():
+        book = read(one)
+        ids = [cell["id"] for cell in book["cells"]]
+        assert len(set(ids)) == len(ids) and all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in ids)
+        assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
+        for cell in book["cells"]:
+            assert cell["source"] and {"cell_type", "id", "metadata", "source"} <= cell.keys()
+            assert ({"execution_count", "outputs"} <= cell.keys()) == (cell["cell_type"] == "code")
+        outputs = {cell["id"]: cell.get("outputs") for cell in book["cells"]}
+        assert "".join(outputs["program"][0]["text"]) == one.output.strip("\n")
+        assert outputs["picture"][0]["data"]["image/svg+xml"][0] == "<svg>\n"
+
+
+def test_a_learners_own_error_is_told_with_its_line(capsys):
+    names = dict(run_program_of(lesson(4))[1])
+    exec("def number_of_steps(sequences):\n    return missing", names)
+    in_cells.check(4, names)
+    assert capsys.readouterr().out.startswith("Not yet: NameError: name 'missing' is not defined")
+
+
+def test_notebooks_are_written_to_new_files_alone(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(learn, "svg_of", lambda *what: SVG)
+    folder = tmp_path / "new" / "notebooks"
+    assert main(["learn", "--notebooks", str(folder)]) == 0
+    assert sorted(each.name for each in folder.iterdir()) == [notebook_name(one) for one in lessons()]
+    assert main(["learn", "6", "--notebooks", str(folder)]) == 2
+    assert "without these files" in capsys.readouterr().err
+
+
+def test_a_notebook_runs_in_a_kernel(tmp_path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    book = nbformat.reads(notebook_text(lesson(6), SVG), as_version=4)
+    nbformat.validate(book)
+    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = {cell["id"]: cell.get("outputs") for cell in book["cells"]}
+    assert "still open" in outputs["check"][0]["text"]
+    assert "<svg" in outputs["picture"][0]["data"]["image/svg+xml"]

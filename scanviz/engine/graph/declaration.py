@@ -171,6 +171,10 @@ class Held(NamedTuple):
     node_ids: Sequence[int] = ()
 
 
+# Fields of parameters that messages are made of: what is computed does not hang on them.
+WORDS = frozenset({"name", "loop", "state", "sequence", "where"})
+
+
 @contextmanager
 def for_now() -> Iterator[None]:
     """Forget what is declared in the block at its end: for tests and pages that declare an op to show how."""
@@ -257,6 +261,13 @@ class Op:
         """Return the parts of an op that holds a graph; None of one that holds none."""
         return None
 
+    def does_the_same(self, other: Op) -> bool:
+        """Return whether another op computes the same: it is equal, or only the words of its messages differ."""
+        if self == other:
+            return True
+        plain = type(self) is type(other) is Op and self.declaration is other.declaration
+        return plain and _without_words(self.parameters) == _without_words(other.parameters)
+
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
@@ -283,6 +294,12 @@ class Op:
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.declaration, self.parameters))
+
+
+def _without_words(parameters: Any) -> dict[str, Any]:
+    """Return the fields of an op's parameters that say what it computes."""
+    fields: dict[str, Any] = getattr(parameters, "_asdict", dict)()
+    return {name: value for name, value in fields.items() if name not in WORDS}
 
 
 Row = TypeVar("Row")

@@ -1,7 +1,8 @@
 """Structural equality: do two graphs compute the same, node by node?
 
-Names and provenance do not count.  Constants are equal if dtype, shape and every bit are (so NaN equals NaN and 0.0
-differs from -0.0).  Ops compare by ``==``; an op that holds a graph, such as Scan, compares it in its own ``__eq__``.
+Names and provenance do not count, nor do the words of messages.  Constants are equal if dtype, shape and every bit are (so NaN
+equals NaN and 0.0 differs from -0.0).  Ops compare by :meth:`~scanviz.engine.graph.declaration.Op.does_the_same`; one that holds
+a graph, such as Scan, compares it in its ``__eq__``.
 """
 
 from __future__ import annotations
@@ -113,7 +114,9 @@ def structurally_equal(
                 return False
             continue
         x, y = a.owner, b.owner
-        if x is None or y is None or a.index != b.index or len(x.inputs) != len(y.inputs) or x.op != y.op:
+        if x is None or y is None or a.index != b.index or len(x.inputs) != len(y.inputs):
+            return False
+        if not x.op.does_the_same(y.op):
             return False
         stack.extend(zip(x.inputs, y.inputs, strict=True))
     return True

@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 
+from scanviz.engine.graph.declaration import WORDS
 from scanviz.engine.program.file import little_endian, to_data
 from scanviz.engine.program.instructions import Program
 
 _OF_A_PROCESS = ("key", "node_id", "frees")
-_FOR_PEOPLE = ("name", "provenance", "profile", "where", "loop", "state", "sequence")  # also in parameters
+_FOR_PEOPLE = ("provenance", "profile", *WORDS)
 
 
 def structural_hash(program: Program) -> str:

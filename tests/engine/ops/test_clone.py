@@ -73,8 +73,8 @@ def test_a_replacement_that_cannot_be_made_is_refused(mapping, kind, text):
 def test_a_loop_built_twice_is_equal_over_paired_inputs_and_a_clone_is_what_it_was_cloned_to(
     case, all_of_them
 ):
-    # On one line: a check of a state's shape names its loop, and a loop without a name is called by its line.
-    (first, _, mine, _), (second, _, theirs, _) = (case.build() for _ in range(2))
+    first, _, mine, _ = case.build()
+    second, _, theirs, _ = case.build()
     a, b = [each for each, _ in mine], [each for each, _ in theirs]
     if case.shared_start is None:
         assert equal_computations(first, second, a, b)
@@ -83,6 +83,14 @@ def test_a_loop_built_twice_is_equal_over_paired_inputs_and_a_clone_is_what_it_w
         )
     if any(_is_read(each, first) for each in a):
         assert not equal_computations(first, second)
+
+
+def test_loops_without_names_on_two_lines_are_equal_where_messages_name_them():
+    x, h = T.vector("x"), T.vector("h")
+    first, _ = scanviz.scan(lambda s: s * x, outputs_info=h, n_steps=1)
+    second, _ = scanviz.scan(lambda s: s * x, outputs_info=h, n_steps=1)
+    assert "state_shape" in {node.op.name for node in toposort([first])}
+    assert equal_computations(first, second)
 
 
 def _is_read(variable, outputs):

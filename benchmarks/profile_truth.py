@@ -108,7 +108,9 @@ def measured(case: Case, profiles: int, rounds: int) -> list[Row]:
     plain = PlainLoop(f, case.loop)
     places = [place for place in range(len(loops[0].operations)) if plain.has(place)]
     doubled = operations_cpu_ns(case, f, plain, places, rounds)
-    stated = {place: statistics.median(loop.operations[place].mean_ns for loop in loops) for place in places}
+    stated = {
+        place: statistics.median(loop.operations[place].typical_ns for loop in loops) for place in places
+    }
     labels = {place: loops[0].operations[place].label for place in places}
     for place, time in zip(places, doubled, strict=True):
         found.append(row(case, labels[place], "done twice", stated[place], time))
@@ -139,7 +141,7 @@ def _stated(case: Case, record: Any) -> float:
     """Return what is stated of a step, with what is done for it outside of loops, which is in the time of the function too."""
     loops = [loop for loop in record.loops if loop.name in (case.loop, *case.others)]
     outside = sum(
-        operation.mean_ns * operation.samples
+        (operation.mean_ns or 0.0) * operation.samples
         for function in record.functions
         for operation in function.operations
         if operation.kind != "loop"
@@ -158,7 +160,7 @@ def _hottest(case: Case, loops: list[Any], places: list[int], times: list[Measur
     (place, first), second = by_time[0], by_time[1][1] if len(by_time) > 1 else Measured(0.0, 0.0)
     doubt = first.error_ns + second.error_ns
     leads = first.ns - doubt > LEADS * second.ns
-    named = [max(places, key=lambda k: loop.operations[k].mean_ns) for loop in loops if loop.typical_ns]
+    named = [max(places, key=lambda k: loop.operations[k].typical_ns) for loop in loops if loop.typical_ns]
     right = sum(found == place for found in named)
     return {
         "loop": case.name,

@@ -39,11 +39,13 @@ class OperationRecord:
         Key of the loop, for an operation that is one.
     samples : int
         How often it was timed.
-    mean_ns : float
-        Its time.  Outside of loops the average of its times; in a loop's step its part of the typical step: the median of its
-        times with the price of stamps taken off, 0 where that is below what can be told from 0.
-    median_ns : float
-        Outside of loops the median of its times in the last calls in which all operations were timed; 0 where that is not known.
+    typical_ns : float
+        What it takes as a rule, which a few slow times do not change.  In a loop's step its part of the typical step: the median
+        of its times with the price of stamps taken off, 0 where that is below what can be told from 0.  Outside of loops the
+        median of its times in the last calls in which all operations were timed; the average where there are none.
+    mean_ns : float or None
+        The average of its ``samples``, slow ones included; None where that is not known.  In a loop's step the price of stamps is
+        taken off, as it is of the typical step.
     spread_ns : float
         The range of the middle half of its times, in a loop's step.
     measures : dict of str to float
@@ -62,17 +64,12 @@ class OperationRecord:
     source: SourceRecord | None
     loop: int | None = None
     samples: int = 0
-    mean_ns: float = 0.0
-    median_ns: float = 0.0
+    typical_ns: float = 0.0
+    mean_ns: float | None = None
     spread_ns: float = 0.0
     measures: dict[str, float] = field(default_factory=dict)
     moved_from: str = ""
     rule: str = ""
-
-    @property
-    def typical_ns(self) -> float:
-        """What it typically takes: the median where that is known, 0 where it was not timed or is below resolution."""
-        return self.median_ns or self.mean_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ class SideRecord:
     typical_ns : float
         The median of these times.
     operations : tuple of OperationRecord
-        What it does, each with its part of the typical taking.
+        What it does, each with its part of the typical taking, and its average over those that were timed.
     """
 
     operation: int
@@ -413,7 +410,7 @@ class LoopRecord(Shown):
     def ran_ns(self, operation: OperationRecord) -> float:
         """Return the estimated time of an operation in all steps; one that only some steps run is in so many."""
         part = min(1.0, operation.samples / self.sampled_steps) if self.sampled_steps else 1.0
-        return operation.mean_ns * self.steps * part
+        return operation.typical_ns * self.steps * part
 
     @property
     def kept_bytes(self) -> int:

@@ -158,6 +158,17 @@ MEASURES = [
         "Of the steps that have a time; where others have none, how sure sums over all are follows from it.", "last", (),
     ),
     Measure(
+        "loop", "mean_step_ns", "ns", "mean of the timed steps",
+        "The average of the steps whose operations were timed, the price of stamps taken off: the means of its operations,"
+        " mean_copy_ns and mean_overhead_ns sum to it exactly.", "last", (), whole=False,
+    ),
+    Measure(
+        "loop", "mean_copy_ns", "ns", "storing rows, mean", "Its part of mean_step_ns.", "last", (), whole=False,
+    ),
+    Measure(
+        "loop", "mean_overhead_ns", "ns", "the loop itself, mean", "Its part of mean_step_ns.", "last", (), whole=False,
+    ),
+    Measure(
         "loop", "plain_steps", "count", "steps of plain blocks",
         "Of blocks that ran without stamps and were timed as a whole.", views=(),
     ),
@@ -174,6 +185,11 @@ MEASURES = [
         "function", "peak_bytes", "bytes", "peak memory",
         "The most that arrays made in a call took at once, of the calls that were weighed: rows and buffers of loops, results of"
         " operations outside of loops, results of the call; not what the call was given.", "max", ("heading",),
+    ),
+    Measure(
+        "operation", "mean_ns", "ns", "mean",
+        "The average of its times, slow ones included; in a loop's step, of the steps whose operations were timed.", "last",
+        ("heading",), "mean_ns", whole=False,
     ),
     Measure(
         "operation", "held_bytes", "bytes", "held",

@@ -26,7 +26,7 @@ from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRe
 from scanviz.record.traces import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
-SCHEMA = 3  # version of the data model: raised when a field's meaning changes or one is taken away
+SCHEMA = 4  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,10 @@ class FunctionRecord:
     def ran_ns(self, operation: OperationRecord) -> float:
         """Return the time of an operation outside of loops in all calls: as if all were typical where it was timed in some."""
         timed = self.call_parts.timed
-        if not 0 < timed < self.calls:
-            return operation.mean_ns * operation.samples
-        return operation.typical_ns * operation.samples * (self.calls / timed)
+        if 0 < timed < self.calls:
+            return operation.typical_ns * operation.samples * (self.calls / timed)
+        known = operation.typical_ns if operation.mean_ns is None else operation.mean_ns
+        return known * operation.samples
 
     @property
     def total_ns(self) -> int:

@@ -88,12 +88,12 @@ def loop_records(function: int, program: Program) -> list[LoopRecord]:
 
 
 def operation_records(
-    program: Program, mean_ns: Sequence[float], samples: int
+    program: Program, typical_ns: Sequence[float], mean_ns: Sequence[float | None], samples: int
 ) -> tuple[OperationRecord, ...]:
     """Return the operations of a program with their times."""
     return tuple(
-        replace(operation, samples=samples, mean_ns=mean)
-        for operation, mean in zip(_operations(program), mean_ns, strict=True)
+        replace(operation, samples=samples, typical_ns=typical, mean_ns=mean)
+        for operation, typical, mean in zip(_operations(program), typical_ns, mean_ns, strict=True)
     )
 
 

@@ -68,7 +68,7 @@ def bound_of(limits: Mapping[str, float], operation: OperationRecord, native: bo
     --------
     >>> limits = {"large_copy_bytes_per_s": 10e9, "product_flops_per_s": 40e9, "element_flops_per_s": 2e9}
     >>> work = {"bytes": 24e6, "flops": 2e9, "product_flops": 2e9}
-    >>> bound_of(limits, OperationRecord(0, "dot(a, b)", "operation", "float64[1000, 1000]", None, mean_ns=1e8, measures=work))
+    >>> bound_of(limits, OperationRecord(0, "dot(a, b)", "operation", "float64[1000, 1000]", None, typical_ns=1e8, measures=work))
     Bound(kind='arithmetic', least_ns=50000000.0, reached=0.5)
     """
     time_ns, numbers = operation.typical_ns, operation.measures

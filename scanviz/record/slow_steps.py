@@ -42,7 +42,9 @@ def period_of(loop: LoopRecord) -> int:
     rows = [row for row in loop.timed() if row.reason == SLOWEST and row.time_ns > SLOW * loop.typical_ns]
     apart = [b.step - a.step for a, b in pairwise(rows) if a.run == b.run]
     candidates = {math.gcd(a, b) for a, b in pairwise(apart)} | set(apart)
-    steps = [row.step for row in rows]
+    steps = {
+        row.step for row in rows
+    }  # a place that is slow in every run, such as the first step, is no period
     for period in sorted((each for each in candidates if each > 1), reverse=True):
         ((_, count),) = Counter(step % period for step in steps).most_common(1)
         often = count >= max(FEWEST, PERIODIC * len(steps))
@@ -85,7 +87,7 @@ def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
     """
     numbers, found = loop.measures, list[str]()
     if period := period_of(loop):
-        found.append(f"most of the slowest come in every {period:,}th step")
+        found.append(f"most of the slowest come once in {period:,} steps")
     if longer := _longer(loop):
         found.append(longer)
     off = max(0.0, loop.total_ns - numbers.get("cpu_ns", loop.total_ns))

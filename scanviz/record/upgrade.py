@@ -3,6 +3,7 @@
 Schema 1 kept a function's graph three times: as it was built as text lines and as rows of JSON, each with the edits that every
 rewrite made in them, and after all rewrites as a graph with numbered variables.  Schema 2 has one table of nodes
 (:mod:`scanviz.record.versions`).  Schema 3 calls what a rule did its message, and what held before a refusal preconditions met.
+Schema 4 has a typical time of an operation beside its average.
 """
 
 from __future__ import annotations
@@ -46,24 +47,25 @@ def upgraded(document: Document) -> Document:
     Examples
     --------
     >>> upgraded({"schema": 1, "script": "rnn.py"})
-    {'schema': 3, 'script': 'rnn.py'}
+    {'schema': 4, 'script': 'rnn.py'}
     """
     try:
-        for version, step in enumerate(_STEPS, start=1):
+        for version, steps in enumerate(_STEPS, start=1):
             if document["schema"] == version:
-                document = _stepped(document, version + 1, step)
+                document = _stepped(document, version + 1, steps)
         return document
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise no_graph(error) from None
 
 
-def _stepped(document: Document, schema: int, step: Callable[[Document], Document]) -> Document:
-    """Return a document in the next form: its functions, and the runs that it repeats."""
+def _stepped(document: Document, schema: int, steps: dict[str, Callable[[Document], Document]]) -> Document:
+    """Return a document in the next form: its functions and loops, and the runs that it repeats."""
     found = {**document, "schema": schema}
-    if "functions" in document:
-        found["functions"] = [step(function) for function in document["functions"]]
+    for rows, step in steps.items():
+        if rows in document:
+            found[rows] = [step(row) for row in document[rows]]
     if "repeats" in document:
-        found["repeats"] = [_stepped(repeat, schema, step) for repeat in document["repeats"]]
+        found["repeats"] = [_stepped(repeat, schema, steps) for repeat in document["repeats"]]
     return found
 
 
@@ -104,7 +106,36 @@ def _with_new_names(function: Document) -> Document:
     return {**function, "rewrites": history} if history else function
 
 
-_STEPS = (_with_one_graph, _with_new_names)
+def _with_typical_operations(function: Document) -> Document:
+    """Return a function's document of schema 3 with typical times of its operations beside their averages."""
+    return _with_operations(function, is_mean=True)
+
+
+def _with_typical_step(loop: Document) -> Document:
+    """Return a loop's document of schema 3 with its times under their name: averages of its operations were not kept."""
+    found = _with_operations(loop, is_mean=False)
+    if "sides" in found:
+        found["sides"] = [_with_operations(side, is_mean=False) for side in found["sides"]]
+    return found
+
+
+def _with_operations(around: Document, is_mean: bool) -> Document:
+    rows = [_with_typical_time(row, is_mean) for row in around.get("operations", ())]
+    return {**around, "operations": rows} if rows else around
+
+
+def _with_typical_time(operation: Document, is_mean: bool) -> Document:
+    found = dict(operation)
+    known, median = found.pop("mean_ns", 0.0), found.pop("median_ns", 0.0)
+    mean = known if is_mean and found.get("samples") else None
+    return {**found, "typical_ns": median or known, "mean_ns": mean}
+
+
+_STEPS: tuple[dict[str, Callable[[Document], Document]], ...] = (
+    {"functions": _with_one_graph},
+    {"functions": _with_new_names},
+    {"functions": _with_typical_operations, "loops": _with_typical_step},
+)
 
 
 class _Table:

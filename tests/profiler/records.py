@@ -20,9 +20,9 @@ from scanviz.record.model import (
 )
 
 
-def operation(index: int, label: str, mean_ns: float, line: int, text: str) -> OperationRecord:
+def operation(index: int, label: str, typical_ns: float, line: int, text: str) -> OperationRecord:
     source = SourceRecord("rnn.py", line, text)
-    return OperationRecord(index, label, "operation", "float64[?]", source, samples=96, mean_ns=mean_ns)
+    return OperationRecord(index, label, "operation", "float64[?]", source, samples=96, typical_ns=typical_ns)
 
 
 STEP = "h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))"
@@ -81,9 +81,9 @@ FORWARD = FunctionRecord(
     build_ns={"rewrite": 2_000_000, "compile": 1_500_000},
     operations=(
         OperationRecord(
-            0, "scan rnn", "loop", "float64[?, 8]", None, loop=11, samples=2, mean_ns=2_200_000.0
+            0, "scan rnn", "loop", "float64[?, 8]", None, loop=11, samples=2, typical_ns=2_200_000.0
         ),
-        OperationRecord(1, "sum(h)", "operation", "float64[]", None, samples=2, mean_ns=20.0),
+        OperationRecord(1, "sum(h)", "operation", "float64[]", None, samples=2, typical_ns=20.0),
     ),
     calls=2,
     first_ns=2_700_000,

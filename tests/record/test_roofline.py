@@ -21,9 +21,9 @@ LIMITS = {
 }
 
 
-def operation(mean_ns: float, output: str = "float64[9]", **work: float) -> OperationRecord:
+def operation(typical_ns: float, output: str = "float64[9]", **work: float) -> OperationRecord:
     return OperationRecord(
-        0, "an operation", "operation", output, None, samples=9, mean_ns=mean_ns, measures=work
+        0, "an operation", "operation", output, None, samples=9, typical_ns=typical_ns, measures=work
     )
 
 

@@ -1,11 +1,13 @@
 """Profiles that earlier versions wrote open, and every view shows of them what it showed then.
 
 ``schema_1/`` has two profiles of its ``train.py``, one with all graphs, one of which the list of rewrites and the last graph alone were
-kept, and what commands of that version printed of them; ``schema_2/`` has one with all graphs.
+kept, and what commands of that version printed of them; ``schema_2/`` has one with all graphs; ``schema_3/`` one of two runs of two
+functions, with sides of a branch.
 """
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from hypothesis import strategies as st
 
 from scanviz.cli import main
 from scanviz.engine.errors import ScanvizError
+from scanviz.profiler.compare.comparison import compare
+from scanviz.profiler.export.tables import TABLES
 from scanviz.record.check_graph import check_graph
 from scanviz.record.file import load, save
 from scanviz.record.model import SCHEMA
@@ -21,8 +25,7 @@ from scanviz.record.upgrade import upgraded
 from scanviz.testing import hostile
 
 HERE = Path(__file__).parent
-FOLDER = HERE / "schema_1"
-OLD = ("schema_1/whole", "schema_1/list_alone", "schema_2/whole")
+OLD = ("schema_1/whole", "schema_1/list_alone", "schema_2/whole", "schema_3/whole")
 COMMANDS = (
     "report",
     "advise",
@@ -66,18 +69,39 @@ def test_every_view_shows_of_an_old_profile_what_it_showed(name, capsys, monkeyp
 @pytest.mark.parametrize("name", OLD)
 def test_an_old_profile_is_read_as_one_of_today(name):
     record = load(HERE / f"{name}.scanviz")
-    (function,) = record.functions
     assert record.schema == SCHEMA
-    check_graph(function.graph)
-    assert {each.key for each, _ in function.graph.all_loops()} == {loop.key for loop in record.loops}
-    assert any(node.operation is not None for node in function.graph.nodes)
-    assert function.rewrites.has_versions == name.endswith("whole")
-    assert (function.rewrites.snapshot(0) is None) == name.endswith("list_alone")
+    for function in record.functions:
+        check_graph(function.graph)
+        loops = {loop.key for loop in record.loops if loop.function == function.key}
+        assert {each.key for each, _ in function.graph.all_loops()} == loops
+        assert any(node.operation is not None for node in function.graph.nodes)
+        assert function.rewrites.has_versions == name.endswith("whole")
+        assert (function.rewrites.snapshot(0) is None) == name.endswith("list_alone")
 
 
-def old_document():
-    with zipfile.ZipFile(FOLDER / "whole.scanviz") as archive:
+def old_document(name="schema_1/whole"):
+    with zipfile.ZipFile(HERE / f"{name}.scanviz") as archive:
         return json.loads(archive.read("record.json"))
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_times_of_an_old_profile_s_operations_keep_their_meaning(name):
+    """Averages were kept outside of loops alone; what stood under that name in a step was the typical time."""
+    old, new = old_document(name), load(HERE / f"{name}.scanviz")
+    for before, after in zip([old, *old.get("repeats", ())], [new, *new.repeats], strict=True):
+        for function, record in zip(before["functions"], after.functions, strict=True):
+            for was, now in zip(function["operations"], record.operations, strict=True):
+                assert now.typical_ns == (was.get("median_ns") or was["mean_ns"])
+                assert now.mean_ns == (was["mean_ns"] if was["samples"] else None)
+        for loop, record in zip(before["loops"], after.loops, strict=True):
+            sides = zip(loop.get("sides", ()), record.sides, strict=True)
+            steps = [
+                (loop["operations"], record.operations),
+                *((a["operations"], b.operations) for a, b in sides),
+            ]
+            for were, are in steps:
+                assert [now.typical_ns for now in are] == [was["mean_ns"] for was in were]
+                assert all(now.mean_ns is None for now in are)
 
 
 def today(line):
@@ -85,10 +109,25 @@ def today(line):
     return line.replace("grad_h[t+1] :=", "grad_h[t-1] :=")
 
 
+def test_averages_that_were_not_kept_are_empty_in_tables_and_compared_with_nothing():
+    """A record of before has typical times of a step alone; beside one of today these are compared, not its averages."""
+    old = load(HERE / "schema_3" / "whole.scanviz")
+    table = TABLES["operations"]
+    cells = [dict(zip(table.columns, row, strict=True)) for row in table.rows(old)]
+    assert {(row["loop"] is None, row["mean_ns"] is None) for row in cells} == {(True, False), (False, True)}
+    loops = tuple(
+        replace(loop, operations=tuple(replace(one, mean_ns=99 * one.typical_ns) for one in loop.operations))
+        for loop in old.loops
+    )
+    new = replace(old, loops=loops)
+    rows = compare(old, new).rows
+    assert rows and all(row.interval is None or row.interval.ratio == 1.0 for row in rows)
+
+
 def test_all_versions_are_those_that_the_old_lines_tell_of():
     old = old_document()["functions"][0]["rewrites"]
     lines = [today(line) for line in old["lines"]]
-    new = load(FOLDER / "whole.scanviz").functions[0].rewrites
+    new = load(HERE / "schema_1" / "whole.scanviz").functions[0].rewrites
     assert list(new.lines(0)) == lines
     for k, each in enumerate(old["applications"]):
         for edit in each["edits"]:

@@ -40,7 +40,7 @@ def texts(record, topic):
 
 def operation(label, took_ns, **more):
     return OperationRecord(
-        0, label, "operation", "float64[]", source=LINE, samples=10, mean_ns=took_ns, **more
+        0, label, "operation", "float64[]", source=LINE, samples=10, typical_ns=took_ns, **more
     )
 
 

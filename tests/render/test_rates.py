@@ -16,7 +16,7 @@ from scanviz.render.page.data import page_data
 
 WORK = {"bytes": 4_000.0, "flops": 9_000.0, "product_flops": 9_000.0}
 DOT = OperationRecord(
-    0, "dot(w, h)", "operation", "float64[9]", None, samples=5, mean_ns=1_000.0, measures=WORK
+    0, "dot(w, h)", "operation", "float64[9]", None, samples=5, typical_ns=1_000.0, measures=WORK
 )
 RECORD = ProfileRecord(
     functions=(FunctionRecord(1, "f", None, "numpy"),),

@@ -63,7 +63,12 @@ def _fixed_loop(loop):
     series[:, 3] = np.where(series[:, 1] == 13, 3, 1)
     count, total = loop.steps, 1_000 * US * (1 + (loop.gradient_of is not None))
     operations = tuple(
-        dataclasses.replace(operation, mean_ns=100.0 * (operation.index + 1), samples=10)
+        dataclasses.replace(
+            operation,
+            typical_ns=100.0 * (operation.index + 1),
+            mean_ns=125.0 * (operation.index + 1),
+            samples=10,
+        )
         for operation in loop.operations
     )
     return dataclasses.replace(
@@ -89,7 +94,8 @@ def _fixed_function(function):
         dataclasses.replace(application, time_ns=50 * US) for application in function.rewrites.applications
     )
     operations = tuple(
-        dataclasses.replace(operation, mean_ns=1_000.0, samples=3) for operation in function.operations
+        dataclasses.replace(operation, typical_ns=1_000.0, mean_ns=1_000.0, samples=3)
+        for operation in function.operations
     )
     return dataclasses.replace(
         function,

@@ -26,7 +26,7 @@ def operations_ns(loop: LoopRecord) -> float:
 
 def operation_ns(loop: LoopRecord, operation: OperationRecord) -> float:
     """Return what an operation takes of a usual step; 0 where it was timed too rarely."""
-    return max(0.0, operation.mean_ns * _of_usual(loop)) if operation.samples >= FEWEST else 0.0
+    return max(0.0, operation.typical_ns * _of_usual(loop)) if operation.samples >= FEWEST else 0.0
 
 
 def copies_ns(loop: LoopRecord) -> float:
@@ -68,19 +68,15 @@ def call_ns(function: FunctionRecord) -> float:
 
 def outside_ns(function: FunctionRecord, operation: OperationRecord) -> float:
     """Return what an operation outside of loops takes of a usual call; 0 where it was timed too rarely."""
-    timed = sum(_usual(one) for one in function.operations if one.samples)
+    timed = sum(max(0.0, one.typical_ns) for one in function.operations if one.samples)
     whole, usual = max(function.call_times.mean_ns, timed), call_ns(function)
-    if operation.samples < FEWEST or whole <= 0:
+    if operation.samples < FEWEST or whole <= 0 or operation.typical_ns <= 0:
         return 0.0
     if (
-        operation.median_ns > 0
-    ):  # medians are scaled only where they come to more than the median of the whole
-        return _usual(operation) * min(1.0, usual / timed)
-    return _usual(operation) * usual / whole
-
-
-def _usual(operation: OperationRecord) -> float:
-    return max(0.0, operation.median_ns or operation.mean_ns)
+        operation.typical_ns != operation.mean_ns
+    ):  # a median, scaled only where all are more than that of the whole
+        return operation.typical_ns * min(1.0, usual / timed)
+    return operation.typical_ns * usual / whole
 
 
 def ran_ns(record: ProfileRecord) -> float:

@@ -32,7 +32,7 @@ def non_sequences(place: SourcePlace) -> Iterator[Advice]:
     gain = bounded(place, together(place, found) * times)
     if not found or not place.is_worth(gain):
         return
-    slowest = max(found, key=lambda operation: operation.mean_ns)
+    slowest = max(found, key=lambda operation: operation.typical_ns)
     yield Advice(
         "non_sequences",
         f"`{loop.name}` computes the same value again at every step",
@@ -60,7 +60,7 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     gain = bounded(place, sum(_saved(place, operation) for operation in found) * times)
     if not found or not place.is_worth(gain):
         return
-    slowest = max(found, key=lambda operation: operation.mean_ns)
+    slowest = max(found, key=lambda operation: operation.typical_ns)
     until = " The loop may end early: this pays where most of the rows are reached." if loop.has_until else ""
     yield Advice(
         "sequence_product",
@@ -99,7 +99,7 @@ def bounded(place: SourcePlace, nanoseconds: float) -> float:
 def labels(operations: Sequence[OperationRecord]) -> str:
     """Return the slowest operations, in the order of the step."""
     shown = sorted(
-        sorted(operations, key=lambda operation: -operation.mean_ns)[:3],
+        sorted(operations, key=lambda operation: -operation.typical_ns)[:3],
         key=lambda operation: operation.index,
     )
     more = len(operations) - len(shown)

@@ -27,7 +27,7 @@ def same_at_every_call(record: ProfileRecord) -> Iterator[Advice]:
         gain = a_call * (function.calls - 1)
         if not found or not is_worth(record, gain):
             continue
-        slowest = max(found, key=lambda operation: operation.mean_ns)
+        slowest = max(found, key=lambda operation: operation.typical_ns)
         others = f" and {counted(len(found) - 1, 'other operation')}" if len(found) > 1 else ""
         yield Advice(
             "same_at_every_call",

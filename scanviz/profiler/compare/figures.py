@@ -202,7 +202,7 @@ def _operations(
 
 def _of_operation(operation: OperationRecord) -> Estimate:
     error = OPERATION_SPREAD / math.sqrt(operation.samples)
-    took = max(operation.mean_ns, LEAST)
+    took = max(operation.typical_ns, LEAST)
     return Estimate(took, took, error, cold=operation.samples == 1)
 
 

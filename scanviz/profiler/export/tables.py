@@ -120,10 +120,10 @@ def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
 
 def _operation(function: int, loop: int | None, each: OperationRecord, took_ns: float) -> tuple[Cell, ...]:
     timed = each.samples > 0
-    mean, total = (each.mean_ns, took_ns) if timed else (None, None)
+    typical, total = (each.typical_ns, took_ns) if timed else (None, None)
     label, output = clear(each.label), clear(each.output)
     line = _line(each.source)
-    times = (each.samples, mean, total)
+    times = (each.samples, typical, total)
     return (
         function,
         loop,
@@ -197,7 +197,7 @@ TABLES = {
     ),
     "operations": Table(
         {"function": int, "loop": int, "index": int, "kind": str, "operation": str, "output": str}
-        | {"timed": int, "mean_ns": float, "total_ns": float},
+        | {"timed": int, "typical_ns": float, "total_ns": float},
         _operations,
         "operation",
         lined=True,

@@ -13,8 +13,10 @@ those with one an operation.
   them costs.
 - A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
+- The *mean step* is the average of the steps whose operations were timed less the same stamps and recording, and its parts are
+  averages of theirs.  A part that would be negative is 0, and the others are so much smaller that all sum to the mean step.
 
-Medians of parts need not sum to the median of the whole; scaling shares the difference out.
+Medians of parts need not sum to the median of the whole; scaling shares the difference out.  Averages do sum.
 """
 
 from __future__ import annotations
@@ -59,6 +61,8 @@ class Division:
         The median step whose operations were timed, as it was.
     in_place : bool
         Whether the tick is of this loop, not of the calibration.
+    means : tuple of float
+        Averages of the operations, of storing rows and of the rest; empty where they come to nothing.
     """
 
     typical_ns: float
@@ -70,6 +74,7 @@ class Division:
     stamp_ns: float
     timed_ns: float
     in_place: bool
+    means: tuple[float, ...] = ()
 
 
 def tick_cost(pairs: Sequence[float], stamp_ns: float, step_ns: float = 0.0) -> tuple[float, bool]:
@@ -154,14 +159,22 @@ def divided(
     price = min(above / stamps, min(raw), (1.0 if any(nested) else DEAREST) * stamp_ns)
     recording = max(0.0, above - stamps * price) if any(nested) else 0.0
     inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)
-    weights = []
-    for row, time in enumerate(raw):
-        share = recording * time / inner if row < len(nested) and nested[row] else 0.0
-        left = time - price - share
-        weights.append(left if left > _error(tally, row) else 0.0)
+    inside = [*nested, False, False]
+    added = [price + (recording * time / inner if inside[row] else 0.0) for row, time in enumerate(raw)]
+    left = [time - more for time, more in zip(raw, added, strict=True)]
+    weights = [time if time > _error(tally, row) else 0.0 for row, time in enumerate(left)]
     *operations, copies, rest = apportioned(weights, typical)
     spreads = tuple(parts.quantile(row, 0.75) - parts.quantile(row, 0.25) for row in range(len(nested)))
-    return Division(typical, tuple(operations), copies, rest, spreads, tick, price, timed, in_place)
+    means = _means(tally, added)
+    return Division(typical, tuple(operations), copies, rest, spreads, tick, price, timed, in_place, means)
+
+
+def _means(tally: StepTally, added: Sequence[float]) -> tuple[float, ...]:
+    """Return the averages of the parts of a step, without what timing and recording them added; nothing where that is all."""
+    *parts, whole = (tally.total_ns / tally.steps).tolist()
+    left = [max(0.0, time - more) for time, more in zip(parts, added, strict=True)]
+    mean = round((whole - math.fsum(added)) / GRAIN) * GRAIN
+    return apportioned(left, mean) if mean > 0 and any(left) else ()
 
 
 def _error(tally: StepTally, row: int) -> float:

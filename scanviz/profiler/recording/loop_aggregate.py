@@ -343,7 +343,8 @@ class LoopAggregate:
             | self._times.measures(division)
             | self._passed_over.measures()
             | self._plain_measures()
-            | self._slow_measures(),
+            | self._slow_measures()
+            | _mean_measures(division),
             series_covers=self._times.sample.covers(),
         )
 
@@ -373,9 +374,12 @@ class LoopAggregate:
         if division is None:
             return told
         count = self._parts.steps
+        means = division.means[: len(told)] or [None] * len(told)
         found = tuple(
-            replace(operation, samples=count, mean_ns=time, spread_ns=spread)
-            for operation, time, spread in zip(told, division.operations, division.spreads, strict=True)
+            replace(operation, samples=count, typical_ns=time, mean_ns=mean, spread_ns=spread)
+            for operation, time, mean, spread in zip(
+                told, division.operations, means, division.spreads, strict=True
+            )
         )
         if not self._parts.slow_steps:
             return found
@@ -384,6 +388,13 @@ class LoopAggregate:
             replace(each, measures=each.measures | {"slow_more_ns": float(max(0.0, ns))})
             for each, ns in zip(found, more, strict=False)
         )
+
+
+def _mean_measures(division: Division | None) -> dict[str, float]:
+    if division is None or not division.means:
+        return {}
+    *_, copies, rest = division.means
+    return {"mean_step_ns": math.fsum(division.means), "mean_copy_ns": copies, "mean_overhead_ns": rest}
 
 
 class _Totals:

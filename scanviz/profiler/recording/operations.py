@@ -61,25 +61,25 @@ class OperationTally:
             aggregated(self._measures.setdefault(index, {}), declared("operation", name), value)
 
     def records(self, operations: tuple[OperationRecord, ...]) -> tuple[OperationRecord, ...]:
-        """Return the operations with their average times, and medians where they were timed call by call."""
-        medians = [0.0] * len(operations)
-        if operations and self._recent:
-            medians = median_of(np.array(self._recent)).tolist()
+        """Return the operations with their average times, and as typical ones medians where they were timed call by call."""
         if len(operations) != len(
             self._totals
         ):  # they are not described yet: another thread compiled the function just now
             return operations
+        means = [
+            total / count if count else None
+            for total, count in zip(self._totals.tolist(), self._counts.tolist(), strict=True)
+        ]
+        typical = median_of(np.array(self._recent)).tolist() if operations and self._recent else means
         return tuple(
             replace(
                 operation,
                 samples=count,
-                mean_ns=total / count if count else 0.0,
-                median_ns=medians[k],
+                typical_ns=typical[k] or 0.0,
+                mean_ns=means[k],
                 measures=dict(self._measures.get(k, {})),
             )
-            for k, (operation, total, count) in enumerate(
-                zip(operations, self._totals.tolist(), self._counts.tolist(), strict=True)
-            )
+            for k, (operation, count) in enumerate(zip(operations, self._counts.tolist(), strict=True))
         )
 
 
@@ -90,6 +90,8 @@ class StepTally:
     ----------
     parts : HistogramTable
         A row an operation, then storing rows, the rest of the step, and the whole of it; all with their stamps.
+    total_ns : numpy.ndarray
+        The times in ``parts`` together, float64, by rows.
     disturbed : int
         Steps left out because the thread did not run in them.
     pairs : deque of float
@@ -104,12 +106,12 @@ class StepTally:
 
     __slots__ = (
         "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "pairs", "parts", "plain",
-        "plain_steps", "slow_ns", "slow_steps",
+        "plain_steps", "slow_ns", "slow_steps", "total_ns",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self.parts, self.disturbed = HistogramTable(count + 3), 0
+        self.parts, self.total_ns, self.disturbed = HistogramTable(count + 3), np.zeros(count + 3), 0
         self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
         self.pairs: deque[float] = deque(maxlen=PAIRS)
         self.plain: deque[float] = deque(maxlen=PAIRS)
@@ -192,6 +194,7 @@ class StepTally:
             usual = self._without_disturbed(times, series.off_cpu_ns)
             self.disturbed += times.shape[1] - usual.shape[1]
             self.parts.add(usual)
+            self.total_ns += usual.sum(axis=1)
             self._add_slow(usual)
 
     def _add_slow(self, times: Samples) -> None:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from scanviz.record.loops import SideRecord
 
 KEPT = 256  # takings whose times are kept
-REGULAR = 0.8  # of the distances between takings: so many are the same where a side has a period
+REGULAR = (
+    0.8  # of the distances between takings, and of the steps, so many are of the period where a side has one
+)
 FEWEST = 3  # distances from which a period is told
 
 
@@ -37,38 +39,40 @@ class SideTally:
         self.rows.extend(taken.rows)
         self.distances.update(taken.distances)
 
-    def record(self, operation: int) -> SideRecord:
-        """Return what is recorded of it; ``operation`` is the place of the branch in its step."""
+    def record(self, operation: int, both: int) -> SideRecord:
+        """Return what is recorded of it: the place of the branch in its step, and how often any side of it was taken."""
         from scanviz.record.loops import SideRecord
         from scanviz.record.program_snapshot import operation_records
 
         program = self.branch.sides[self.side][0]
-        whole, times = self._typical(len(program.instructions))
+        whole, typical, means = self._times(len(program.instructions))
         return SideRecord(
             operation=operation,
             side="then" if self.side == 0 else "else",
             taken=self.taken,
-            every=self._period(),
+            every=self.period(both),
             timed=len(self.rows),
             typical_ns=whole,
-            operations=operation_records(program, times, len(self.rows)),
+            operations=operation_records(program, typical, means, len(self.rows)),
         )
 
-    def _typical(self, operations: int) -> tuple[float, list[float]]:
-        """Return the median of the takings that were timed, and the medians of its operations as parts of it."""
+    def _times(self, operations: int) -> tuple[float, list[float], list[float | None]]:
+        """Return the median of the takings that were timed, the medians of its operations as parts of it, and their averages."""
         if not self.rows or not operations:
-            return 0.0, [0.0] * operations
+            return 0.0, [0.0] * operations, [None] * operations
         rows = np.array(self.rows, np.float64)
         whole, parts = float(median_of(rows.sum(axis=1))), median_of(rows)
         scale = whole / parts.sum() if parts.sum() else 0.0
-        return whole, (parts * scale).tolist()
+        return whole, (parts * scale).tolist(), rows.mean(axis=0).tolist()
 
-    def _period(self) -> int:
+    def period(self, both: int) -> int:
+        """Return the distance that most takings have; 0 where that does not hold everywhere, as when they follow on one another."""
         together = self.distances.total()
         if together < FEWEST:
             return 0
         ((distance, count),) = self.distances.most_common(1)
-        return distance if count >= REGULAR * together else 0
+        everywhere = REGULAR * both <= distance * self.taken <= both / REGULAR
+        return distance if everywhere and count >= REGULAR * together else 0
 
 
 class SidesTaken:
@@ -101,10 +105,10 @@ class SidesTaken:
 
         for index, instruction in enumerate(loop.body.instructions):
             if isinstance(instruction, BranchInstruction):
-                for side in (0, 1):
-                    tally = self._sides.get((id(instruction), side))
-                    if tally is not None:
-                        yield tally.record(index)
+                found = [self._sides.get((id(instruction), side)) for side in (0, 1)]
+                tallies = [tally for tally in found if tally is not None]
+                both = sum(tally.taken for tally in tallies)
+                yield from (tally.record(index, both) for tally in tallies)
 
 
 __all__ = ["SidesTaken"]

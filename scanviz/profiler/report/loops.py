@@ -8,7 +8,7 @@ from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
 from scanviz.record.glosses import glosses
-from scanviz.record.measures import columns, shown
+from scanviz.record.measures import Measure, columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.parts import PartKind, RunPart
@@ -151,7 +151,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
         *_division(loop),
         *_series_line(loop, width),
     ]
-    lines.extend(_operation_table(loop, width, top, rates=whole))
+    lines.extend(_operation_table(loop, width, top, whole))
     if whole:
         lines.extend(_variables(loop, width))
         lines.extend(
@@ -250,16 +250,16 @@ def _untimed(loop: LoopRecord) -> str:
     return "operations were not timed one by one in this tier"
 
 
-def _operation_table(loop: LoopRecord, width: int, top: int, rates: bool) -> list[ReportLine]:
+def _operation_table(loop: LoopRecord, width: int, top: int, whole: bool) -> list[ReportLine]:
     timed = [operation for operation in loop.operations if operation.samples]
     if not timed:
         return [ReportLine(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
-    timed.sort(key=lambda operation: -operation.mean_ns)
+    timed.sort(key=lambda operation: -operation.typical_ns)
     room = max(16, width // 2 - 14)
-    more = [measure for measure in columns(timed[:top]) if rates or not measure.per]
+    more = _numbers(timed[:top], width, whole)
     rows = [["  operation", "a step", "of body", *(measure.title for measure in more)]]
     for operation in timed[:top]:
-        time_ns = operation.mean_ns
+        time_ns = operation.typical_ns
         cells = [duration(time_ns), share(time_ns, loop.body_ns)] if time_ns else [BELOW, "–"]
         numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
@@ -271,11 +271,19 @@ def _operation_table(loop: LoopRecord, width: int, top: int, rates: bool) -> lis
             ReportLine(f"{text}  {_line_of(operation)}", HOT if index == 0 and len(timed) > 1 else "")
         )
     if len(timed) > top:
-        rest = sum(operation.mean_ns for operation in timed[top:])
-        lines.append(
-            ReportLine(f"  {counted(len(timed) - top, 'more operation')}, {duration(rest)} a step", QUIET)
-        )
+        rest = sum(operation.typical_ns for operation in timed[top:])
+        took = f"{duration(rest)} a step" if rest else BELOW
+        lines.append(ReportLine(f"  {counted(len(timed) - top, 'more operation')}, {took}", QUIET))
     return lines
+
+
+def _numbers(operations: list[OperationRecord], width: int, whole: bool) -> list[Measure]:
+    """Return the numbers that have a column: rates need room, and averages are for whoever looks at one loop."""
+    return [
+        measure
+        for measure in columns(operations)
+        if (whole or not measure.field) and (not measure.per or (whole and width >= WIDE))
+    ]
 
 
 def _line_of(operation: OperationRecord) -> str:

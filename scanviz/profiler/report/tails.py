@@ -58,14 +58,14 @@ def worked_ns(loop: LoopRecord) -> float:
 def _side(loop: LoopRecord, side: SideRecord) -> ReportLine:
     operations = loop.operations
     label = operations[side.operation].label if side.operation < len(operations) else "ifelse"
-    when = f"in every {amount(side.every)}th step" if side.every else f"in {counted(side.taken, 'step')}"
+    when = f"once in {amount(side.every)} steps" if side.every else f"in {counted(side.taken, 'step')}"
     text = f"  slow: the {side.side} side of {sanitize(label)}, taken {when}"
     text += f", takes {share(side.total_ns, worked_ns(loop))} of the work ({duration(side.typical_ns)} each)"
-    hottest = max(side.operations, key=lambda operation: operation.mean_ns, default=None)
+    hottest = max(side.operations, key=lambda operation: operation.typical_ns, default=None)
     if hottest is not None and hottest.samples:
         source = hottest.source
         line = "" if source is None else f", {sanitize(str(source))}  {sanitize(source.text)}"
-        text += f": {share(hottest.mean_ns, side.typical_ns)} of it {sanitize(hottest.label)}{line}"
+        text += f": {share(hottest.typical_ns, side.typical_ns)} of it {sanitize(hottest.label)}{line}"
     return ReportLine(text, HOT, wraps=True)
 
 

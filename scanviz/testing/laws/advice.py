@@ -63,7 +63,13 @@ def _profiled(run: Callable[[], Any]) -> ProfileRecord:
 
 def _timed(draw: st.DrawFn, operation: OperationRecord) -> OperationRecord:
     samples = draw(st.integers(0, 5) | st.just(100))
-    return replace(operation, samples=samples, mean_ns=draw(_NS), median_ns=draw(st.just(0.0) | _NS))
+    typical_ns = draw(_NS)
+    return replace(
+        operation,
+        samples=samples,
+        typical_ns=typical_ns,
+        mean_ns=draw(st.sampled_from([typical_ns, None]) | _NS),
+    )
 
 
 def _times(draw: st.DrawFn, count: int) -> DurationRecord:
@@ -79,7 +85,7 @@ def _loop(draw: st.DrawFn, loop: LoopRecord) -> LoopRecord:
     times = _times(draw, steps)
     return replace(
         loop, runs=runs, steps=steps, longest_run=draw(st.integers(1, steps)), operations=operations, step_times=times,
-        sampled_steps=draw(st.integers(0, 64)), body_ns=sum(one.mean_ns for one in operations if one.samples),
+        sampled_steps=draw(st.integers(0, 64)), body_ns=sum(one.typical_ns for one in operations if one.samples),
         copy_ns=draw(_NS), overhead_ns=draw(_NS), total_ns=times.total_ns + draw(st.integers(0, 10**9)),
         setup_ns=draw(st.integers(0, 10**9)), cost_ns=draw(_NS),
     )  # fmt: skip

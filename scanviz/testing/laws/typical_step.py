@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +20,9 @@ import scanviz
 from scanviz import Mode
 from scanviz.engine.observe import StepSeries
 from scanviz.engine.runtime.stamps import StepStamps
-from scanviz.profiler.recording.division import FEWEST
+from scanviz.profiler.recording.division import FEWEST, GRAIN
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
+from scanviz.profiler.recording.operations import COLD
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.loops import LoopRecord, OperationRecord, Samples
 from scanviz.record.statistics import Histogram, HistogramTable
@@ -36,7 +38,7 @@ BLOCK, TIMED, SAMPLES, PAUSE = 24, 12, 6, 60  # steps of the kinds of blocks, an
 
 def check_division(loop: LoopRecord) -> None:
     """Refuse a loop whose typical step is not what its parts sum to, in any order and as printed."""
-    operations = [operation.mean_ns for operation in loop.operations]
+    operations = [operation.typical_ns for operation in loop.operations]
     parts = [*operations, loop.copy_ns, loop.overhead_ns]
     if not loop.typical_ns:
         assert not any(parts) or loop.sampled_steps < FEWEST
@@ -44,9 +46,21 @@ def check_division(loop: LoopRecord) -> None:
     assert sum(parts) == sum(reversed(parts)) == math.fsum(parts) == loop.typical_ns
     assert round(loop.typical_ns) == loop.step_times.p50_ns and min(parts) >= 0
     assert loop.body_ns == sum(operations)
+    check_means(loop)
     whole, texts = sum_in_words(loop.typical_ns, (loop.body_ns, loop.copy_ns, loop.overhead_ns))
     digits = [int(re.sub(r"\D", "", text)) for text in texts if text != BELOW and text[0] != "<"]
     assert sum(digits) == int(re.sub(r"\D", "", whole)), (whole, texts)
+
+
+def check_means(loop: LoopRecord) -> None:
+    """Refuse a loop whose mean step is not what the means of its parts sum to, in any order."""
+    means, of = [operation.mean_ns for operation in loop.operations], loop.measures
+    if "mean_step_ns" not in of:
+        assert all(mean is None for mean in means)
+        return
+    parts = [*(mean for mean in means if mean is not None), of["mean_copy_ns"], of["mean_overhead_ns"]]
+    assert len(parts) == len(means) + 2 and min(parts) >= 0
+    assert sum(parts) == sum(reversed(parts)) == of["mean_step_ns"] > 0
 
 
 @law(
@@ -162,17 +176,23 @@ def _told(loop: Imagined) -> list[StepSeries]:
     return found
 
 
+def _watched(kinds: Sequence[str], stamp_ns: float) -> LoopAggregate:
+    """Return what takes in the times of a loop that has begun."""
+    operations = tuple(OperationRecord(k, "·", kind, "", None) for k, kind in enumerate(kinds))  # type: ignore[arg-type]
+    calibration = OverheadCalibration(stamp_ns=stamp_ns)
+    made = LoopAggregate(LoopRecord(1, 1, None, "imagined", None, operations=operations), calibration)
+    made.detailed, made.has_loops = True, "loop" in kinds
+    made.begin(0, 0, 0)
+    return made
+
+
 @law(sample=25, loop=imagined())
 def what_stamps_and_interruptions_cost_is_no_part_of_a_step(loop: Imagined) -> None:
     """Whatever stamps, interruptions and the recording of a loop inside cost, a record says what the parts of a step take."""
     kinds = [
         "loop" if k == 0 and loop.recording is not None else "operation" for k in range(len(loop.operations))
     ]
-    operations = tuple(OperationRecord(k, "·", kind, "", None) for k, kind in enumerate(kinds))  # type: ignore[arg-type]
-    calibration = OverheadCalibration(stamp_ns=loop.stamp * loop.calibrated)
-    made = LoopAggregate(LoopRecord(1, 1, None, "imagined", None, operations=operations), calibration)
-    made.detailed, made.has_loops = True, loop.recording is not None
-    made.begin(0, 0, 0)
+    made = _watched(kinds, loop.stamp * loop.calibrated)
     told = _told(loop)
     for series in told:
         made.take(0, series)
@@ -184,14 +204,46 @@ def what_stamps_and_interruptions_cost_is_no_part_of_a_step(loop: Imagined) -> N
     if not record.in_place:  # too many blocks were interrupted
         near += 2 * loop.stamp
     assert abs(record.typical_ns - loop.step) <= near, (record.typical_ns, loop.step)
-    stamped = loop.step + len(operations) * loop.stamp + 2 * loop.stamp + (loop.recording or 0)
+    stamped = loop.step + len(kinds) * loop.stamp + 2 * loop.stamp + (loop.recording or 0)
     expected = [*loop.operations, loop.copies, loop.rest]
-    shown = [*(one.mean_ns for one in record.operations), record.copy_ns, record.overhead_ns]
+    shown = [*(one.typical_ns for one in record.operations), record.copy_ns, record.overhead_ns]
     for part, time in zip(shown, expected, strict=True):
         error = near + 0.02 * (time + loop.stamp) + 0.02 * stamped / len(expected)
         if loop.recording is not None:
             error += 0.02 * stamped + loop.stamp  # what is not a stamp's is taken for recording
         assert abs(part - time) <= error, (part, time, shown, expected)
+
+
+_TIMES = st.integers(1_000, 5_000) | st.integers(1_000, 10**8)  # more than stamps cost
+_CHUNKS = st.integers(1, 4).flatmap(
+    lambda parts: st.lists(
+        st.lists(st.lists(_TIMES, min_size=parts + 2, max_size=parts + 2), min_size=1, max_size=COLD - 1),
+        min_size=1,
+        max_size=6,
+    )
+)
+
+
+@law(sample=40, chunks=_CHUNKS, stamp=st.integers(0, 300))
+def means_are_of_all_steps_that_were_timed(chunks: list[list[list[int]]], stamp: int) -> None:
+    """Averages of the parts of a step are those of NumPy over all timed steps, slow ones too, less one price for each stamp."""
+    made, first = _watched(["operation"] * (len(chunks[0][0]) - 2), stamp), 0
+    for chunk in chunks:
+        parts = np.array(chunk).T
+        told = StepSeries(1, first, parts.sum(axis=0), op_ns=parts[:-2], copy_ns=parts[-2])
+        made.take(0, told)
+        first += told.steps
+    record, rows = made.snapshot(0), np.concatenate(chunks)
+    assert record.sampled_steps == len(rows) and record.stamp_ns <= stamp
+    check_division(record)
+    if len(rows) < FEWEST:
+        return
+    *operations, copies, rest = (rows.mean(axis=0) - record.stamp_ns).tolist()
+    shown = [one.mean_ns or 0.0 for one in record.operations]
+    near = len(chunks[0][0]) * GRAIN + 1e-9 * rows.sum()
+    assert np.allclose(shown, operations, rtol=0, atol=near), (shown, operations)
+    assert abs(record.measures["mean_copy_ns"] - copies) <= near
+    assert abs(record.measures["mean_overhead_ns"] - rest) <= near
 
 
 @law(

@@ -103,7 +103,7 @@ class ProfileView(TabView):
                     operation.index,
                     operation_row(
                         operation,
-                        operation.mean_ns,
+                        operation.typical_ns,
                         whole,
                         more,
                         operation.index in marked,

@@ -134,7 +134,7 @@ class SourceView(TabView):
             state = state.at_loop(line.keys[0]) if line.keys else state.at_function(line.function)
         built = [operation for operation in state.operations if operation.source == line.source]
         if built:
-            slowest = max(built, key=lambda operation: operation.mean_ns)
+            slowest = max(built, key=lambda operation: operation.typical_ns)
             self.enter("Profile", state.at_operation(slowest.index))
 
     def command(self) -> str:

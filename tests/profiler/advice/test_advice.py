@@ -63,8 +63,8 @@ def planted(
     loops = []
     for loop in record.loops:
         if loop.name == name:
-            timed = [replace(one, samples=50, mean_ns=nanoseconds(one.label)) for one in loop.operations]
-            body = sum(one.mean_ns for one in timed)
+            timed = [replace(one, samples=50, typical_ns=nanoseconds(one.label)) for one in loop.operations]
+            body = sum(one.typical_ns for one in timed)
             figures: dict[str, Any] = {
                 "operations": tuple(timed),
                 "steps": steps,
@@ -440,7 +440,7 @@ def test_rewriting_that_took_far_longer_than_all_calls_is_named() -> None:
 
 def test_many_calls_of_little_work_are_named() -> None:
     def record(inside_ns: float, calls: int = 20_000) -> ProfileRecord:
-        operation = replace(RNN.operations[0], samples=calls, mean_ns=inside_ns)
+        operation = replace(RNN.operations[0], samples=calls, typical_ns=inside_ns)
         return run(
             function(operations=(operation,), calls=calls, call_times=DurationRecord(calls, calls * 10_000))
         )

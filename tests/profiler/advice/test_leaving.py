@@ -113,9 +113,10 @@ def called(
 ) -> ProfileRecord:
     """Return the record as if its function had been called so often; an operation took 500 ns, the inverse more."""
     [f, *others] = record.functions
+    took = [inv_ns if one.label.startswith("inv") else 500.0 for one in f.operations]
     timed = [
-        replace(one, samples=40, median_ns=0.0, mean_ns=inv_ns if one.label.startswith("inv") else 500.0)
-        for one in f.operations
+        replace(one, samples=40, typical_ns=mean, mean_ns=mean)
+        for one, mean in zip(f.operations, took, strict=True)
     ]
     times = DurationRecord(calls, calls * 10_000, p50_ns=p50_ns)
     f = replace(f, operations=tuple(timed), calls=calls, call_times=times)
@@ -149,7 +150,7 @@ def test_the_median_of_an_operation_is_believed_where_it_is_known() -> None:
     record = called(mixing(), inv_ns=300_000.0)
     [f] = record.functions
     medians = tuple(
-        replace(one, median_ns=6000.0 if one.label.startswith("inv") else 400.0) for one in f.operations
+        replace(one, typical_ns=6000.0 if one.label.startswith("inv") else 400.0) for one in f.operations
     )
     known = replace(record, functions=(replace(f, operations=medians),))
     assert only(known, "same_at_every_call").gain_ns == pytest.approx(6400.0 * 999)

@@ -213,7 +213,7 @@ def test_some_very_slow_steps_are_no_verdict_on_the_step_for_others_on_the_machi
 def test_an_operation_of_a_single_run_is_slower_only_if_the_step_is() -> None:
     record = run()
     operations = tuple(
-        replace(operation, mean_ns=operation.mean_ns * 40) for operation in record.loops[0].operations
+        replace(operation, typical_ns=operation.typical_ns * 40) for operation in record.loops[0].operations
     )
     hit = with_loop(record, operations=operations)  # its timings met something else on the machine
     comparison = compare(record, hit)
@@ -289,7 +289,7 @@ def test_a_new_operation_is_told_with_its_line_and_what_it_costs() -> None:
 def test_two_operations_that_look_the_same_are_matched_in_their_order() -> None:
     record = run()
     first = record.loops[0].operations[0]
-    twice = with_loop(record, operations=(first, replace(first, index=1, mean_ns=90.0)))
+    twice = with_loop(record, operations=(first, replace(first, index=1, typical_ns=90.0)))
     rows = [row for row in compare(twice, twice).rows if row.figure.kind == "operation"]
     assert [row.verdict for row in rows] == ["same", "same"]
     assert {row.a_ns for row in rows} == {1500.0, 90.0}
@@ -304,7 +304,7 @@ def test_two_functions_of_a_name_are_two_rows() -> None:
 
 def test_an_operation_that_was_never_timed_is_not_measured() -> None:
     record = run()
-    unseen = tuple(replace(operation, samples=0, mean_ns=0.0) for operation in record.loops[0].operations)
+    unseen = tuple(replace(operation, samples=0, typical_ns=0.0) for operation in record.loops[0].operations)
     comparison = compare(record, with_loop(record, operations=unseen))
     assert {verdicts(comparison)[label] for label in USUAL} == {"not measured"}
     assert "not measured in both: 3" in render_comparison(comparison)

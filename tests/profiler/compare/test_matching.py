@@ -76,7 +76,7 @@ def test_one_operation_in_the_place_of_another_has_replaced_it_and_both_are_told
     b = with_loop(
         b,
         operations=tuple(
-            replace(o, mean_ns=5000.0) if "erf" in o.label else o for o in b.loops[0].operations
+            replace(o, typical_ns=5000.0) if "erf" in o.label else o for o in b.loops[0].operations
         ),
     )
     a, b = (replace(side, repeats=(side,) * 4) for side in (a, b))

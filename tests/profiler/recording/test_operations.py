@@ -23,8 +23,8 @@ def test_averages_and_medians_are_those_of_all_calls_whatever_tables_they_come_i
     calls = np.array([row for table in tables for row in table], np.int64).reshape(-1, 3)
     for k, operation in enumerate(tally.records(THREE)):
         assert operation.samples == len(calls)
-        assert operation.mean_ns == (calls[:, k].mean() if len(calls) else 0.0)
-        assert operation.median_ns == (np.median(calls[:, k]) if len(calls) else 0.0)
+        assert operation.mean_ns == (calls[:, k].mean() if len(calls) else None)
+        assert operation.typical_ns == (np.median(calls[:, k]) if len(calls) else 0.0)
 
 
 def test_a_preemption_moves_the_average_and_not_the_median_and_old_calls_are_forgotten() -> None:
@@ -34,13 +34,18 @@ def test_a_preemption_moves_the_average_and_not_the_median_and_old_calls_are_for
     usual[7] = 8_000_000
     tally.add_table(usual)
     (first, *_) = tally.records(THREE)
-    assert first.median_ns == 100.0 and first.mean_ns > 6000.0 and first.samples == 1000 + RECENT_CALLS
+    assert first.typical_ns == 100.0 and first.mean_ns > 6000.0 and first.samples == 1000 + RECENT_CALLS
 
 
-def test_operations_that_are_told_one_by_one_have_no_median_and_none_at_all_is_no_error() -> None:
+def test_operations_that_are_told_one_by_one_take_typically_their_average_and_none_at_all_is_no_error() -> (
+    None
+):
     tally = OperationTally(3)
     tally.add_one(1, 500)
-    assert [operation.median_ns for operation in tally.records(THREE)] == [0.0, 0.0, 0.0]
+    tally.add_one(1, 700)
+    told = tally.records(THREE)
+    assert [operation.typical_ns for operation in told] == [0.0, 600.0, 0.0]
+    assert [operation.mean_ns for operation in told] == [None, 600.0, None]
     none = OperationTally(0)
     none.add_table(np.zeros((4, 0), np.int64))
     assert none.records(()) == ()

@@ -103,7 +103,7 @@ def test_the_typical_step_is_divided_by_the_medians_of_the_timed_sample() -> Non
     assert found.sampled_steps == 3
     parts = (found.body_ns, found.copy_ns, found.overhead_ns)
     assert parts == pytest.approx((30, 5, 5), abs=0.5) and sum(parts) == 40
-    assert [operation.mean_ns for operation in found.operations] == pytest.approx([20, 10], abs=0.5)
+    assert [operation.typical_ns for operation in found.operations] == pytest.approx([20, 10], abs=0.5)
     assert [operation.samples for operation in found.operations] == [3, 3]
     assert found.typical_ns == found.step_times.p50_ns == 40
 
@@ -140,7 +140,7 @@ def test_the_price_of_a_stamp_is_what_steps_with_and_without_it_differ_by() -> N
     assert (found.tick_ns, found.in_place) == (60.0, True)
     assert found.typical_ns == found.step_times.p50_ns == pytest.approx(1000, abs=8)
     assert found.stamp_ns == pytest.approx(130, abs=4)  # (1520 - 1000) / 4, not the 100 of the calibration
-    assert [operation.mean_ns for operation in found.operations] == [
+    assert [operation.typical_ns for operation in found.operations] == [
         pytest.approx(600, abs=8),
         pytest.approx(300, abs=8),
     ]
@@ -160,10 +160,11 @@ def test_recording_a_loop_inside_is_no_time_of_the_step_around_it() -> None:
         made.loop_steps(timed(ROWS, times, [100] * 20, around=200, first=first + 40))
     found = loop(made, ROWS)
     assert found.typical_ns == found.step_times.p50_ns == 20_000
-    others = [operation.mean_ns for k, operation in enumerate(found.operations) if k != place]
+    others = [operation.typical_ns for k, operation in enumerate(found.operations) if k != place]
     assert others == [pytest.approx(200, abs=10)] * (count - 1)
     assert (
-        sum(operation.mean_ns for operation in found.operations) + found.copy_ns + found.overhead_ns == 20_000
+        sum(operation.typical_ns for operation in found.operations) + found.copy_ns + found.overhead_ns
+        == 20_000
     )
 
 
@@ -190,8 +191,8 @@ def test_what_is_smaller_than_its_error_is_below_resolution_and_no_number() -> N
     made.loop_steps(timed(CELLS, [[400] * 15, [100] * 15], [100] * 15, around=200))
     found = loop(made, CELLS)
     assert [operation.samples for operation in found.operations] == [8, 8]
-    assert found.operations[1].mean_ns == found.copy_ns == 0.0
-    assert found.operations[0].mean_ns + found.overhead_ns == found.typical_ns
+    assert found.operations[1].typical_ns == found.copy_ns == 0.0
+    assert found.operations[0].typical_ns + found.overhead_ns == found.typical_ns
     assert found.typical_ns == pytest.approx(400, abs=4)
 
 

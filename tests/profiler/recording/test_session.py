@@ -68,7 +68,7 @@ def test_operations_are_timed_with_the_line_that_made_them() -> None:
     assert [operation.kind for operation in cells.operations] == ["operation"] * 2
     assert cells.sampled_steps > 0
     assert all(operation.samples == cells.sampled_steps for operation in cells.operations)
-    assert cells.body_ns == sum(operation.mean_ns for operation in cells.operations) > 0
+    assert cells.body_ns == sum(operation.typical_ns for operation in cells.operations) > 0
     [source] = {operation.source for operation in cells.operations}
     assert source is not None
     assert source.file.endswith("test_session.py")

@@ -108,7 +108,9 @@ def test_what_took_time_is_never_shown_as_nothing(unit: float) -> None:
     def scaled(value: float) -> float:
         return value * unit
 
-    operations = tuple(replace(operation, mean_ns=scaled(operation.mean_ns)) for operation in RNN.operations)
+    operations = tuple(
+        replace(operation, typical_ns=scaled(operation.typical_ns)) for operation in RNN.operations
+    )
     record = loop_changed(
         body_ns=scaled(3500.0), copy_ns=scaled(100.0), overhead_ns=scaled(400.0), operations=operations
     )
@@ -177,7 +179,7 @@ def test_more_functions_and_loops_than_wanted_are_summed_up() -> None:
 
 
 def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
-    operations = tuple(replace(operation, samples=0, mean_ns=0.0) for operation in RNN.operations)
+    operations = tuple(replace(operation, samples=0, typical_ns=0.0) for operation in RNN.operations)
     text = render_report(loop_changed(operations=operations, sampled_steps=0))
     assert "operations were not timed one by one in this tier" in text
 

@@ -9,6 +9,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.runtime.sides import BranchTaken, SideTaken
+from scanviz.profiler.recording.sides import SideTally
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.tails import rare_sides, tail_lines, worked_ns
 from scanviz.record.file import load, save
@@ -43,14 +45,27 @@ def test_a_rare_slow_branch_is_named_with_its_period_and_line(record: ProfileRec
     (side,) = rare_sides(loop)
     assert (side.side, side.taken, side.every) == ("then", STEPS // EVERY, EVERY)
     assert 0.05 * worked_ns(loop) < side.total_ns < 1.2 * worked_ns(loop)
-    hottest = max(side.operations, key=lambda operation: operation.mean_ns)
+    hottest = max(side.operations, key=lambda operation: operation.typical_ns)
     assert hottest.source is not None and "the planted line" in hottest.source.text
-    assert sum(operation.mean_ns for operation in side.operations) == pytest.approx(side.typical_ns, rel=0.01)
+    assert sum(operation.typical_ns for operation in side.operations) == pytest.approx(
+        side.typical_ns, rel=0.01
+    )
+
+
+def test_a_side_that_is_taken_in_a_few_steps_on_end_has_no_period() -> None:
+    """The last steps of each call take it, so that takings lie one step apart, but not once in one step."""
+    tally = SideTally(SideTaken(None, 0))  # type: ignore[arg-type]  # no branch is read
+    for _ in range(12):
+        taken = BranchTaken(None)  # type: ignore[arg-type]
+        for step in range(20):
+            taken.take(0 if step >= 17 else 1)
+        tally.add(taken.sides[0])
+    assert (tally.taken, tally.period(both=240), tally.period(both=36)) == (36, 0, 1)
 
 
 def test_all_views_say_so(record: ProfileRecord, tmp_path: Path) -> None:
     text = " ".join(render_report(record, width=200).split())
-    assert "slow: the then side of ifelse(" in text and "taken in every 1,000th step" in text
+    assert "slow: the then side of ifelse(" in text and "taken once in 1,000 steps" in text
     assert "the planted line" in text
     assert "slow: the then side" in loop_summary(record.loops[0], 100).plain
     assert page_data(record)["loops"][0]["sides"][0]["every"] == EVERY

@@ -175,7 +175,7 @@ def test_which_step_was_slowest_and_in_which_operation_and_line(browser, file, r
     [row] = browser.texts(f"tbody tr[data-loop='{key(record, 'rnn')}']")
     loop = next(each for each in record.loops if each.name == "rnn")
     slowest = max(loop.series.tolist(), key=lambda each: each[2])
-    heaviest = max(loop.operations, key=lambda operation: operation.mean_ns)
+    heaviest = max(loop.operations, key=lambda operation: operation.typical_ns)
     assert f"step {slowest[1]}:" in row and heaviest.label in row
     assert f"{heaviest.source.file}:{heaviest.source.line}" in row
     browser.open(file, f"#view=steps&loop={key(record, 'rnn')}")

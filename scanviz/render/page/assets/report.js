@@ -118,7 +118,7 @@ function answers() {
         ...(data.run.origins.length ? [origin] : []),
         loop.steps ? timeCell(loop.step_times.p50_ns) : "–", countCell(loop.steps), countCell(loop.runs),
         slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
-        heavy ? `${heavy.label} (${percent(heavy.mean_ns / Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1))} of a step)` : "–",
+        heavy ? `${heavy.label} (${percent(heavy.typical_ns / Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1))} of a step)` : "–",
         heavy ? lineButton(heavy.source) : "",
       ],
     };
@@ -144,7 +144,7 @@ function slowestStep(loop) {
 }
 
 function slowestOperation(loop) {
-  return loop.operations.reduce((best, each) => (best === null || each.mean_ns > best.mean_ns ? each : best), null);
+  return loop.operations.reduce((best, each) => (best === null || each.typical_ns > best.typical_ns ? each : best), null);
 }
 
 function lineButton(source) {
@@ -177,7 +177,7 @@ function loopItem(loop, loops, total) {
         loop.typical_step ? `; ${loop.typical_step}` : "",
         slowSteps(loop),
         loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)])),
-      operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.mean_ns - a.mean_ns), step, (one) => one.mean_ns),
+      operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.typical_ns - a.typical_ns), step, (one) => one.typical_ns),
       inner.length ? element("ul", { class: "tree" }, inner.map((each) => loopItem(each, loops, total))) : null));
 }
 
@@ -195,8 +195,8 @@ function slowSteps(loop) {
 
 /** A side of a branch that few steps took and much of the time went into. */
 function slowSide(loop, side) {
-  const hottest = side.operations.reduce((best, each) => (best === null || each.mean_ns > best.mean_ns ? each : best), null);
-  const when = side.every ? `in every ${count(side.every)}th step` : `in ${count(side.taken)} steps`;
+  const hottest = side.operations.reduce((best, each) => (best === null || each.typical_ns > best.typical_ns ? each : best), null);
+  const when = side.every ? `once in ${count(side.every)} steps` : `in ${count(side.taken)} steps`;
   const part = percent((side.taken * side.typical_ns) / Math.max(1, workedNs(loop)));
   const label = loop.operations[side.operation]?.label ?? "ifelse";
   return ["; ", element("strong", {}, `slow: the ${side.side} side of ${label}, taken ${when}, takes ${part} of the work (${duration(side.typical_ns)} each)`),

@@ -17,7 +17,7 @@ from scanviz.tui.views.base import TabView
 from scanviz.tui.views.values import ValuesView
 
 
-class StepsView(ValuesView):
+class ValuesBesideText(ValuesView):
     """The tab Values without tabs around it."""
 
     @property
@@ -41,7 +41,7 @@ class Player(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the pane out."""
         yield Static("", classes="head", id="loops", markup=False)
-        yield StepsView(self.state, id="values")
+        yield ValuesBesideText(self.state, id="values")
 
     @property
     def view(self) -> ValuesView:

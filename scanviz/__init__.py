@@ -14,7 +14,7 @@ array([1., 3., 6.])
 
 from __future__ import annotations
 
-from scanviz import starting  # noqa: F401  # it acts before all that takes time, the imports below among that
+from scanviz import starting  # it acts before all that takes time, the imports below among that
 
 # isort: split
 import importlib
@@ -117,6 +117,7 @@ def _picture(what: Any) -> dict[str, str]:
 PICTURES.append(_picture)
 RULES_ABOVE.append(lambda: importlib.import_module("scanviz.engine.program.rules"))
 _shorten_tracebacks()
+starting.all_is_imported()
 
 __all__ = [
     "Assert",

@@ -1,10 +1,15 @@
-"""Ctrl+c while the command is being imported: the process ends at once and quietly, as any other command does.
+"""What is otherwise while scanviz is being imported.
+
+Ctrl+c ends the command at once and quietly, as any other command.
 
 Importing NumPy and scanviz takes a third of a second, in which python would answer ctrl+c with a traceback through its import
 machinery.  So where this process is the ``scanviz`` command, and nothing else, SIGINT has the system's own meaning from the
 import of this module until :func:`scanviz.cli.main` takes over.  ``import scanviz`` in a user's program changes nothing.
+
+Garbage is collected seldom: modules stay, so looking through them again and again finds nothing.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -29,3 +34,13 @@ def interrupts_are_raised() -> None:
 QUIET = is_the_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 if QUIET:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+_THRESHOLD = gc.get_threshold()
+SELDOM = 50_000  # objects made more than went
+if 0 < _THRESHOLD[0] < SELDOM:
+    gc.set_threshold(SELDOM, *_THRESHOLD[1:])
+
+
+def all_is_imported() -> None:
+    """Collect garbage as before the import."""
+    gc.set_threshold(*_THRESHOLD)

@@ -48,7 +48,7 @@ ENGINE_LAYERS = (
     ("tracebacks",),
     ("config", "codec"),
     ("errors",),
-    ("slotted",),
+    ("slotted", "collecting"),
 )
 PROFILER_LAYERS = (
     ("run",),

@@ -22,6 +22,7 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from scanviz.engine import collecting
 from scanviz.engine.graph.provenance import SourceLine, user_line
 
 if TYPE_CHECKING:
@@ -376,6 +377,8 @@ _building = threading.local()  # `open` where the thread builds something
 class building:  # noqa: N801  # a context manager, written like a function
     """Tell whoever watches that the block builds something; nothing where nobody watches or it is part of what is built.
 
+    Garbage is collected seldom inside (:mod:`scanviz.engine.collecting`).
+
     Parameters
     ----------
     kind : str
@@ -389,8 +392,11 @@ class building:  # noqa: N801  # a context manager, written like a function
         self._told: tuple[Observer, ...] = ()
 
     def __enter__(self) -> None:
-        if not _attached or getattr(_building, "open", False):
-            return
+        if _attached and not getattr(_building, "open", False):
+            self._tell_of_begin()
+        collecting.begin()
+
+    def _tell_of_begin(self) -> None:
         for tell in BEFORE_BUILDING:
             tell()
         self._told, self._where = _attached, user_line()
@@ -402,6 +408,7 @@ class building:  # noqa: N801  # a context manager, written like a function
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        collecting.end()
         if self._told:
             elapsed = perf_counter_ns() - self._begun
             _building.open = False

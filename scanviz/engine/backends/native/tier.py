@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine import collecting
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import gathered
@@ -62,9 +63,10 @@ class NativeCode:
     def __init__(
         self, loop: LoopInstruction, plan: Plan, variant: Variant, runners: Runners, inline: bool = True
     ) -> None:
-        self.emitter = LoopEmitter(loop, plan, variant, target().vector_bytes, inline=inline)
-        self.text, self.handed = self.emitter.write()
-        self.machine: Machine = compiled(self.text)
+        with collecting.seldom():
+            self.emitter = LoopEmitter(loop, plan, variant, target().vector_bytes, inline=inline)
+            self.text, self.handed = self.emitter.write()
+            self.machine: Machine = compiled(self.text)
         self._constants = {base: np.ascontiguousarray(value) for base, value in self.handed.constants.items()}
         self._chunk = FIRST_CHUNK
         self._step_ns = 0.0  # what a step took lately

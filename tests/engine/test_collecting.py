@@ -1,0 +1,57 @@
+"""Garbage is collected seldom while graphs are built, and as before afterwards."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine import collecting
+
+OWN = (701, 11, 12)
+
+
+@pytest.fixture(autouse=True)
+def own_threshold() -> Iterator[None]:
+    before = gc.get_threshold()
+    gc.set_threshold(*OWN)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_garbage_is_collected_seldom_while_a_step_is_built_and_as_before_after_an_error() -> None:
+    met = []
+
+    def step(x_t: object) -> None:
+        met.append(gc.get_threshold())
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        scanviz.scan(step, T.vector("x"))
+    assert (met, gc.get_threshold()) == ([(collecting.SELDOM, *OWN[1:])], OWN)
+
+
+def test_blocks_that_end_in_any_order_leave_the_threshold_that_was() -> None:
+    collecting.begin()
+    collecting.begin()
+    collecting.end()
+    assert gc.get_threshold()[0] == collecting.SELDOM
+    collecting.end()
+    assert gc.get_threshold() == OWN
+
+
+@pytest.mark.parametrize("mine", [0, 10 * collecting.SELDOM])
+def test_a_program_that_collects_never_or_less_often_is_left_alone(mine: int) -> None:
+    gc.set_threshold(mine, *OWN[1:])
+    with collecting.seldom():
+        assert gc.get_threshold()[0] == mine
+    assert gc.get_threshold()[0] == mine
+
+
+def test_a_threshold_that_is_set_inside_stays() -> None:
+    with collecting.seldom():
+        gc.set_threshold(5, *OWN[1:])
+    assert gc.get_threshold()[0] == 5

@@ -12,7 +12,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SELDOM = 50_000  # objects more than went: some ten megabytes
+from scanviz.starting import SELDOM
+
 _lock = threading.Lock()
 _before: list[int] = []  # the program's own threshold, once for each that asked for fewer
 

@@ -102,6 +102,33 @@ def test_shapes_are_counted_apart():
 
 
 @needs_llvm
+def test_loops_of_one_function_count_together():
+    def compiled_after(loops):
+        x = T.matrix("x")
+        rows = [
+            scanviz.scan(lambda x_t, s, k=k: T.tanh(x_t - s * (k + 0.5)), x, T.zeros((3,)), name=f"loop{k}")[
+                0
+            ]
+            for k in range(loops)
+        ]
+        return calls_until_native(scanviz.function([x], rows), RNG.normal(size=(100, 3)))
+
+    alone, both = compiled_after(1), compiled_after(2)
+    assert alone > 4 and abs(both - alone / 2) <= 1
+
+
+@needs_llvm
+def test_a_loop_of_a_function_that_does_little_stays_though_another_is_compiled():
+    x, y = T.vector("x"), T.vector("y")
+    long, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s), x, np.float64(0), name="long")
+    short, _ = scanviz.scan(lambda y_t, s: T.tanh(y_t + s), y, np.float64(0), name="short")
+    f = scanviz.function([x, y], [long, short])
+    for _ in range(10):
+        f(np.ones(10_000), np.ones(3))
+    assert sorted(tier for tier, _ in tiers_of(f)) == ["native", "numpy"]
+
+
+@needs_llvm
 def test_a_loop_with_a_stop_condition_counts_the_steps_that_it_took():
     short, long = np.full(1_000_000, 9.0), np.full(1_000, 0.1)
     f = bent(until=True)
@@ -230,7 +257,7 @@ def test_a_function_that_is_rewritten_the_same_for_machine_code_is_not_built_aga
 @needs_llvm
 def test_a_loop_that_is_compiled_in_its_first_call_is_compiled_again_only_when_it_has_done_much_more():
     f, _ = smooth()
-    given = RNG.normal(size=(5_000, 8))
+    given = RNG.normal(size=(1_500, 8))
     f(given)
     assert tiers_of(f)[0][0] == "native" and f.for_machine_code is None
     f(given)

@@ -4,6 +4,7 @@ It is decided from estimates and counts, never from a clock, so a program takes 
 same bits.  Work is counted for each set of shapes: the steps of all calls so far and of the one that begins, by what a step costs
 on NumPy by estimate.  Where it comes to ``config.native.pays_after`` seconds, the loop is compiled before that call and stays so.
 Loading LLVM and compiling a loop take less than that, so no program takes twice as long as it had to, and short ones pay nothing.
+Loops of one function count together, for LLVM is loaded once: a loop's share of its own work, and as much of each other loop's.
 
 A loop with a stop condition counts the steps that it took, for nobody knows how many it will take.  It may be handed over while it
 runs, at steps at which its rows grow.
@@ -34,7 +35,7 @@ from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
-AGAIN = 10  # times as much work as pays for machine code pays for making it twice
+AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
 USUAL_STEP = 20  # operations of a step whose code costs no more than LLVM does
 
@@ -52,23 +53,34 @@ class Counted:
         Whether machine code pays for all loops: calls are many.
     left_ns : dict
         By a loop's name what its steps may still cost until machine code pays.
+    shares : dict
+        By a loop's name how much of the work that pays for its machine code it has done, for the shapes that have done most.
     """
 
-    __slots__ = ("due", "is_open", "left_ns", "pays")
+    __slots__ = ("due", "is_open", "left_ns", "pays", "shares")
 
     def __init__(self) -> None:
         self.is_open = self.due = self.pays = False
         self.left_ns: dict[str, float] = {}
+        self.shares: dict[str, float] = {}
 
-    def count(self, name: str, left_ns: float, next_ns: float) -> None:
-        """Note what a loop may still cost; the other Program pays where one more call like the last comes to that."""
+    def count(self, name: str, left_ns: float, is_due: bool) -> None:
+        """Note what a loop may still cost, and whether the other Program pays by now."""
         if self.is_open:
             self.left_ns[name] = min(left_ns, self.left_ns.get(name, inf))
-            self.due |= left_ns <= next_ns
+            self.due |= is_due
+
+    def have_done(self, name: str, share: float) -> bool:
+        """Return whether a loop that has done a share of the work that pays, and the others as much or less, pay together.
+
+        Shapes that are seldom met do little of it, so they stay on NumPy however much others have done.
+        """
+        others = (min(done, share) for loop, done in self.shares.items() if loop != name)
+        return share + sum(others) >= 1
 
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are."""
-        other.left_ns = dict(self.left_ns)
+        other.left_ns, other.shares = dict(self.left_ns), dict(self.shares)
 
 
 class Begun(Specialised):
@@ -132,7 +144,7 @@ class AutoLoop(SpecialisedLoop):
         known = self._known(steps)
         if isinstance(found, Begun):
             pays = self._pays_at_once(found, known)
-            found.take(known)
+            self._take(found, known)
             if pays:
                 return self._compiled(found, shapes, states, watch, steps)
         if self.counted.is_open:
@@ -157,24 +169,40 @@ class AutoLoop(SpecialisedLoop):
         """Return whether machine code pays for so many steps alone, or for those so far and these, or for all loops here."""
         if begun.left_ns == inf:
             return False
-        enough = min(begun.left_ns, AT_ONCE * self._pays_after_ns())
-        return self.counted.pays or steps * begun.step_ns >= enough
+        at_once = steps * begun.step_ns >= AT_ONCE * self._pays_after_ns()
+        return self.counted.pays or at_once or self._pays_together(begun, steps)
+
+    def _share(self, begun: Begun, steps: int) -> float:
+        """Return how much of the work that pays for machine code is done after so many steps more."""
+        left_ns, pays_after = begun.left_ns - steps * begun.step_ns, self._pays_after_ns()
+        return 1 - left_ns / pays_after if pays_after else 1.0
+
+    def _pays_together(self, begun: Begun, steps: int) -> bool:
+        """Return whether machine code pays after so many steps more for this loop and the others of the function."""
+        return begun.left_ns < inf and self.counted.have_done(self.loop.name, self._share(begun, steps))
+
+    def _take(self, begun: Begun, steps: int) -> None:
+        """Count steps."""
+        begun.take(steps)
+        if begun.left_ns < inf:
+            shares, name = self.counted.shares, self.loop.name
+            shares[name] = max(shares.get(name, 0.0), self._share(begun, 0))
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if isinstance(code, Begun):
-            code.take(steps)
+            self._take(code, steps)
         if self.counted.is_open:
             self._count(code, steps)
 
     def _count(self, code: Specialised, steps: int) -> None:
         """Count steps for the Program that suits machine code better."""
         if isinstance(code, Begun):
-            self.counted.count(self.loop.name, code.left_ns, steps * code.step_ns)
+            self.counted.count(self.loop.name, code.left_ns, self._pays_together(code, steps))
         else:
             self._again_ns -= steps * self._step_ns
             if self._again_ns <= 0:
-                self.counted.count(self.loop.name, 0.0, 0.0)
+                self.counted.count(self.loop.name, 0.0, True)
 
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""
@@ -224,6 +252,7 @@ class AutoLoop(SpecialisedLoop):
             begun.stay(f"no native code: {made}")
             return begun
         self._again_ns, self._step_ns = AGAIN * self._pays_after_ns(), begun.step_ns
+        self.counted.shares[self.loop.name] = 1.0
         return made
 
     def _machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised | str:

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import multiprocessing
+import sys
+from concurrent.futures.process import _process_worker
+from multiprocessing.pool import worker
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from scanviz.profiler.report.origins import origin_lines
+from scanviz.profiler.report.overview import render_report
+from scanviz.profiler.run.children import waits_for_a_task
 from scanviz.record.file import load
+from scanviz.record.model import MergedRecord, ProfileRecord
+from scanviz.record.outcome import OutcomeRecord
 from tests.cli.commands import command
 
 SCRIPT = """
 import multiprocessing
+import os
 import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import scanviz
 from scanviz import tensor as T
@@ -37,18 +49,32 @@ def context():
     return multiprocessing.get_context(sys.argv[1])
 
 
+def unfinished():
+    work(6)
+    open("begun", "w").close()
+    time.sleep(60)
+
+
 def failing():
     work(5)
     sys.exit(3)
 
 
 if __name__ == "__main__":
-    process = context().Process(target=outer, args=(7,), name="outer")
-    process.start()
-    process.join()
+    if len(sys.argv) == 2:
+        process = context().Process(target=outer, args=(7,), name="outer")
+        process.start()
+        process.join()
     if "pool" in sys.argv:
         with context().Pool(2) as pool:
             print(len(pool.map(work, [20] * 4)))
+        with ProcessPoolExecutor(1, mp_context=context()) as pool:
+            print(len(list(pool.map(work, [20] * 2))))
+    if "cut" in sys.argv:
+        with context().Pool(1) as pool:
+            pool.apply_async(unfinished)
+            while not os.path.exists("begun"):
+                time.sleep(0.01)
     if "fail" in sys.argv:
         process = context().Process(target=failing, name="failing")
         process.start()
@@ -93,14 +119,63 @@ def test_processes_and_their_processes_leave_a_profile_each_and_are_merged(folde
     assert load(folder / "many-children" / "outer.scanviz").loops[0].steps == 8
 
 
-def test_workers_of_a_pool_save_their_profile_when_the_pool_ends_them(folder: Path) -> None:
-    needs("fork")
-    done = command("profile", "-q", "--children", "many.py", "fork", "pool", cwd=folder)
-    assert (done.returncode, done.stdout) == (0, "4\n"), done.stderr
-    found = steps_by_origin(folder / "many.scanviz")
-    workers = [steps for name, steps in found.items() if name.startswith("ForkPoolWorker")]
-    assert sum(workers) == 4 * 20
-    assert found["main"] == 10
+@pytest.mark.parametrize(
+    "method", ["fork", *(pytest.param(each, marks=pytest.mark.slow) for each in ("spawn", "forkserver"))]
+)
+def test_workers_of_pools_leave_whole_profiles_and_say_that_their_pool_ended_them(
+    folder: Path, method: str
+) -> None:
+    needs(method)
+    done = command("profile", "-q", "--children", "many.py", method, "pool", "cut", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "4\n2\n"), done.stderr
+    found, record = steps_by_origin(folder / "many.scanviz"), load(folder / "many.scanviz")
+    assert (sum(found.values()), found["main"]) == (4 * 20 + 2 * 20 + 6 + 10, 10)
+    ended = [(found[each.name] == 6, each.outcome.status, each.outcome.message) for each in record.origins]
+    assert ended.count((True, "interrupted", "terminated in the middle of its work")) == 1
+    whole = {(False, "ok", ""), (False, "ok", "ended by its pool")}  # by its last message or by SIGTERM
+    assert len([one for one in ended if one in whole]) == len(ended) - 1
+
+
+def test_a_worker_waits_where_it_has_no_task() -> None:
+    """The workers of Python's pools are run here with queues that look who called them, tasks that look too, and no process."""
+    seen: list[bool] = []
+
+    def look() -> None:
+        seen.append(waits_for_a_task(sys._getframe(), None))
+
+    class Tasks:
+        def __init__(self, *tasks: object) -> None:
+            self.left = [*tasks, None]
+
+        def get(self, block: bool = True) -> object:
+            look()
+            return self.left.pop(0)
+
+        def put(self, result: object) -> None:
+            look()
+
+    def task() -> int:
+        look()
+        return 0
+
+    worker(Tasks((0, 0, task, (), {})), Tasks())
+    assert seen == [
+        True,
+        False,
+        True,
+        True,
+    ]  # asking for a task, in it, telling what came of it, asking for another
+    seen.clear()
+    _process_worker(Tasks(SimpleNamespace(fn=task, args=(), kwargs={}, work_id=0)), Tasks(), None, ())
+    assert seen == [True, False, True, True, True]  # and telling that it is over
+    frame = sys._getframe()  # of no worker: one that has not begun yet, or some other process
+    assert [waits_for_a_task(frame, target) for target in (worker, _process_worker, look, None)] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    ended = OutcomeRecord("ok", 143, "ended by its pool")
+    record = ProfileRecord(origins=(MergedRecord("ForkPoolWorker-1", outcome=ended),), outcome=ended)
+    assert "· ended by its pool" in render_report(record)
+    assert "ended by its pool" in origin_lines(record, 80, 8)[2].text
 
 
 def test_a_process_that_fails_says_so_in_its_profile_and_is_no_failure_of_the_program(folder: Path) -> None:

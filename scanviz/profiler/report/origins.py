@@ -21,7 +21,7 @@ def origin_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine
     rows = [["  merged from", "time", "calls", "", "script"]]
     for origin in sorted(record.origins, key=lambda origin: -origin.wall_ns)[:top]:
         calls = sum(function.calls for function in record.functions if function.origin == origin.name)
-        ended = "" if origin.outcome.status == "ok" else origin.outcome.status
+        ended = sanitize(origin.outcome.in_short)
         script = " ".join([origin.script, *origin.arguments])
         rows.append(
             [f"  {sanitize(origin.name)}", duration(origin.wall_ns), f"{calls:,}", ended, sanitize(script)]

@@ -103,8 +103,7 @@ def print_report(
 def _header(record: ProfileRecord) -> list[ReportLine]:
     called = " ".join([record.script, *record.arguments]).strip() or "profile"
     parts = [sanitize(called), duration(record.wall_ns)]
-    status = {"ok": "", "running": "still running", "exit": f"exit code {record.outcome.code}"}
-    parts.append(status.get(record.outcome.status, record.outcome.status))
+    parts.append(sanitize(record.outcome.in_short))
     calls = sum(function.calls for function in record.functions)
     if record.functions:
         parts.append(f"{counted(calls, 'call')} of {counted(len(record.functions), 'function')}")

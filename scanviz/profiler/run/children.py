@@ -3,7 +3,7 @@
 A process is recorded from its start to its end, whatever way it is started.  One that is forked inherits what is set up here.  One
 that is spawned, or forked by a server, is sent it with what multiprocessing sends in any case: unpickling it sets it up there (as
 coverage.py does it).  So processes of processes are recorded too, and pools, which end their workers by SIGTERM, for the profile is
-saved first.
+saved first.  A worker that was in no task then is no interrupted one: its stack tells it (:func:`waits_for_a_task`).
 
 Limits: processes that ``os.fork`` or ``subprocess`` make are not seen; one that is killed (``Process.kill``, ``os._exit``) leaves
 no profile; values of loops are those of the program's own process alone.
@@ -129,7 +129,7 @@ def _record_bootstraps() -> None:
     bootstrap: Callable[..., int] = process._bootstrap  # type: ignore[attr-defined]  # what every process runs
 
     def recorded_bootstrap(self: multiprocessing.process.BaseProcess, *args: Any, **kwargs: Any) -> int:
-        with _recorded(self.name, _watched["options"]) as outcome:
+        with _recorded(self, _watched["options"]) as outcome:
             code = bootstrap(self, *args, **kwargs)
             outcome.append(OutcomeRecord("ok" if code == 0 else "exit", code))
         return code
@@ -162,7 +162,9 @@ class _Path:
 
 
 @contextmanager
-def _recorded(name: str, options: ChildOptions) -> Iterator[list[OutcomeRecord]]:
+def _recorded(
+    process: multiprocessing.process.BaseProcess, options: ChildOptions
+) -> Iterator[list[OutcomeRecord]]:
     """Record this process in the block, and save its profile however the block ends."""
     for inherited in observe.observers():
         observe.detach(inherited)
@@ -175,14 +177,18 @@ def _recorded(name: str, options: ChildOptions) -> Iterator[list[OutcomeRecord]]
         with signals_wait():
             if saved:
                 return
-            saved.append(_place(Path(options.folder), name))
+            saved.append(_place(Path(options.folder), process.name))
             observe.detach(recorder)
             recorder.finish(ended)
             with contextlib.suppress(Exception):  # the process's own work comes first
                 save(recorder.record(), saved[0])
 
     def terminated(number: int, frame: FrameType | None) -> None:
-        finish(OutcomeRecord("interrupted", 128 + number, "terminated"))
+        code = 128 + number
+        if waits_for_a_task(frame, getattr(process, "_target", None)):
+            finish(OutcomeRecord("ok", code, "ended by its pool"))
+        else:
+            finish(OutcomeRecord("interrupted", code, "terminated in the middle of its work"))
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
@@ -203,6 +209,28 @@ def _catch_termination(handler: Callable[[int, FrameType | None], None]) -> None
         signal.signal(number, handler)
 
 
+# What works in a process of a pool: its module and name → its variables that hold the task in hand and what came of it.
+_WORKERS = {
+    ("multiprocessing.pool", "worker"): ("task", "result"),
+    ("concurrent.futures.process", "_process_worker"): ("call_item", "r"),
+}
+
+
+def waits_for_a_task(frame: FrameType | None, target: object) -> bool:
+    """Return whether a process that is interrupted here is a worker of one of Python's pools and in the middle of no task.
+
+    ``target`` is what the process runs: a worker that has not begun yet, or is over, has no task either.  Who sent the signal is
+    not known.  Where a version of Python calls the variables something else, nobody waits.
+    """
+    while frame is not None:
+        names = _WORKERS.get((frame.f_globals.get("__name__", ""), frame.f_code.co_name))
+        if names is not None:
+            task, result = map(frame.f_locals.get, names)
+            return (task is None or result is not None) and set(names) <= set(frame.f_code.co_varnames)
+        frame = frame.f_back
+    return (getattr(target, "__module__", ""), getattr(target, "__name__", "")) in _WORKERS
+
+
 def _place(folder: Path, name: str) -> Path:
     """Return a file of its own for this process."""
     folder.mkdir(exist_ok=True)
@@ -211,4 +239,11 @@ def _place(folder: Path, name: str) -> Path:
     return folder / f"{plain}-{os.getpid()}.scanviz" if path.exists() else path
 
 
-__all__ = ["ChildOptions", "end_children", "free_folder", "record_children", "with_children"]
+__all__ = [
+    "ChildOptions",
+    "end_children",
+    "free_folder",
+    "record_children",
+    "waits_for_a_task",
+    "with_children",
+]

@@ -98,7 +98,7 @@ function rooflinePart() {
 function originsPart() {
   if (!data.run.origins.length) return null;
   const rows = data.run.origins.map((each) => ({
-    cells: [each.name, [each.script, ...each.arguments].join(" "), duration(each.wall_ns), each.outcome.status],
+    cells: [each.name, [each.script, ...each.arguments].join(" "), duration(each.wall_ns), (each.outcome.status === "ok" && each.outcome.message) || each.outcome.status],
   }));
   return table("Merged from", [{ name: "origin" }, { name: "script" }, { name: "time", numeric: true }, { name: "ended" }], rows);
 }

@@ -115,7 +115,7 @@ class _Writer:
             "digraph scanviz {",
             f'  graph [rankdir=TB ranksep=0.42 nodesep=0.22 bgcolor="{colours.PAPER}" fontname="Helvetica" fontsize=11',
             f'    fontcolor="{INK}"',
-            f"    labelloc=t labeljust=l compound=true{newrank} label={self._header()}]",
+            f"    labelloc=t compound=true{newrank} label={self._header()}]",
             f'  node [fontname="Helvetica" fontsize=11 margin="0.09,0.04" height=0.32 width=0.3 fontcolor="{INK}"]',
             f'  edge [fontname="Helvetica" fontsize=9 arrowsize=0.6 color="{EDGES["data"]}"]',
         ]
@@ -144,7 +144,7 @@ class _Writer:
             f"{indent}  graph [label={self._written(cluster_lines(cluster), bold=True)}",
             f'{indent}    id={_quoted(element_id(cluster.id))} class="sv-cluster"',
             f'{indent}    style="rounded,filled" penwidth=1.4 fillcolor="{CLUSTER.fill}" color="{line}" fontcolor="{INK}"',
-            f"{indent}    tooltip={_quoted(cluster_title(cluster))} labeljust=l margin=10]",
+            f"{indent}    tooltip={_quoted(cluster_title(cluster))} margin=10]",
         ]
         self._level_of(cluster.id, indent + "  ")
         self.lines.append(f"{indent}}}")
@@ -246,9 +246,9 @@ class _Writer:
                 [f"the warmer, the more time: the hottest took {percent(legend.heat)}"] if legend.heat else []
             )
             return self._written([word for word in words if word] or ["picture"])
-        rows = [f'<TR><TD ALIGN="LEFT" COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
+        rows = [f'<TR><TD COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
         for note in self.diagram.notes:
-            rows.append(f'<TR><TD ALIGN="LEFT" COLSPAN="9">{_text(short(note, 160))}</TD></TR>')
+            rows.append(f'<TR><TD COLSPAN="9">{_text(short(note, 160))}</TD></TR>')
         rows += [f"<TR>{''.join(row)}</TR>" for row in _legend_rows(self.diagram)]
         return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="2">{"".join(rows)}</TABLE>>'
 

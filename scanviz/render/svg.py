@@ -94,7 +94,10 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
         f"<title>{_text(title)}</title>",
         f"<style>{style_sheet()}</style>",
         f'<rect class="sv-ground" width="100%" height="100%" fill="{PAPER}"/>',
-        *(f'<g transform="translate(8,{18 * k + 6})">{row}</g>' for k, (row, _) in enumerate(head)),
+        *(
+            f'<g transform="translate({(width - row_width) / 2:.1f},{18 * k + 6})">{row}</g>'
+            for k, (row, row_width) in enumerate(head)
+        ),
         f'<g transform="translate(0,{top:.1f})">',
         body,
     ]
@@ -153,9 +156,9 @@ def _cluster(cluster: Cluster, box: Box) -> str:
     paint = Paint(CLUSTER.fill, CHANGES.get(cluster.change, CLUSTER.line))
     classes = f"sv-cluster sv-{cluster.change}" if cluster.change else "sv-cluster"
     lines = cluster_lines(cluster)
-    words = [text_at(box.x + 8, box.y + 15, lines[0], anchor="start", extra=' font-weight="bold"')]
+    words = [text_at(box.centre, box.y + 15, lines[0], extra=' font-weight="bold"')]
     words += [
-        text_at(box.x + 8, box.y + 15 + SMALL_LINE * k, line, size=SMALL, anchor="start", colour=FAINT)
+        text_at(box.centre, box.y + 15 + SMALL_LINE * k, line, size=SMALL, colour=FAINT)
         for k, line in enumerate(lines[1:], 1)
     ]
     shape = rect(box, paint, classes, radius=8, extra=' stroke-width="1.4"')

@@ -8,12 +8,16 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from html import escape
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scanviz.render.colours import KIND_TEXT
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.dot import to_dot
+from scanviz.render.labels import kind_name, legend_of
 from scanviz.render.layout import CannotDrawError, chain, drawn
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.ordering import acyclic, crossings, layers_of, ordered
@@ -29,6 +33,16 @@ def needs(engine):
     missing = chain._missing(engine)
     if missing:
         pytest.skip(f"{engine}: {missing}")
+
+
+def test_title_and_legend_stand_in_the_pictures_of_every_engine():
+    for picture in taps_pictures().values():
+        legend = legend_of(picture)
+        words = [KIND_TEXT[kind] for kind in legend.kinds] + [kind_name(kind) for kind in legend.loop_kinds]
+        for text in (to_svg(picture, layered(picture)), to_dot(picture), to_dot(picture, html=False)):
+            assert "labeljust" not in text  # Graphviz centres titles unless it is told otherwise
+            plain = " ".join(text.replace("\\n", " ").split())
+            assert picture.title in plain and not [word for word in words if escape(word) not in plain]
 
 
 # orders

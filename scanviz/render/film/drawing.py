@@ -84,7 +84,7 @@ class FilmDrawing:
         if bare:
             head = head[1 + len(film.whole.notes) :]
         else:
-            head.insert(1, (self._captions(wrap), _LEAST_WIDTH))
+            head.insert(1, self._captions(wrap))
             body.append(_curve(film, self.placed.height, wrap))
             below = _CURVE_HEIGHT + 40.0
         return document(film.whole.title, head, "\n".join(body), self.placed, below)
@@ -99,15 +99,21 @@ class FilmDrawing:
                 found.append(wrap(when, _border(box, change)))
         return found
 
-    def _captions(self, wrap: Wrap) -> str:
-        rows = []
-        for k, frame in enumerate(self.film.frames):
-            seen = tuple(float(j == k) for j in range(len(self.film.frames)))
-            caption = text_at(0, 11, frame.caption, anchor="start", extra=' font-weight="bold"')
-            start = text_width(frame.caption, 12.5) + 12
-            text = text_at(start, 11, short(frame.text, 150), size=SMALL + 1, anchor="start", colour=FAINT)
-            rows.append(wrap(seen, caption + text))
-        return "".join(rows)
+    def _captions(self, wrap: Wrap) -> tuple[str, float]:
+        """Return what is written over the frames, each in its own, in the middle of a row, and how wide this is."""
+        texts = [short(frame.text, 150) for frame in self.film.frames]
+        pairs = list(zip(self.film.frames, texts, strict=True))
+        starts = [text_width(frame.caption, 12.5) + 12 for frame, _ in pairs]
+        widths = [start + text_width(text, SMALL + 1) for start, text in zip(starts, texts, strict=True)]
+        row = max(_LEAST_WIDTH, *widths)
+        words = []
+        for k, (frame, text) in enumerate(pairs):
+            seen = tuple(float(j == k) for j in range(len(pairs)))
+            left = (row - widths[k]) / 2
+            caption = text_at(left, 11, frame.caption, anchor="start", extra=' font-weight="bold"')
+            after = text_at(left + starts[k], 11, text, size=SMALL + 1, anchor="start", colour=FAINT)
+            words.append(wrap(seen, caption + after))
+        return "".join(words), row
 
 
 def laid_out(film: Film) -> FilmDrawing:

@@ -109,9 +109,10 @@ class _Layout:
         ends = self._ends(parts)
         number = {part: k for k, part in enumerate(parts)}
         above = MARGIN
-        if cluster is not None:  # the title stands at the left of the ports, where no line comes by
-            title = title_size(self.clusters[cluster])
-            sizes.insert(0, BoxSize(title.width, title.height + TITLE_ROOM))
+        title = None
+        if cluster is not None:  # the title stands between the ports, where no line comes by
+            title, size = 0, title_size(self.clusters[cluster])
+            sizes.insert(0, BoxSize(size.width, size.height + TITLE_ROOM))
             number = {part: k + 1 for part, k in number.items()}
             ends = (
                 {k + 1: at for k, at in ends[0].items()} | {0: 0},
@@ -119,17 +120,17 @@ class _Layout:
             )
             above = EDGE
         edges = [(k, number[a], number[b]) for k, a, b in self.edges[cluster] if a != b]
-        level = LayeredLevel(sizes, edges, *ends)
+        labels = [text_width(self.diagram.edges[edge].label, SMALL) for edge in self.around[cluster]]
+        lanes = sum(LANE + width for width in labels)
+        level = LayeredLevel(sizes, edges, *ends, title=title, beside=(0.0, lanes))
         for part, k in number.items():
             self._shift(part, level.boxes[k].x + MARGIN, level.boxes[k].y + above)
         for edge, _, _ in edges:
             self.placed.routes[edge] = [(x + MARGIN, y + above) for x, y in level.in_rows(edge)]
         right = level.width + MARGIN
-        for edge in self.around[cluster]:
-            label = self.diagram.edges[edge].label
-            right += LANE
-            self.lanes[edge] = right
-            right += text_width(label, SMALL)
+        for edge, width in zip(self.around[cluster], labels, strict=True):
+            self.lanes[edge] = right + LANE
+            right += LANE + width
         return BoxSize(right + MARGIN, level.height + MARGIN + above)
 
     def _size_of(self, part: str, depth: int) -> BoxSize:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
@@ -15,6 +16,7 @@ from scanviz.render.layout.placed import (
 
 GAP, LAYER_GAP, EDGE_ROOM = 16.0, 34.0, 8.0
 STRAIGHTENING = 6
+_CENTRING, _CENTRED = 40, 0.05  # how often a title is moved at most, and how near the middle it is then
 
 
 class LayeredLevel:
@@ -30,6 +32,10 @@ class LayeredLevel:
         Parts that stand at the top and at the end, as :func:`layers_of` takes them.
     near : collection of int
         Parts that nothing in the box leads to, and which stand right above the first that they lead to.
+    title : int, optional
+        A part that stands in the middle of the box, and what else is in its layer beside it.
+    beside : pair of float
+        What the box holds at the left and at the right of the layers.
     """
 
     def __init__(
@@ -39,8 +45,10 @@ class LayeredLevel:
         first: dict[int, int],
         last: dict[int, int],
         near: Collection[int] = (),
+        title: int | None = None,
+        beside: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        self.sizes = list(sizes)
+        self.sizes, self.title, self.beside = list(sizes), title, beside
         self.count = count = len(sizes)
         pairs = acyclic(count, [(a, b) for _, a, b in edges])
         self.layer = layers_of(
@@ -55,8 +63,9 @@ class LayeredLevel:
         depth = max(self.layer, default=-1) + 1
         rows: list[list[int]] = [[] for _ in range(depth)]
         for part, layer in enumerate(self.layer):
-            rows[layer].append(part)
-        self.rows = ordered(rows, self.links)
+            if part != title:
+                rows[layer].append(part)
+        self._untitled = self.rows = ordered(rows, self.links)
         self.place({})
 
     def _lower(self, pairs: list[tuple[int, int]], near: Collection[int], fixed: Collection[int]) -> None:
@@ -89,7 +98,7 @@ class LayeredLevel:
 
     def place(self, more: Mapping[int, float]) -> None:
         """Give every part its place, with so much more room below layers than usual."""
-        count, centres = self.count, self._centres()
+        count, centres = self.count, self._centres()  # which puts the title into its row
         heights = [max((self.sizes[number].height for number in row), default=0.0) for row in self.rows]
         tall = {k: height + more.get(k, 0.0) for k, height in enumerate(heights)}
         tops = running(tall, LAYER_GAP)
@@ -138,7 +147,7 @@ class LayeredLevel:
     def _centres(self) -> dict[int, float]:
         """Return the middle of each part: near its neighbours, in the order of its layer, without overlap."""
         centres: dict[int, float] = {}
-        for row in self.rows:
+        for row in self._untitled:
             x = 0.0
             for number in row:
                 centres[number] = x + self.sizes[number].width / 2
@@ -150,9 +159,35 @@ class LayeredLevel:
             near[a].append(b)
             near[b].append(a)
         for sweep in range(STRAIGHTENING):
-            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
+            for row in self._untitled if sweep % 2 == 0 else self._untitled[::-1]:
                 self._straighten(row, centres, near)
+        if self.title is not None:
+            self._set_title(self.title, centres)
         return centres
+
+    def _set_title(self, title: int, centres: dict[int, float]) -> None:
+        """Put the title in the middle of the box, and move apart what stands in its layer."""
+        row, half = self._untitled[self.layer[title]], self.sizes[title].width / 2
+        split = None
+        for _ in range(_CENTRING):
+            sides = [(centre, self.sizes[number].width / 2) for number, centre in centres.items()]
+            left = min((centre - width for centre, width in sides), default=0.0) - self.beside[0]
+            right = max((centre + width for centre, width in sides), default=0.0) + self.beside[1]
+            middle = (left + right) / 2
+            if abs(centres.get(title, math.inf) - middle) < _CENTRED:
+                break
+            centres[title] = middle
+            split = sum(centres[number] < middle for number in row) if split is None else split
+            end = middle - half - GAP
+            for number in reversed(row[:split]):
+                centres[number] = min(centres[number], end - self.sizes[number].width / 2)
+                end = centres[number] - self.sizes[number].width / 2 - GAP
+            start = middle + half + GAP
+            for number in row[split:]:
+                centres[number] = max(centres[number], start + self.sizes[number].width / 2)
+                start = centres[number] + self.sizes[number].width / 2 + GAP
+        self.rows = list(self._untitled)
+        self.rows[self.layer[title]] = [*row[:split], title, *row[split:]]
 
     def _straighten(self, row: list[int], centres: dict[int, float], near: dict[int, list[int]]) -> None:
         """Move a layer's parts towards the means of their neighbours, and apart where they would touch.

@@ -67,7 +67,6 @@ LETTER, SMALL = 11.0, 8.5  # sizes of text
 LINE, SMALL_LINE = 14.0, 11.0
 PAD = 7.0
 HEAD = 20.0  # above what stands in an open loop
-TITLE_INDENT = 8.0
 PORT_HEIGHT = 24.0
 PORT_LONGEST = 24  # characters of a closed loop's port
 
@@ -127,5 +126,6 @@ def title_size(cluster: Cluster) -> BoxSize:
 
 
 def title_box(cluster: Cluster, box: Box) -> Box:
-    """Return where the title of an open loop stands: in the upper left corner of its box."""
-    return Box(box.x + TITLE_INDENT, box.y + 2.0, *title_size(cluster))
+    """Return where the title of an open loop stands: at the top of its box, in the middle."""
+    size = title_size(cluster)
+    return Box(box.centre - size.width / 2, box.y + 2.0, *size)

@@ -96,7 +96,7 @@ class StepBlock:
     def _layers(self, title: BoxSize) -> None:
         """Give everything its layer: 0 above the box, 1 its title and what only waits to be read, then operations."""
         parts = self.parts
-        names: list[str] = ["", *self.nodes, *parts.from_above]  # the title first, which keeps it at the left
+        names: list[str] = ["", *self.nodes, *parts.from_above]  # the title first
         self.number = {name: k for k, name in enumerate(names)}
         sizes = [BoxSize(title.width, title.height + 4.0)]
         sizes += [parts.sizes[name] for name in self.nodes]
@@ -119,7 +119,12 @@ class StepBlock:
             for node in self.nodes.values()
             if (k := self.number[node.id]) not in given and k not in first and node.kind != "operation"
         ]
-        self.level = LayeredLevel(sizes, edges, first, last, chips)
+        count = {reads: sum(c.reads == reads for c in self.crossings.values()) for reads in (True, False)}
+        self.left = PAD + TRACK * count[self.reads_left]
+        self.right = PAD + TRACK * count[not self.reads_left]
+        self.level = LayeredLevel(
+            sizes, edges, first, last, chips, 0 if title.width else None, (self.left, self.right)
+        )
         self.below = max((k for k in range(len(names)) if k in last), default=None)
         self.edges = edges
 
@@ -137,9 +142,6 @@ class StepBlock:
                 met = self.at_side[node, crossing.reads]
                 if outermost and end == node and len(met) < MOST_AT_SIDE and name not in met:
                     met.append(name)
-        count = {reads: sum(c.reads == reads for c in self.crossings.values()) for reads in (True, False)}
-        self.left = PAD + TRACK * count[self.reads_left]
-        self.right = PAD + TRACK * count[not self.reads_left]
         self.width = self.left + self.level.width + self.right
         placed = {True: 0, False: 0}
         for crossing in self.crossings.values():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from html import escape
 from itertools import pairwise
 
 from hypothesis import strategies as st
@@ -14,12 +16,16 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.rewrites_snapshot import rewrites_record
+from scanviz.render.colours import HEAT
 from scanviz.render.diagram.build import diagram_of
-from scanviz.render.diagram.model import Diagram
+from scanviz.render.diagram.model import Diagram, Node
 from scanviz.render.diagram.unrolled import unrolled
+from scanviz.render.dot import to_dot
+from scanviz.render.labels import element_id, percent
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.placed import Box, Placed, Point, title_box
 from scanviz.render.layout.ways import way_points
+from scanviz.render.svg import to_svg
 from scanviz.testing.laws.law import law
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
@@ -32,7 +38,9 @@ LOOPS = random_loops()
 def a_line_crosses_no_box_and_no_title(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> None:
     """Of a loop and its gradient step by step every line is drawn, from end to end, and crosses no node and no title."""
     for picture in _pictures(case, steps, rewritten, plumbing):
-        _check_lines(picture, layered(picture))
+        placed = layered(picture)
+        _check_lines(picture, placed)
+        _check_titles(picture, placed)
 
 
 @law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans())
@@ -60,7 +68,33 @@ def states_flow_at_one_height_and_nothing_overlaps(case: LoopCase, steps: int, r
 def a_line_of_open_loops_crosses_no_box_and_no_title(case: LoopCase, rewritten: bool, plumbing: bool) -> None:
     """In the picture of a graph with its loops open, a line crosses no node and no loop's title, and feedback runs on rails."""
     picture = diagram_of(_graph(case, rewritten), plumbing=plumbing)
-    _check_lines(picture, layered(picture))
+    placed = layered(picture)
+    _check_lines(picture, placed)
+    _check_titles(picture, placed)
+
+
+@law(sample=30, shares=st.lists(st.none() | st.floats(0.0, 1.0), min_size=1, max_size=8))
+def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None]) -> None:
+    """What takes most is as warm as anything is, what takes more is never colder, and the legend says what the warmest took."""
+    nodes = tuple(Node(f"n{k}", "operation", "exp", share=share) for k, share in enumerate(shares))
+    picture = Diagram("f", nodes)
+    most = max((share for share in shares if share is not None), default=0.0)
+    for text in (to_svg(picture, layered(picture)), to_dot(picture), to_dot(picture, html=False)):
+        drawn = [
+            re.search(rf'id="n{k}"[^\n]*?class="[^"]*\bsv-operation\b([^"]*)"', text)
+            for k in range(len(nodes))
+        ]
+        levels = []
+        for share, found in zip(shares, drawn, strict=True):
+            assert found is not None
+            warm = re.search(r"sv-heat-(\d)", found[1])
+            assert (warm is None) == (share is None), (share, found[0])
+            if warm is not None and share is not None:
+                levels.append((share, int(warm[1])))
+        assert all(level == (len(HEAT) - 1 if most else 0) for share, level in levels if share == most)
+        for (less, cold), (more, hot) in pairwise(sorted(levels)):
+            assert cold <= hot, (less, more)
+        assert most == 0 or percent(most) in text
 
 
 def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> Iterator[Diagram]:
@@ -109,6 +143,24 @@ def _check_lines(picture: Diagram, placed: Placed) -> None:
             if name not in ends:
                 crossed = [(a, b) for a, b in pairwise(points) if _crosses(a, b, box)]
                 assert not crossed, f"{edge.source} → {edge.target} crosses {label}: {crossed}, {box}"
+
+
+def _check_titles(picture: Diagram, placed: Placed) -> None:
+    """Check that the title of each loop or step stands in it, is drawn in the middle of it, and that no node stands on it."""
+    text = to_svg(picture, placed)
+    for cluster in picture.clusters:
+        box = placed.boxes[cluster.id]
+        title = title_box(cluster, box)
+        assert _holds(box, title), (cluster.label, box, title)
+        drawn = re.search(
+            rf'<g id="{re.escape(escape(element_id(cluster.id)))}" .*?<text [^>]* x="([-.\d]+)"[^>]* text-anchor="middle"',
+            text,
+            re.DOTALL,
+        )
+        assert drawn is not None and abs(float(drawn[1]) - (box.x + box.right) / 2) < _INSIDE, cluster.label
+        inside = [node for node in picture.nodes if node.cluster == cluster.id]
+        for node in inside:
+            _check_apart([title, placed.boxes[node.id]])
 
 
 def _touches(point: Point, box: Box) -> bool:

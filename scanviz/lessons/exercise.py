@@ -5,12 +5,13 @@ What a learner writes may loop for ever, exit or print; none of it reaches the p
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,19 @@ def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: floa
         How long it may take.
     """
     parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
-    return _run(parts, seconds)
+    outcome = _run(parts, seconds)
+    line = _open_line(answer) if outcome.part == ANSWER else None
+    return outcome if line is None else replace(outcome, message="its `...` is still open", line=line)
+
+
+def _open_line(answer: str) -> int | None:
+    """Return the line of the first ``...`` that is to be completed; None where there is none, or the answer is no Python."""
+    try:
+        tree = ast.parse(answer)
+    except SyntaxError:
+        return None
+    places = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value is ...]
+    return min(places, default=None)
 
 
 def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
+import scanviz
 from scanviz.cli.learn import draw_in_characters, with_steps
 from scanviz.lessons.exercise import check_exercise, run_program
 from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
 from scanviz.record.errors import ScanvizValueError
+from scanviz.tui.heat import rows_held
 
 ALL = [pytest.param(one, id=str(one.number)) for one in lessons()]
 
@@ -83,8 +86,62 @@ def test_a_wrong_answer_gets_a_word_of_help():
     one = lesson(6)
     wrong = one.solution.replace("[0, 4, 4, 2, 1]", "[0, 4, 3, 2, 1]")
     outcome = check_exercise(one, wrong)
-    assert not outcome.right and outcome.message.startswith("after step 1, row 2 holds 4, not 3")
+    assert not outcome.right and outcome.message.startswith(
+        "after step 1, cell ∂y[0] is not 3. It is made of b · ∂y[2]"
+    )
     assert check_exercise(one, one.solution).right
+
+
+# What is nearly right, by lesson: in the solution this is written for that, and the check says so.
+NEARLY = (
+    (1, "outputs_info=0.0", "outputs_info=1.0", "takes part"),
+    (2, "[t, t + 2]", "[t - 4, t - 2]", "its own is row 4"),
+    (3, '"u": "sequence"', '"u": "sitsot"', "u is no sitsot"),
+    (4, "max(*taps, 0)", "max(taps)", "0 counts as a tap"),
+    (5, "slope * states[t] * values[t]", "slope * states[t]", "slope of the weight"),
+    (6, "[0, 0, 2, 2, 1]", "[0, 0, 2, 1, 1]", "what was there before stays"),
+    (6, "[0, 4, 4, 2, 1]", "[0, 4, 4, 3, 1]", "Step 1 adds nothing to it"),
+    (6, "[0, 4, 4, 2, 1]", "[2, 4, 4, 2, 1]", "Nobody has added to it yet"),
+    (6, "[8, 8, 4, 2, 1]", "[8, 8, 4]", "five cells, not 3"),
+    (7, "0: 1", "0: 0", "count again"),
+    (8, '"p0": {"p", ', '"p0": {', "p0 reaches p too"),
+    (
+        9,
+        "T.dot(x_t, W + W) + T.dot(h_tm1, U)",
+        "T.dot(T.concatenate([x_t, h_tm1]), T.concatenate([W + W, U]))",
+        "no rule took",
+    ),
+    (10, "v_tm1 * T.dot(v_tm1, x_t)", "T.dot(T.outer(v_tm1, v_tm1), x_t)", "40,000 numbers at once"),
+    (10, "slow_line = 9", "slow_line = 10", "takes less of a step"),
+)
+
+
+@pytest.mark.parametrize(("number", "right", "wrong", "told"), NEARLY)
+def test_what_is_nearly_right_is_wrong_and_is_told_why(number: int, right: str, wrong: str, told: str):
+    one = lesson(number)
+    assert right in one.solution
+    with pytest.raises(AssertionError, match=re.escape(told)):
+        check(one, one.solution.replace(right, wrong))
+
+
+def test_the_cells_to_be_predicted_are_those_of_the_loop():
+    one = lesson(6)
+    names = dict(run_program_of(one)[1])
+    exec(one.solution, names)
+    y, first, a, b = (names[name] for name in ("y", "first", "a", "b"))
+    f = scanviz.function([first, a, b], [y, scanviz.grad(y[-1] + y[-2], first)], mode="reference")
+    record = scanviz.trace(f, [1.0, 1.0], 1.0, 2.0).record
+    (loop,) = [loop for loop in record.loops if loop.gradient_of is not None]
+    (index,) = [k for k, variable in enumerate(loop.variables) if variable.kind == "mitmot"]
+    traces = [trace for trace in record.traces if trace.loop == loop.key]
+    for step, predicted in ((-1, "before"), (0, "after_step_2"), (1, "after_step_1"), (2, "after_step_0")):
+        held = rows_held(traces, loop.variables[index], index, step)
+        assert held == dict(enumerate(map(float, reversed(names[predicted]))))
+
+
+def test_what_is_still_open_is_told_with_its_line():
+    one = lesson(5)
+    assert check_exercise(one, one.exercise).told == "line 8 of your answer: its `...` is still open"
 
 
 def test_an_answer_that_cannot_be_run_is_told_with_its_line():

@@ -2,21 +2,21 @@
 
 A line begins at the node that gives a value and ends at the last that reads it; a node that reads joins the lines of what it reads.
 Loops are boxes around their rows.  What a later step reads is said in words, with an arrow, because its line would go back up.
-(The idea of lines beside rows is that of ``git log --graph``.)
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from scanviz.record.plain_text import sanitize
-from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
 from scanviz.render.labels import cluster_lines, kind_name, short, signed, time_text
+from scanviz.render.rails import fitting, lanes_of, rail_rows, without
 from scanviz.render.reading_order import reading_order
 
-WIDEST_RAILS = 40  # columns that lines may take, more on a wide terminal: beyond it, values are named instead
+WIDEST_RAILS = 40  # columns that lines may take, more on a wide terminal: the longest beyond that are named instead
 SIGNS = {
     "input": "○",
     "shared": "◎",
@@ -31,6 +31,8 @@ SIGNS = {
     "cell": "▫",
     "summary": "≡",
 }
+_GONE = "−"
+_READERS = ("operation", "output", "loop", "summary", "until", "inner_output", "port")
 _ASCII = str.maketrans(
     {
         **dict(zip("○◎·●◉▣◆◇■▫≡", "oO.*@#+<X.=", strict=True)),
@@ -68,166 +70,233 @@ def drawing_lines(
     │ ○  y
     ●─╯  add ← x, y
     """
-    for line in _Drawing(diagram, max(40, width), types).lines():
-        text = line if len(line) <= width else line[: width - 1] + "…"
+    for line in CharacterDrawing(diagram, width, types=types).lines():
+        text = line.text
         yield text.translate(_ASCII).encode("ascii", "replace").decode() if ascii_only else text
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of the drawing: its node, and how it joins the lines."""
+class DrawnLine:
+    """A line of a drawing.
 
-    rails: str
-    node: Node
+    Attributes
+    ----------
+    text : str
+        What stands there.
+    part : str
+        Id of the node, or of the loop whose box begins here; empty for others.
+    rails : int
+        How many columns of it are for lines between nodes.
+    """
+
+    text: str
+    part: str = ""
+    rails: int = 0
 
 
-class _Drawing:
-    def __init__(self, diagram: Diagram, width: int, types: bool) -> None:
-        self.diagram, self.width, self.types = diagram, width, types
-        self.widest = max(WIDEST_RAILS, width * 55 // 100)
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What there is of a picture at a moment.
+
+    Attributes
+    ----------
+    shown : collection of str
+        Ids of nodes and loops.
+    edges : collection of int
+        Edges, by their numbers in the picture.
+    changes : mapping of str to str
+        What is new (``"added"``) or just gone (``"removed"``).
+    """
+
+    shown: Collection[str]
+    edges: Collection[int]
+    changes: Mapping[str, Change] = field(default_factory=dict)
+
+
+class CharacterDrawing:
+    """A picture that is laid out as rows, to be drawn whole or at several moments: each thing has its row and its lane in all.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        What to draw.
+    width : int
+        Columns; what is longer is cut.
+    types : bool
+        Whether dtypes and shapes are shown.
+    rails : int, optional
+        Columns that lines between nodes may take; by default about half.
+    words : int
+        Columns that words have, also where lines leave less of the width.
+    moments : sequence of Moment
+        All moments at which it is going to be drawn, if it is not drawn whole.
+    """
+
+    def __init__(
+        self,
+        diagram: Diagram,
+        width: int,
+        *,
+        types: bool = False,
+        rails: int | None = None,
+        words: int = 0,
+        moments: Sequence[Moment] = (),
+    ) -> None:
+        self.diagram, self.types = diagram, types
+        self.widest = max(WIDEST_RAILS, width * 55 // 100) if rails is None else rails
         self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
         self.nodes = {node.id: node for node in diagram.nodes}
         self.clusters = {cluster.id: cluster for cluster in diagram.clusters}
-        self.reads: dict[str, list[str]] = defaultdict(list)
-        self.later: dict[str, list[Edge]] = defaultdict(list)
-        self.before: dict[str, list[Edge]] = defaultdict(list)
-        for edge in diagram.edges:
-            self._edge(edge)
-        self.order = reading_order(diagram, self.reads)
-        self.last = {source: k for k, node in enumerate(self.order) for source in self.reads[node.id]}
+        self.ends = [self._ends(edge) for edge in diagram.edges]
+        reads = self.reads_by(range(len(diagram.edges)))
+        self.order = reading_order(diagram, reads)
+        names = [node.id for node in self.order]
+        self.named = fitting(names, reads, self.widest // 2)
+        lasting = self._lasting(moments)
+        drawn = without(reads, self.named)
+        self.lanes = lanes_of(names, drawn, lambda ended, name: lasting is None or (ended, name) in lasting)
+        self.room = 2 * max(self.lanes.values(), default=0) + 1
+        self.width = max(40, width, self.room + 2 + words)
 
-    def _edge(self, edge: Edge) -> None:
+    def _ends(self, edge: Edge) -> tuple[str, str] | None:
         source, target = (self.owner.get(text, text) for text in (edge.source, edge.target))
-        if source not in self.nodes or target not in self.nodes:
-            return
-        if edge.role == "recurrence":
-            self.later[source].append(edge)
-            self.before[target].append(edge)
-        elif source not in self.reads[target]:
-            self.reads[target].append(source)
+        return (source, target) if source in self.nodes and target in self.nodes else None
 
-    def lines(self) -> Iterator[str]:
+    def reads_by(self, edges: Collection[int]) -> dict[str, list[str]]:
+        """Return what nodes read, by some of the edges."""
+        reads: dict[str, list[str]] = defaultdict(list)
+        for number, (edge, ends) in enumerate(zip(self.diagram.edges, self.ends, strict=True)):
+            if ends is not None and edge.role != "recurrence" and number in edges:
+                source, target = ends
+                if source not in reads[target]:
+                    reads[target].append(source)
+        return reads
+
+    def _lasting(self, moments: Sequence[Moment]) -> set[tuple[str, str]] | None:
+        """Return which nodes read which whenever both are there: those alone may stand on one lane."""
+        if not moments:
+            return None
+        found = {ends for ends in self.ends if ends is not None}
+        for moment in moments:
+            joined = {ends for number, ends in enumerate(self.ends) if number in moment.edges}
+            found = {ends for ends in found if ends in joined or not set(ends) <= set(moment.shown)}
+        return found
+
+    def lines(self, moment: Moment | None = None) -> Iterator[DrawnLine]:
+        """Iterate over all lines; at each moment there are as many."""
+        for line in _Lines(self, moment).all():
+            text = line.text.rstrip()
+            yield DrawnLine(
+                text if len(text) <= self.width else text[: self.width - 1] + "…", line.part, line.rails
+            )
+
+
+class _Lines:
+    """The lines of a drawing at a moment."""
+
+    def __init__(self, drawing: CharacterDrawing, moment: Moment | None) -> None:
+        self.drawing, self.room = drawing, drawing.room
+        edges = range(len(drawing.ends)) if moment is None else moment.edges
+        every = (*drawing.nodes, *drawing.clusters)
+        self.shown = frozenset(every if moment is None else moment.shown)
+        self.changes: Mapping[str, Change] = {} if moment is None else moment.changes
+        self.reads = drawing.reads_by(edges)
+        self.later: dict[str, list[tuple[str, Edge]]] = defaultdict(list)
+        self.before: dict[str, list[tuple[str, Edge]]] = defaultdict(list)
+        for number, (edge, ends) in enumerate(zip(drawing.diagram.edges, drawing.ends, strict=True)):
+            if ends is not None and edge.role == "recurrence" and number in edges:
+                self.later[ends[0]].append((ends[1], edge))
+                self.before[ends[1]].append((ends[0], edge))
+
+    def all(self) -> Iterator[DrawnLine]:
         """Iterate over all lines."""
-        yield short(self.diagram.title, self.width)
-        yield from (short(note, self.width) for note in self.diagram.notes)
-        rows = list(self._rails())
-        room = max((len(row.rails) for row in rows), default=0)
-        if room > self.widest:
-            rows = [_Row(SIGNS.get(row.node.kind, "●"), row.node) for row in rows]
-            room = 1
+        drawing = self.drawing
+        diagram = drawing.diagram
+        notes = [*diagram.notes, *([_named_note(len(drawing.named))] if drawing.named else [])]
+        yield DrawnLine(short(diagram.title, drawing.width))
+        yield from (DrawnLine(short(note, drawing.width)) for note in notes)
+        names = [node.id for node in drawing.order]
+        signs = {name: self._sign(name) for name in names if name in self.shown or name in self.changes}
+        rows = rail_rows(names, without(self.reads, drawing.named), drawing.lanes, signs)
         around: list[str] = []
-        for row in rows:
-            yield from self._frames(around, row, room)
-            yield f"{row.rails:<{room}}  {'║ ' * len(around)}{self._label(row.node)}".rstrip()
+        for node, (above, row) in zip(drawing.order, rows, strict=True):
+            yield from self._frames(around, node, above)
+            label = self._label(node) if node.id in signs else ""
+            yield DrawnLine(f"{self._beside(row, around)}{label}", node.id, self.room)
         while around:
-            around.pop()
-            yield f"{'':<{room}}  {'║ ' * len(around)}╚═"
+            yield self._bottom(around, "")
 
-    def _frames(self, around: list[str], row: _Row, room: int) -> Iterator[str]:
+    def _sign(self, name: str) -> str:
+        gone = self.changes.get(name) == "removed"
+        return _GONE if gone else SIGNS.get(self.drawing.nodes[name].kind, "●")
+
+    def _beside(self, rails: str, around: Sequence[str]) -> str:
+        """Return what stands left of words: lines between nodes, and sides of the boxes."""
+        return f"{rails:<{self.room}}  {''.join('║ ' if box in self.shown else '  ' for box in around)}"
+
+    def _bottom(self, around: list[str], above: str) -> DrawnLine:
+        box = around.pop()
+        return DrawnLine(self._beside(above, around) + ("╚═" if box in self.shown else ""), "", self.room)
+
+    def _frames(self, around: list[str], node: Node, above: str) -> Iterator[DrawnLine]:
         """Close the boxes that a row is not in any more, and open those that it is in."""
-        wanted = self._way(row.node.cluster)
-        passing = "".join(text if text in "│ " else "│" for text in self._open_before(row))
+        wanted = self._way(node.cluster)
         while around and around != wanted[: len(around)]:
-            around.pop()
-            yield f"{passing:<{room}}  {'║ ' * len(around)}╚═"
+            yield self._bottom(around, above)
         for cluster in wanted[len(around) :]:
-            head = f"{passing:<{room}}  {'║ ' * len(around)}╔═ {self._heading(self.clusters[cluster])} "
-            yield head + "═" * max(2, min(self.width, 100) - len(head))
+            head = self._beside(above, around)
+            if cluster in self.shown:
+                head += f"╔═ {self._heading(self.drawing.clusters[cluster])} "
+                head += "═" * max(2, min(self.drawing.width, 100) - len(head))
+            elif cluster in self.changes:
+                head += self._heading(self.drawing.clusters[cluster])
+            yield DrawnLine(head, cluster, self.room)
             around.append(cluster)
 
-    def _open_before(self, row: _Row) -> str:
-        return self.passing.get(row.node.id, "") if row.rails and len(row.rails) <= self.widest else ""
-
     def _heading(self, cluster: Cluster) -> str:
-        lines = cluster_lines(cluster)
-        return "loop " + " · ".join([lines[0], *lines[1:]])
+        first, *more = cluster_lines(cluster)
+        return signed("loop " + " · ".join([first, *more]), self.changes.get(cluster.id, ""))
 
     def _way(self, cluster: str | None) -> list[str]:
         way: list[str] = []
-        while cluster is not None and cluster in self.clusters:
+        while cluster is not None and cluster in self.drawing.clusters:
             way.insert(0, cluster)
-            cluster = self.clusters[cluster].parent
+            cluster = self.drawing.clusters[cluster].parent
         return way
 
-    def _rails(self) -> Iterator[_Row]:
-        """Iterate over rows with the lines beside them."""
-        lanes: list[str | None] = []
-        unread: int | None = (
-            None  # the lane of the row above, if nothing reads it: a node below it would seem to
-        )
-        self.passing: dict[str, str] = {}
-        for k, node in enumerate(self.order):
-            self.passing[node.id] = " ".join("│" if lane is not None else " " for lane in lanes)
-            inputs = [
-                place for place, lane in enumerate(lanes) if lane is not None and lane in self.reads[node.id]
-            ]
-            ended = [place for place in inputs if self.last[lanes[place] or ""] <= k]
-            own = next(iter(ended), None)
-            if own is None:
-                free = (place for place, lane in enumerate(lanes) if lane is None and place != unread)
-                own = next(free, len(lanes) + (len(lanes) == unread))
-            while len(lanes) < own:
-                lanes.append(None)
-            if own == len(lanes):
-                lanes.append(None)
-            yield _Row(self._row(lanes, own, inputs, ended, SIGNS.get(node.kind, "●")), node)
-            for place in ended:
-                lanes[place] = None
-            lanes[own] = node.id if self.last.get(node.id, -1) > k else None
-            unread = own if lanes[own] is None else None
-            while lanes and lanes[-1] is None:
-                lanes.pop()
-
-    @staticmethod
-    def _row(lanes: list[str | None], own: int, inputs: list[int], ended: list[int], sign: str) -> str:
-        low, high = min([own, *inputs]), max([own, *inputs])
-        cells = []
-        for place, lane in enumerate(lanes):
-            if place == own:
-                cells.append(sign)
-            elif place in inputs and place in ended:
-                cells.append("╰" if place < own else "╯")
-            elif place in inputs:
-                cells.append("├" if place < own else "┤")
-            elif low < place < high:
-                cells.append("┼" if lane is not None else "─")
-            else:
-                cells.append("│" if lane is not None else " ")
-            cells.append("─" if low <= place < high else " ")
-        return "".join(cells).rstrip()
-
     def _label(self, node: Node) -> str:
-        parts = [signed(short(node.label), node.change)]
+        parts = [signed(short(node.label), self.changes.get(node.id, node.change))]
         if node.loop_kind and node.kind == "port":
             side = {"in": "into", "out": "out of"}.get(node.side, "of")
             parts.append(f"({kind_name(node.loop_kind)} {side} the loop)")
-        sources = [short(self.nodes[read].label.partition(" = ")[0], 24) for read in self.reads[node.id]]
-        if sources and node.kind in (
-            "operation",
-            "output",
-            "loop",
-            "summary",
-            "until",
-            "inner_output",
-            "port",
-        ):
-            parts.append("← " + ", ".join(sources))
+        sources = self.reads.get(node.id, [])
+        if sources and (node.kind in _READERS or not self.drawing.named.isdisjoint(sources)):
+            parts.append("← " + ", ".join(self._result(source) for source in sources))
         if node.kind == "loop":
             outs = [short(port.label, 24) for port in node.ports if port.side == "out"]
             parts.append("→ " + ", ".join(outs) if outs else "")
-        parts += [f"⇢ {self._name(each.target)} {short(each.label)} later" for each in self.later[node.id]]
+        parts += [f"⇢ {self._name(name)} {short(edge.label)} later" for name, edge in self.later[node.id]]
         parts += [
-            f"↻ {self._name(each.source)} of {short(each.label)} before" for each in self.before[node.id]
+            f"↻ {self._name(name)} of {short(edge.label)} before" for name, edge in self.before[node.id]
         ]
-        if self.types and node.type:
+        if self.drawing.types and node.type:
             parts.append(f"[{sanitize(node.type)}]")
+        if node.operations is not None:
+            parts.append(f"· {node.operations:,} operation{'' if node.operations == 1 else 's'}")
         if node.time_ns is not None:
             parts.append(f"· {time_text(node)}")
         return "  ".join(part for part in parts if part).replace("  ← ", " ← ")
 
-    def _name(self, part: str) -> str:
-        node = self.nodes.get(self.owner.get(part, part))
-        return short(node.label, 24) if node is not None else ""
+    def _result(self, name: str) -> str:
+        return short(self.drawing.nodes[name].label.partition(" = ")[0], 24)
+
+    def _name(self, name: str) -> str:
+        return short(self.drawing.nodes[name].label, 24)
+
+
+def _named_note(count: int) -> str:
+    what = "1 value is" if count == 1 else f"{count} values are"
+    return f"{what} read far below: named there, without a line"
 
 
 def drawing_text(diagram: Diagram, width: int = 80, *, types: bool = False, ascii_only: bool = False) -> str:

@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from scanviz.render.characters import SIGNS, _Drawing, drawing_lines, drawing_text
+from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_lines, drawing_text
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.testing import random_loops
 from tests.render.pictures import hostile_picture, pictures_of, taps_pictures
@@ -56,17 +56,13 @@ def rows_of(diagram, width=400):
     return [line for line in lines if "╔═" not in line and "╚═" not in line]
 
 
-def drawing_of(diagram):
-    return _Drawing(diagram, 400, False)
-
-
 @settings(deadline=None)
 @given(case=random_loops())
 def test_lines_join_exactly_what_is_read(case):
     for diagram in pictures_of(case)[:2]:
         rows = rows_of(diagram)
-        drawing = drawing_of(diagram)
-        order, room = drawing.order, max((len(rail.rails) for rail in drawing._rails()), default=0)
+        drawing = CharacterDrawing(diagram, 400)
+        order, room = drawing.order, drawing.room
         assert sorted(each.id for each in order) == sorted(node.id for node in diagram.nodes)
         owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
         place = {each.id: k for k, each in enumerate(order)}
@@ -76,8 +72,7 @@ def test_lines_join_exactly_what_is_read(case):
             if edge.role != "recurrence"
         }
         assert all(place[a] < place[b] for a, b in wanted)
-        if room > drawing.widest:
-            continue  # values are named instead
+        assert not drawing.named
         assert read_back(rows, order, room) == wanted
 
 
@@ -112,12 +107,17 @@ def test_hostile_names_cannot_reach_the_terminal():
         assert not {unicodedata.category(each) for each in line} & {"Cc", "Cs"}, repr(line)
 
 
-def test_a_picture_with_very_many_open_values_names_them_instead():
+def test_a_picture_with_very_many_open_values_names_those_of_the_longest_lines():
     nodes = [Node(f"x{k}", "input", f"x{k}") for k in range(60)]
     nodes.append(Node("all", "operation", "concatenate"))
     edges = tuple(Edge(f"x{k}", "all") for k in range(60))
-    lines = list(drawing_lines(Diagram("f", tuple(nodes), (), edges), 120))
-    assert lines[-1].startswith("●  concatenate ← x0, x1") and not any("┼" in line for line in lines)
+    diagram = Diagram("f", tuple(nodes), (), edges)
+    lines = list(drawing_lines(diagram, 120))
+    assert "concatenate ← x0, x1" in lines[-1] and lines[1].endswith("named there, without a line")
+    drawing = CharacterDrawing(diagram, 120)
+    joined = read_back(lines[2:], drawing.order, drawing.room)
+    assert joined == {(f"x{k}", "all") for k in range(60)} - {(name, "all") for name in drawing.named}
+    assert 60 - len(drawing.named) == 33  # as many as there is room for
 
 
 def test_the_text_is_the_same_in_every_process():

@@ -57,8 +57,8 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     --------
     >>> port = Node("p", "port", "x", "a", side="in", loop_kind="sequence", variable=0)
     >>> picture = Diagram("f", (port, Node("n", "operation", "tanh", "a")), (Cluster("a", "rnn"),))
-    >>> [(each.kind, each.label, len(each.ports)) for each in close_loops(picture, ["a"]).nodes]
-    [('loop', 'rnn', 1)]
+    >>> [(each.kind, each.label, len(each.ports), each.operations) for each in close_loops(picture, ["a"]).nodes]
+    [('loop', 'rnn', 1, 1)]
     """
     if not loops:
         return diagram
@@ -73,7 +73,10 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     for node in diagram.nodes:
         if node.kind == "port" and node.cluster in ports:
             ports[node.cluster].append(_port(node))
-    waiting = {cluster.id: _closed(cluster, tuple(ports[cluster.id])) for cluster in outermost}
+    counts = _operations(diagram)
+    waiting = {
+        cluster.id: _closed(cluster, tuple(ports[cluster.id]), counts[cluster.id]) for cluster in outermost
+    }
     nodes: list[Node] = []
     for node in diagram.nodes:
         if node.cluster not in gone:
@@ -142,7 +145,19 @@ def _port(node: Node) -> Port:
     return Port(node.id, "out" if node.side == "out" else "in", node.label, node.loop_kind, variable)
 
 
-def _closed(cluster: Cluster, ports: tuple[Port, ...]) -> Node:
+def _operations(diagram: Diagram) -> dict[str, int]:
+    """Return how many operations stand in each open loop and in those inside it."""
+    counts = {cluster.id: 0 for cluster in diagram.clusters}
+    for node in diagram.nodes:
+        if node.cluster in counts:
+            counts[node.cluster] += node.operations or int(node.kind == "operation")
+    for cluster in reversed(diagram.clusters):  # a cluster stands after the one around it
+        if cluster.parent in counts:
+            counts[cluster.parent] += counts[cluster.id]
+    return counts
+
+
+def _closed(cluster: Cluster, ports: tuple[Port, ...], operations: int) -> Node:
     label = cluster.label
     return Node(
         cluster.id,
@@ -154,6 +169,7 @@ def _closed(cluster: Cluster, ports: tuple[Port, ...]) -> Node:
         time_ns=cluster.time_ns,
         share=cluster.share,
         change=cluster.change,
+        operations=operations,
     )
 
 

@@ -105,6 +105,8 @@ class Node:
         the step before them writes and the step after them reads.
     band : int or None
         In such a picture, what it belongs to: 0 for the loop, 1 for its back-propagation.
+    operations : int or None
+        How many operations a closed loop's step has that were drawn, with those of loops inside it; None for anything else.
     """
 
     id: str
@@ -126,6 +128,7 @@ class Node:
     column: int | None = None
     row: int | None = None
     band: int | None = None
+    operations: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,162 @@
+"""Lines beside rows: a lane for each value, from the row that gives it down to the last row that reads it.
+
+Lanes are found once; what is drawn may be all of a picture or what there is of it at a moment, and then everything stays where it is.
+(The idea of lines beside rows is that of ``git log --graph``.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+Reads = Mapping[str, Sequence[str]]  # of each row what it reads, as names of rows above it
+
+
+def last_reads(order: Sequence[str], reads: Reads) -> dict[str, int]:
+    """Return the last row that reads each value.
+
+    Examples
+    --------
+    >>> last_reads(["a", "b", "c"], {"b": ["a"], "c": ["a"]})
+    {'a': 2}
+    """
+    return {source: k for k, name in enumerate(order) for source in reads.get(name, ())}
+
+
+def lanes_of(
+    order: Sequence[str], reads: Reads, may_take: Callable[[str, str], bool] = lambda ended, name: True
+) -> dict[str, int]:
+    """Return the lane of each row.
+
+    Parameters
+    ----------
+    order : sequence of str
+        Rows, by their names.
+    reads : mapping of str to sequence of str
+        What rows read.
+    may_take : callable
+        Whether a row may take the lane of a value that it is the last to read.
+
+    Examples
+    --------
+    >>> lanes_of(["x", "y", "s"], {"s": ["x", "y"]})
+    {'x': 0, 'y': 1, 's': 0}
+    """
+    last = last_reads(order, reads)
+    lanes: list[str | None] = []
+    unread: int | None = None  # the lane of the row above, if nothing reads it: a row below it would seem to
+    found: dict[str, int] = {}
+    for k, name in enumerate(order):
+        wanted = set(reads.get(name, ()))
+        ended = [place for place, lane in enumerate(lanes) if lane in wanted and last[lane or ""] <= k]
+        own = next((place for place in ended if may_take(lanes[place] or "", name)), None)
+        if own is None:
+            free = (place for place, lane in enumerate(lanes) if lane is None and place != unread)
+            own = next(free, len(lanes) + (len(lanes) == unread))
+        lanes += [None] * (own + 1 - len(lanes))
+        found[name] = own
+        for place in ended:
+            lanes[place] = None
+        lanes[own] = name if last.get(name, -1) > k else None
+        unread = own if lanes[own] is None else None
+        while lanes and lanes[-1] is None:
+            lanes.pop()
+    return found
+
+
+def fitting(order: Sequence[str], reads: Reads, most: int) -> frozenset[str]:
+    """Return the values that have no line, so that there are so many lanes at most (two at least): those of the longest lines.
+
+    Examples
+    --------
+    >>> sorted(fitting(["a", "b", "c", "d", "e"], {"d": ["b", "c"], "e": ["a", "d"]}, 2))
+    ['a']
+    """
+    named: set[str] = set()
+    while True:
+        drawn = without(reads, named)
+        over = max(lanes_of(order, drawn).values(), default=0) + 1 - most
+        if over <= 0:
+            return frozenset(named)
+        rows, last = {name: k for k, name in enumerate(order)}, last_reads(order, drawn)
+        if not last:  # rows that nothing joins stand on two lanes in turn
+            return frozenset(named)
+        worst = _most_crowded(rows, last)
+        crossing = [name for name, end in last.items() if rows[name] <= worst <= end]
+        crossing.sort(key=lambda name: rows[name] - last[name])
+        named.update(crossing[: max(1, over // 2)])
+
+
+def _most_crowded(rows: Mapping[str, int], last: Mapping[str, int]) -> int:
+    """Return the row beside which most lines run."""
+    change = [0] * (len(rows) + 2)
+    for name, end in last.items():
+        change[rows[name]] += 1
+        change[end + 1] -= 1
+    count, most, found = 0, -1, 0
+    for k, by in enumerate(change):
+        count += by
+        if count > most:
+            most, found = count, k
+    return found
+
+
+def without(reads: Reads, named: Collection[str]) -> dict[str, list[str]]:
+    """Return what rows read, less some values."""
+    return {name: [source for source in sources if source not in named] for name, sources in reads.items()}
+
+
+def rail_rows(
+    order: Sequence[str], reads: Reads, lanes: Mapping[str, int], signs: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Iterate over the lines above each row, and the row itself with its sign; a row without a sign is not there.
+
+    Examples
+    --------
+    >>> order, reads = ["x", "y", "s"], {"s": ["x", "y"]}
+    >>> for above, row in rail_rows(order, reads, lanes_of(order, reads), {"x": "o", "y": "o", "s": "*"}):
+    ...     print(row)
+    o
+    │ o
+    *─╯
+    """
+    last = last_reads(order, reads)
+    live: dict[int, str] = {}
+    for k, name in enumerate(order):
+        above = _passing(live)
+        sign = signs.get(name)
+        if sign is None:
+            yield above, above
+            continue
+        wanted, own = set(reads.get(name, ())), lanes[name]
+        inputs = [place for place, lane in live.items() if lane in wanted]
+        ended = {place for place in inputs if last[live[place]] <= k}
+        yield above, _row(live, own, inputs, ended, sign)
+        for place in ended:
+            del live[place]
+        if last.get(name, -1) > k:
+            live[own] = name
+
+
+def _passing(live: Collection[int]) -> str:
+    return " ".join("│" if place in live else " " for place in range(max(live, default=-1) + 1))
+
+
+def _row(live: Collection[int], own: int, inputs: Collection[int], ended: Collection[int], sign: str) -> str:
+    low, high = min([own, *inputs]), max([own, *inputs])
+    cells = []
+    for place in range(max([own, *live]) + 1):
+        if place == own:
+            cells.append(sign)
+        elif place in inputs and place in ended:
+            cells.append("╰" if place < own else "╯")
+        elif place in inputs:
+            cells.append("├" if place < own else "┤")
+        elif low < place < high:
+            cells.append("┼" if place in live else "─")
+        else:
+            cells.append("│" if place in live else " ")
+        cells.append("─" if low <= place < high else " ")
+    return "".join(cells).rstrip()
+
+
+__all__ = ["fitting", "lanes_of", "last_reads", "rail_rows", "without"]

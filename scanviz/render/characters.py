@@ -16,7 +16,9 @@ from scanviz.render.labels import cluster_lines, kind_name, short, signed, time_
 from scanviz.render.rails import fitting, lanes_of, rail_rows, without
 from scanviz.render.reading_order import reading_order
 
-WIDEST_RAILS = 40  # columns that lines may take, more on a wide terminal: the longest beyond that are named instead
+WIDEST_RAILS = (
+    40  # columns that lines may take, more on a wide terminal: the longest beyond that are named instead
+)
 SIGNS = {
     "input": "○",
     "shared": "◎",
@@ -124,8 +126,6 @@ class CharacterDrawing:
         Columns; what is longer is cut.
     types : bool
         Whether dtypes and shapes are shown.
-    rails : int, optional
-        Columns that lines between nodes may take; by default about half.
     words : int
         Columns that words have, also where lines leave less of the width.
     moments : sequence of Moment
@@ -138,12 +138,11 @@ class CharacterDrawing:
         width: int,
         *,
         types: bool = False,
-        rails: int | None = None,
         words: int = 0,
         moments: Sequence[Moment] = (),
     ) -> None:
         self.diagram, self.types = diagram, types
-        self.widest = max(WIDEST_RAILS, width * 55 // 100) if rails is None else rails
+        widest = max(WIDEST_RAILS, width * 55 // 100)
         self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
         self.nodes = {node.id: node for node in diagram.nodes}
         self.clusters = {cluster.id: cluster for cluster in diagram.clusters}
@@ -151,11 +150,13 @@ class CharacterDrawing:
         reads = self.reads_by(range(len(diagram.edges)))
         self.order = reading_order(diagram, reads)
         names = [node.id for node in self.order]
-        self.named = fitting(names, reads, self.widest // 2)
+        self.named = fitting(names, reads, widest)
         lasting = self._lasting(moments)
         drawn = without(reads, self.named)
         self.lanes = lanes_of(names, drawn, lambda ended, name: lasting is None or (ended, name) in lasting)
-        self.room = 2 * max(self.lanes.values(), default=0) + 1
+        lanes = max(self.lanes.values(), default=0) + 1
+        self.close = 2 * lanes - 1 > width * 2 // 5  # side by side where that leaves little for words
+        self.room = lanes if self.close else 2 * lanes - 1
         self.width = max(40, width, self.room + 2 + words)
 
     def _ends(self, edge: Edge) -> tuple[str, str] | None:
@@ -217,7 +218,7 @@ class _Lines:
         yield from (DrawnLine(short(note, drawing.width)) for note in notes)
         names = [node.id for node in drawing.order]
         signs = {name: self._sign(name) for name in names if name in self.shown or name in self.changes}
-        rows = rail_rows(names, without(self.reads, drawing.named), drawing.lanes, signs)
+        rows = rail_rows(names, without(self.reads, drawing.named), drawing.lanes, signs, drawing.close)
         around: list[str] = []
         for node, (above, row) in zip(drawing.order, rows, strict=True):
             yield from self._frames(around, node, above)

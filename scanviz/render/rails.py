@@ -1,6 +1,6 @@
 """Lines beside rows: a lane for each value, from the row that gives it down to the last row that reads it.
 
-Lanes are found once; what is drawn may be all of a picture or what there is of it at a moment, and then everything stays where it is.
+Lanes are found once; what is drawn may be all of a picture or what there is of it at a moment, and all stays where it is.
 (The idea of lines beside rows is that of ``git log --graph``.)
 """
 
@@ -106,9 +106,22 @@ def without(reads: Reads, named: Collection[str]) -> dict[str, list[str]]:
 
 
 def rail_rows(
-    order: Sequence[str], reads: Reads, lanes: Mapping[str, int], signs: Mapping[str, str]
+    order: Sequence[str],
+    reads: Reads,
+    lanes: Mapping[str, int],
+    signs: Mapping[str, str],
+    close: bool = False,
 ) -> Iterator[tuple[str, str]]:
-    """Iterate over the lines above each row, and the row itself with its sign; a row without a sign is not there.
+    """Iterate over the lines above each row, and the row itself with its sign.
+
+    Parameters
+    ----------
+    order, reads, lanes
+        Rows, what they read, and their lanes.
+    signs : mapping of str to str
+        Signs of rows; a row without one is not there.
+    close : bool
+        Whether lanes stand side by side, instead of a column apart.
 
     Examples
     --------
@@ -122,7 +135,9 @@ def rail_rows(
     last = last_reads(order, reads)
     live: dict[int, str] = {}
     for k, name in enumerate(order):
-        above = _passing(live)
+        above = ("" if close else " ").join(
+            "│" if place in live else " " for place in range(max(live, default=-1) + 1)
+        )
         sign = signs.get(name)
         if sign is None:
             yield above, above
@@ -130,15 +145,12 @@ def rail_rows(
         wanted, own = set(reads.get(name, ())), lanes[name]
         inputs = [place for place, lane in live.items() if lane in wanted]
         ended = {place for place in inputs if last[live[place]] <= k}
-        yield above, _row(live, own, inputs, ended, sign)
+        row = _row(live, own, inputs, ended, sign)
+        yield above, row[::2] if close else row
         for place in ended:
             del live[place]
         if last.get(name, -1) > k:
             live[own] = name
-
-
-def _passing(live: Collection[int]) -> str:
-    return " ".join("│" if place in live else " " for place in range(max(live, default=-1) + 1))
 
 
 def _row(live: Collection[int], own: int, inputs: Collection[int], ended: Collection[int], sign: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.table import Table
@@ -48,11 +49,18 @@ def _table(title: str, widget: object) -> Table:
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column()
-    bindings: list[BindingType] = getattr(type(widget), "BINDINGS", [])
-    for binding in bindings:
-        if isinstance(binding, Binding):
-            table.add_row(key_names(binding), explanation(type(widget), binding))
+    for owner, binding in _bindings(type(widget)):
+        table.add_row(key_names(binding), explanation(owner, binding))
     return table
+
+
+def _bindings(kind: type) -> Iterator[tuple[type, Binding]]:
+    """Iterate over the keys of a part of the application, and of what it is a kind of; Textual's own are not among them."""
+    for owner in kind.__mro__:
+        bindings: list[BindingType] = (
+            vars(owner).get("BINDINGS", []) if owner.__module__.startswith("scanviz.") else []
+        )
+        yield from ((owner, binding) for binding in bindings if isinstance(binding, Binding))
 
 
 def _words() -> Table:

@@ -1,14 +1,20 @@
 """The drawing in characters: a row a node, and lines that join exactly what is read."""
 
+import functools
 import os
 import subprocess
 import sys
 import unicodedata
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import scanviz
+from scanviz import tensor as T
+from scanviz.record.snapshot import snapshot
 from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_lines, drawing_text
+from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.testing import random_loops
 from tests.render.pictures import hostile_picture, pictures_of, taps_pictures
@@ -113,11 +119,50 @@ def test_a_picture_with_very_many_open_values_names_those_of_the_longest_lines()
     edges = tuple(Edge(f"x{k}", "all") for k in range(60))
     diagram = Diagram("f", tuple(nodes), (), edges)
     lines = list(drawing_lines(diagram, 120))
-    assert "concatenate ← x0, x1" in lines[-1] and lines[1].endswith("named there, without a line")
+    assert "concatenate ← x0, x1" in lines[-1]
     drawing = CharacterDrawing(diagram, 120)
-    joined = read_back(lines[2:], drawing.order, drawing.room)
+    assert read_back(lines[1:], drawing.order, drawing.room) == {(f"x{k}", "all") for k in range(60)}
+    assert not drawing.named and drawing.close
+    drawing = CharacterDrawing(diagram, 80)
+    joined = read_back([line.text for line in drawing.lines()][2:], drawing.order, drawing.room)
     assert joined == {(f"x{k}", "all") for k in range(60)} - {(name, "all") for name in drawing.named}
-    assert 60 - len(drawing.named) == 33  # as many as there is room for
+    assert 60 - len(drawing.named) == 44  # as many as there is room for
+
+
+@functools.cache
+def lstm_graph():
+    """Return the graph of a batched LSTM's cross-entropy and its gradients."""
+    x, zeros = T.lmatrix("x"), T.zeros((4, 8))
+    embedding, w, u, v = (scanviz.shared(np.zeros(shape), name) for shape, name in _LSTM_WEIGHTS)
+    bias = scanviz.shared(np.zeros(32), "b")
+
+    def cell(x_t, h, c):
+        gates = T.dot(embedding[x_t], w) + T.dot(h, u) + bias
+        i, f, o = (T.sigmoid(gates[:, k * 8 : (k + 1) * 8]) for k in range(3))
+        c_t = f * c + i * T.tanh(gates[:, 24:])
+        return o * T.tanh(c_t), c_t
+
+    (h, _), _ = scanviz.scan(cell, x[:-1], [zeros, zeros], name="lstm")
+    scores = T.log_softmax(T.dot(h, v))
+    loss = -scores[T.arange(x.shape[0] - 1)[:, None], T.arange(x.shape[1])[None, :], x[1:]].mean()
+    return snapshot([loss, *scanviz.grad(loss, [embedding, w, u, v, bias])])
+
+
+_LSTM_WEIGHTS = ((5, 6), "E"), ((6, 32), "W"), ((8, 32), "U"), ((8, 5), "V")
+
+
+@pytest.mark.parametrize("scan", [None, "lstm", "grad_of_lstm"])
+def test_an_lstm_with_its_gradient_keeps_every_edge_beside_the_tree_of_a_terminal_of_120_columns(scan):
+    for plumbing in (False, True):
+        diagram = diagram_of(lstm_graph(), scan=scan, plumbing=plumbing)
+        assert len(diagram.nodes) > (200 if scan is None else 40)
+        drawing = CharacterDrawing(diagram, 86)
+        wanted = {
+            ends for edge, ends in zip(diagram.edges, drawing.ends, strict=True) if edge.role != "recurrence"
+        }
+        lines = [line.text for line in drawing.lines()][1 + len(diagram.notes) :]
+        rows = [line for line in lines if "╔═" not in line and "╚═" not in line]
+        assert read_back(rows, drawing.order, drawing.room) == wanted
 
 
 def test_the_text_is_the_same_in_every_process():

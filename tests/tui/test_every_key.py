@@ -18,6 +18,7 @@ from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.graph import GraphPane
+from scanviz.tui.views.lines import LinesPane
 from scanviz.tui.views.rewrites import DifferencePane
 from scanviz.tui.views.tables import SortedTable
 from scanviz.tui.views.variables import ConnectionTable
@@ -54,6 +55,22 @@ def focus(app):
 
 def row(app):
     return app.focused.cursor_row
+
+
+def rows(app):
+    return app.view.rows()
+
+
+def closed_loops(app):
+    return any("▣" in each for each in app.view.rows())
+
+
+def picture_row(app):
+    return app.focused.cursor
+
+
+def scrolled_aside(app):
+    return app.focused.scroll_offset.x
 
 
 def cell(app):
@@ -193,23 +210,29 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
         VIEWS[2],
         "3",
         [
-            Key("f", lambda app: app.view.depth, 3, back="F"),
-            Key("F", lambda app: app.view.depth, 3, before="f f", back="F"),
-            Key("o", lambda app: app.view.lines, back="o"),
-            Key("x", lambda app: app.view.lines),
+            Key("f", closed_loops, True, back="F"),
+            Key("F", closed_loops, False, before="f"),
+            Key("o", closed_loops, True, back="o"),
+            Key("w", rows, back="w"),
+            Key("x", rows, back="x"),
             Key("p", lambda app: app.view.plumbing, True),
         ],
     ),
     "the picture": (
         GraphPane,
-        "3 o",
+        "3 p w",
         [
-            Key("j", scrolled, back="g"),
-            Key("k", scrolled, before="j j", back="g"),
-            Key("h", scrolled, before="l l", back="h"),
-            Key("l", scrolled, back="h"),
-            Key("g", scrolled, before="j j"),
-            Key("G", scrolled),
+            Key("enter", closed_loops, True, back="enter"),  # the cursor begins on the loop
+        ],
+    ),
+    "lines that scroll": (
+        LinesPane,
+        "3 p w",
+        [
+            *(Key(key, picture_row, back="g") for key in ("j", "down", "pagedown", "G", "end")),
+            *(Key(key, picture_row, before="G", back="g") for key in ("k", "up", "pageup", "g", "home")),
+            *(Key(key, scrolled_aside, back="h h") for key in ("l", "right")),
+            *(Key(key, scrolled_aside, before="l l", back="h h") for key in ("h", "left")),
         ],
     ),
     "Variables": (VIEWS[3], "4", [Key("m", lambda app: app.query_one("#variables-table").display, False)]),

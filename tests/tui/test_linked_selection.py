@@ -114,7 +114,7 @@ def test_a_chosen_loop_variable_is_marked_in_every_tab():
             assert {each.split()[2] for each in marked["Values"]} == {"h[t-1]", "h[t]"}
             assert marked["Rewrites"]
             await at(app, pilot, "Graph")
-            drawn = text_of(app, "#graph-text").splitlines()
+            drawn = app.view.rows()
             signed = [each for each in drawn if each.startswith("▶")]
             assert 0 < len(signed) < len(drawn) and all("h" in each for each in signed)
             await at(app, pilot, "Variables")

@@ -1,8 +1,11 @@
 """Each tab: what it shows and what its keys change; a terminal is simulated."""
 
+from unittest import mock
+
 from textual.geometry import Region
 from textual.widgets import DataTable, Input, Static
 
+from scanviz.render.diagram.summary import loops_to_close
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.views.tables import SortedTable
 from tests.tui.driver import at, opened, text_of, waits
@@ -198,23 +201,69 @@ async def test_lines_of_the_script_have_their_times():
 async def test_the_graph_folds_and_is_searched():
     async with opened() as (app, pilot):
         await at(app, pilot, "Graph")
-        await pilot.press("o")
-        whole = list(app.view.lines)
-        await pilot.press(*"ffff")
-        folded = list(app.view.lines)
+        await pilot.press("w")
+        whole = app.view.rows()
+        await pilot.press("f")
+        folded = app.view.rows()
         assert 0 < len(folded) < len(whole) and app.view.command().endswith("--depth 0")
-        await pilot.press("F", "F", "F", "F")
-        assert app.view.lines == whole
+        await pilot.press("F")
+        assert app.view.rows() == whole
         await pilot.press("slash", *"tanh", "enter")
         await pilot.pause()
-        assert app.view.found and all("tanh" in app.view.lines[each] for each in app.view.found)
+        assert app.view.found and all("tanh" in app.view.rows()[each] for each in app.view.found)
         first = app.view.found_at
         await pilot.press("n")
         assert len(app.view.found) == 1 or app.view.found_at != first
         await pilot.press("N")
         assert app.view.found_at == first
         await pilot.press("x")
-        assert app.view.lines != whole
+        assert app.view.rows() != whole
+
+
+@waits
+async def test_loops_of_a_large_graph_are_closed_until_they_are_opened_by_o_by_enter_or_by_the_mouse():
+    with mock.patch.object(loops_to_close, "__defaults__", (30,)):
+        await fold_and_open()
+
+
+async def fold_and_open():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Graph")
+        assert not any("▣" in row for row in app.view.rows())  # a loop that is looked at alone
+        await pilot.press("w")
+        [closed] = [row for row in app.view.rows() if "▣" in row and "grad_of_rnn" in row]
+        assert " operations  · " in closed and "%" in closed
+        await pilot.press("o")
+        opened_rows = app.view.rows()
+        assert not any("▣" in row for row in opened_rows)
+        place = next(k for k, row in enumerate(opened_rows) if "╔═ loop grad_of_rnn" in row)
+        app.view.go_to(place)
+        await pilot.press("enter")
+        assert sum("▣" in row for row in app.view.rows()) == 1
+        place = next(k for k, row in enumerate(app.view.rows()) if "▣" in row)
+        assert app.view.pane.cursor == place  # the cursor stays on the loop
+        told = text_of(app, "#graph-here")
+        assert "loop grad_of_rnn" in told and "opens it" in told
+        await pilot.click("#graph-pane", offset=(30, place - app.view.pane.scroll_offset.y))
+        await pilot.pause()
+        assert app.view.rows() == opened_rows
+
+
+@waits
+async def test_what_the_cursor_stands_on_is_explained_and_enter_goes_to_its_line():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Graph")
+        app.view.go_to(next(k for k, row in enumerate(app.view.rows()) if "h[t-2]" in row))
+        await pilot.pause()
+        assert "a state of which a step reads several earlier rows" in text_of(app, "#graph-here")
+        app.view.go_to(next(k for k, row in enumerate(app.view.rows()) if "tanh" in row))
+        await pilot.pause()
+        assert "operation · float64[" in text_of(app, "#graph-here")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.view.TITLE == "Source" and app.view.table().chosen == app.state.line != ""
+        await pilot.press("escape")
+        assert app.view.TITLE == "Graph"
 
 
 @waits

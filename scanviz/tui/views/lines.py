@@ -1,0 +1,121 @@
+"""Lines of text that scroll both ways, with a cursor on one of them: pictures in characters are shown so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.text import Text
+from textual.binding import Binding, BindingType
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+ABOVE = 2  # lines that stay in view above and below the cursor
+
+
+class LinesPane(ScrollView, can_focus=True):
+    """The lines."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,down", "point(1)", "down", show=False),
+        Binding("k,up", "point(-1)", "up", show=False),
+        Binding("h,left", "aside(-8)", "left", show=False),
+        Binding("l,right", "aside(8)", "right", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("g,home", "edge(0)", "top", show=False),
+        Binding("G,end", "edge(1)", "end", show=False),
+    ]
+
+    class Pointed(Message):
+        """The cursor went to another line."""
+
+        def __init__(self, pane: LinesPane) -> None:
+            super().__init__()
+            self.pane = pane
+
+    class Clicked(Message):
+        """A line was clicked, or chosen by enter: the cursor is there already."""
+
+        def __init__(self, pane: LinesPane, *, by_mouse: bool) -> None:
+            super().__init__()
+            self.pane, self.by_mouse = pane, by_mouse
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.lines: list[Text] = []
+        self.cursor = 0
+
+    def show(self, lines: Sequence[Text], cursor: int = 0) -> None:
+        """Show lines, with the cursor on one of them."""
+        self.lines = list(lines)
+        self.cursor = max(0, min(cursor, len(self.lines) - 1))
+        self.virtual_size = Size(max((line.cell_len for line in self.lines), default=0), len(self.lines))
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Return a line of what is seen."""
+        aside, above = self.scroll_offset
+        width, number = self.size.width, y + above
+        if number >= len(self.lines):
+            return Strip.blank(width, self.rich_style)
+        line = self.lines[number]
+        if number == self.cursor and self.has_focus:
+            line = line.copy()
+            line.pad_right(max(0, aside + width - line.cell_len))
+            line.stylize("reverse")
+        strip = Strip(line.render(self.app.console)).apply_style(self.rich_style)
+        if line.cell_len > aside + width:
+            more = Strip([Segment("…", self.rich_style)])
+            return Strip.join([strip.crop(aside, aside + width - 1), more])
+        return strip.crop_extend(aside, aside + width, self.rich_style)
+
+    def point_at(self, line: int) -> None:
+        """Put the cursor on a line, and bring it into view."""
+        self.cursor = max(0, min(line, len(self.lines) - 1))
+        self.bring(self.cursor)
+        self.refresh()
+        self.post_message(self.Pointed(self))
+
+    def bring(self, line: int) -> None:
+        """Bring a line into view, with some around it."""
+        region = Region(self.scroll_offset.x, max(0, line - ABOVE), 1, 2 * ABOVE + 1)
+        self.scroll_to_region(region, animate=False, force=True)
+
+    def action_point(self, by: int) -> None:
+        """Move the cursor."""
+        self.point_at(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Move the cursor by what is seen at a time."""
+        self.point_at(self.cursor + by * max(1, self.size.height - ABOVE))
+
+    def action_aside(self, by: int) -> None:
+        """Show what is to the left or to the right."""
+        self.scroll_to(x=self.scroll_offset.x + by, animate=False)
+
+    def action_edge(self, last: int) -> None:
+        """Go to the first line or the last."""
+        self.point_at(len(self.lines) - 1 if last else 0)
+
+    def on_click(self, event: Click) -> None:
+        """Put the cursor on the line under the mouse."""
+        line = event.y + self.scroll_offset.y
+        if line < len(self.lines):
+            self.point_at(line)
+            self.post_message(self.Clicked(self, by_mouse=True))
+
+    def on_focus(self) -> None:
+        """Show the cursor."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """Show no cursor."""
+        self.refresh()
+
+
+__all__ = ["LinesPane"]

@@ -16,11 +16,24 @@ project = "scanviz"
 version = release = scanviz.__version__
 copyright = "the developers of scanviz"  # the name that Sphinx reads
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
-exclude_patterns = ["_build", "pictures/README.md"]
+exclude_patterns = ["_build", "_templates", "pictures/README.md"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
 html_title = f"scanviz {version}"
 html_copy_source = False
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+html_static_path = ["_static"]
+html_css_files = ["scanviz.css"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # docstrings give types, shapes and units

@@ -1,6 +1,7 @@
 """The site's written pages come from the program; that Sphinx builds it without a warning is seen by ``python tools/build_site.py``."""
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -15,9 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def tool():
-    spec = importlib.util.spec_from_file_location("build_site", ROOT / "tools" / "build_site.py")
+    spec = importlib.util.spec_from_file_location("site_pages", ROOT / "tools" / "site_pages.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["build_site"] = module
+    sys.modules["site_pages"] = module
     spec.loader.exec_module(module)
     return module
 
@@ -37,10 +38,11 @@ def test_every_rule_stands_under_its_phase(tool):
     assert all(f"| `{rule.name}` | {rule.doc}" in text for rule in all_rules())
 
 
-def test_a_lesson_has_its_picture_and_its_hints(tool):
+def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
     pages = {path.name: text for path, text in tool.lesson_pages()}
     text = pages["06.md"]
-    assert "![the loop of this lesson](06.svg)" in text and text.count("<details>") == 3
+    assert "![the loop of this lesson](06.svg)" in text
+    assert text.count("<details><summary>Hint") == 3 and text.count("<details><summary>Solution") == 1
     assert pages["lessons.md"].count("lessons/") == 10
 
 
@@ -57,3 +59,89 @@ def test_every_command_has_a_page(tool, monkeypatch):
     monkeypatch.setattr(tool.subprocess, "run", lambda *_, **__: Done)
     names = {path.stem for path, _ in tool.command_pages()}
     assert set(COMMANDS) | {"commands"} == names
+
+
+def test_every_public_name_has_its_place_in_the_reference(tool):
+    written = dict(tool.api_pages())
+    for name in tool.MODULES:
+        page = written[tool.WRITTEN / "api" / f"{name}.md"]
+        for key in tool.public_names(name):
+            assert re.search(rf":: {re.escape(name)}\.{key}$|^\| `{key}` \| \S", page, re.MULTILINE), key
+
+
+def test_what_is_documented_has_a_docstring(tool):
+    for name in tool.MODULES:
+        module = sys.modules[name]
+        assert all(getattr(module, key).__doc__ for key in tool.public_names(name)), name
+
+
+def error_classes():
+    """Return the names of all classes that derive from ScanvizError, as the source has them."""
+    bases = {}
+    for path in (ROOT / "scanviz").rglob("*.py"):
+        for name, parents in re.findall(
+            r"^class (\w+Error)\(([^)]*)\)", path.read_text("utf-8"), re.MULTILINE
+        ):
+            bases[name] = set(re.findall(r"\w+", parents))
+    found = {"ScanvizError"}
+    while more := {name for name, parents in bases.items() if parents & found} - found:
+        found |= more
+    return found - {"ScanvizError"}
+
+
+def test_every_error_class_stands_in_the_catalogue_with_an_example_that_causes_it():
+    page = (ROOT / "docs" / "errors.md").read_text("utf-8")
+    outputs = "".join(re.findall(r"^```output\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    caused = set(re.findall(r"^(\w+Error): ", outputs, re.MULTILINE))
+    named = set(re.findall(r"`(\w+Error)`", page))
+    assert len(error_classes()) > 15
+    assert error_classes() <= caused & named
+
+
+@pytest.fixture
+def links(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module("site_links")
+
+
+GOOD_PAGE = """<link rel="stylesheet" href="style.css"><a href="b.html#part">b</a><a href="https://example.org">out</a>
+<a href="#here"></a><p id="here"><img src="data:image/png;base64,AA"></p>"""
+
+
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ("", []),
+        ('<a href="c.html">c</a>', ["a.html: c.html: there is no such file"]),
+        ('<a href="b.html#none">b</a>', ["a.html: b.html#none: there is no such anchor"]),
+        ('<a href="../out.html">b</a>', ["a.html: ../out.html: leads out of the site"]),
+        (
+            '<script src="https://cdn.example.org/x.js"></script>',
+            ["a.html: https://cdn.example.org/x.js: comes from the network"],
+        ),
+        ("<style>@import 'missing.css';</style>", ["a.html: missing.css: there is no such file"]),
+    ],
+)
+def test_links_that_lead_nowhere_are_named(links, tmp_path, more, found):
+    links.page_of.cache_clear()
+    (tmp_path / "a.html").write_text(GOOD_PAGE + more)
+    (tmp_path / "b.html").write_text('<h2 id="part">part</h2>')
+    (tmp_path / "style.css").write_text("p {background: url('data:image/png;base64,AA')}")
+    assert links.problems(tmp_path) == found
+
+
+def test_the_front_page_leads_to_each_version_and_the_switcher_knows_their_pages(links, tmp_path):
+    spec = importlib.util.spec_from_file_location("build_site", ROOT / "tools" / "build_site.py")
+    build_site = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build_site)
+    for version in ("0.2", "0.10", "0.1"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "index.html").write_text("<p>a page</p>")
+    build_site.write_front(tmp_path)
+    front = (tmp_path / "index.html").read_text()
+    assert [front.find(f">scanviz {each}<") for each in ("0.10", "0.2", "0.1")] == sorted(
+        front.find(f">scanviz {each}<") for each in ("0.10", "0.2", "0.1")
+    )
+    assert '"0.10": ["index.html"]' in (tmp_path / "versions.js").read_text()
+    links.page_of.cache_clear()
+    assert links.problems(tmp_path) == []

@@ -1,196 +1,110 @@
-"""Build the site: reference pages from the program itself, then Sphinx over docs/, with warnings as errors.
+"""Build the site: reference pages from the program itself, then Sphinx over docs/, with warnings as errors; then check it.
 
-    pip install ".[docs]" && python tools/build_site.py [FOLDER]
+    pip install ".[docs]" && python tools/build_site.py [FOLDER]          # this version, beside those that are there
+    python tools/build_site.py FOLDER --from v0.1                         # the version of a tag or commit
+    python tools/build_site.py FOLDER --check                             # what is there: links, anchors, nothing from the network
 
-What is written by this script lies in docs/_generated/ and is not kept: pages of the lessons with their pictures, of operations and
-rewrites from their registries, of the command line from its help, and of the API from docstrings.
+Each version has a folder of its own (``0.2/``), and the first page of the site leads to the newest.  Which versions there are, and
+which pages they have, is in ``versions.js``: a script and no JSON, since pages that are opened as files may not fetch anything.
 """
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import itertools
+import argparse
+import html
+import io
+import json
+import os
+import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import tarfile
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-import scanviz  # noqa: E402
-import scanviz.tensor  # noqa: E402
-from scanviz.cli import COMMANDS  # noqa: E402
-from scanviz.cli.learn import svg_of  # noqa: E402
-from scanviz.engine.backends.native.instructions import WRITE  # noqa: E402
-from scanviz.engine.gradient.table import PULLBACKS  # noqa: E402
-from scanviz.engine.graph.declaration import declarations  # noqa: E402
-from scanviz.engine.rewrites.batching.table import BATCHING  # noqa: E402
-from scanviz.engine.rewrites.families import all_rules  # noqa: E402
-from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
-from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
-from scanviz.lessons.source import lessons  # noqa: E402
-
-DOCS = ROOT / "docs"
-WRITTEN = DOCS / "_generated"
-MODULES = {
-    "scanviz": "The names that most programs need.",
-    "scanviz.tensor": "Operations on variables, by NumPy's names.",
-    "scanviz.tensor.random": "Random numbers.",
-    "scanviz.tensor.linalg": "Linear algebra.",
-    "scanviz.tensor.nnet": "What networks are made of.",
-    "scanviz.profiler": "Recording from Python.",
-    "scanviz.record.model": "The record of a run.",
-    "scanviz.record.loops": "Its loops.",
-    "scanviz.testing": "Random loops and graphs for tests of your own.",
-}
+from site_links import problems  # noqa: E402
 
 
-# What the columns of the table of operations ask of a declaration; native code of loops and branches is no row of a table.
-MEANINGS = (
-    lambda one: one in PULLBACKS,
-    lambda one: one in WRITE or one.name in ("scan", "ifelse"),
-    lambda one: one in BATCHING,
-)
+def main() -> int:
+    """Build a version of the site, or only check it; return 1 where something is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("folder", nargs="?", default=str(ROOT / "build" / "site"), type=Path)
+    parser.add_argument("--from", dest="commit", help="a tag or commit; without it, what lies here")
+    parser.add_argument("--check", action="store_true", help="build nothing")
+    given = parser.parse_args()
+    site = Path(given.folder).resolve()
+    if not given.check:
+        code = build_commit(given.commit, site) if given.commit else build(site)
+        if code:
+            return code
+    found = problems(site)
+    print("\n".join(found) if found else f"{site}: links lead somewhere, and nothing comes from the network")
+    return 1 if found else 0
 
 
-def main(folder: str = "") -> int:
-    """Write the pages and build the site; return Sphinx's exit code."""
-    for path, text in pages():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    draw_pictures()
-    target = folder or str(ROOT / "build" / "site")
-    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), target]
-    return subprocess.run(command, check=False).returncode
+def build(site: Path) -> int:
+    """Build the version that lies here; return Sphinx's exit code."""
+    import site_pages  # needs scanviz, which a check does not
 
-
-def pages() -> Iterable[tuple[Path, str]]:
-    """Iterate over the pages that are written, with their places."""
-    yield from lesson_pages()
-    yield WRITTEN / "operations.md", operations()
-    yield WRITTEN / "rewrites.md", rewrites()
-    yield from command_pages()
-    yield from api_pages()
-
-
-def lesson_pages() -> Iterable[tuple[Path, str]]:
-    """A page a lesson, with its picture, and hints that open one by one."""
-    for one in lessons():
-        text = one.page.replace(
-            "## Formally", f"![the loop of this lesson]({one.number:02}.svg)\n\n## Formally", 1
-        )
-        ways = (
-            f"`scanviz learn {one.number}` runs and checks it in the terminal, beside its steps;"
-            f" {{download}}`the notebook <{notebook_name(one)}>` does in Jupyter."
-        )
-        check = f"{ways}\n\n{hints_that_open(one)}\n"
-        yield WRITTEN / "lessons" / f"{one.number:02}.md", text.replace("## See it", f"{check}## See it", 1)
-    entries = "\n".join(f"lessons/{one.number:02}" for one in lessons())
-    about = "Each is one question, a program, its picture, the formal statement and an exercise, in about 20 minutes."
-    yield (
-        WRITTEN / "lessons.md",
-        f"# Ten lessons\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n",
+    site_pages.write_pages()
+    target = site / short_version()
+    shutil.rmtree(target, ignore_errors=True)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    done = subprocess.run(
+        [*command, "-d", str(ROOT / "build" / "doctrees"), str(ROOT / "docs"), str(target)], check=False
     )
+    write_front(site)
+    return done.returncode
 
 
-def draw_pictures() -> None:
-    """Draw the loop of each lesson beside its page, and write the lesson as a notebook."""
-    for one in lessons():
-        svg = svg_of(one.program, one.picture)
-        (WRITTEN / "lessons" / f"{one.number:02}.svg").write_text(svg, "utf-8")
-        (WRITTEN / "lessons" / notebook_name(one)).write_text(notebook_text(one, svg), "utf-8")
+def build_commit(commit: str, site: Path) -> int:
+    """Build the version of a tag or commit by its own tool, from a copy of its files."""
+    files = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(files)) as archive:
+            archive.extractall(folder, filter="data")
+        command = [sys.executable, str(Path(folder, "tools", "build_site.py")), str(site)]
+        return subprocess.run(command, env={**os.environ, "PYTHONPATH": folder}, check=False).returncode
 
 
-def operations() -> str:
-    """Return tables of operations, from their declarations and the tables of their meanings."""
-    load_meanings()
-    head = ["operation", "what it does", "gradient", "native code", "all rows at once"]
-    about = (
-        "What graphs are made of. Functions of `scanviz.tensor` make one or several of them. An operation without native code"
-        " runs by NumPy, in the default mode too; one without a gradient says so, and why, when it is asked for; what is done"
-        " for all rows at once can leave a loop."
+def short_version() -> str:
+    """Return the version that lies here as its folder is called: ``0.2`` of ``0.2.1``."""
+    text = (ROOT / "scanviz" / "__init__.py").read_text("utf-8")
+    found = re.search(r'^__version__ = "(\d+\.\d+)', text, re.MULTILINE)
+    return found[1] if found else "dev"
+
+
+def versions(site: Path) -> list[str]:
+    """Return the versions that are there, the newest first."""
+    names = [path.name for path in site.iterdir() if re.fullmatch(r"\d+\.\d+", path.name)]
+    return sorted(names, key=lambda name: [int(part) for part in name.split(".")], reverse=True)
+
+
+def write_front(site: Path) -> None:
+    """Write what all versions share: the list that their switchers read, and the page that leads to the newest."""
+    known = {
+        name: sorted(page.relative_to(site / name).as_posix() for page in (site / name).rglob("*.html"))
+        for name in versions(site)
+    }
+    (site / "versions.js").write_text(f"window.scanvizVersions = {json.dumps(known)};\n", "utf-8")
+    newest = next(iter(known), "")
+    entries = "".join(
+        f'<li><a href="{html.escape(name)}/index.html">scanviz {html.escape(name)}</a></li>' for name in known
     )
-    parts = [f"# Operations\n\n{about}\n"]
-    known = sorted(declarations(), key=lambda one: (one.family, one.name))
-    for family, members in itertools.groupby(known, key=lambda one: one.family):
-        rows = [
-            [
-                f"`{one.name}`",
-                one.doc,
-                *("yes" if one in each else "" for each in (PULLBACKS, WRITE, BATCHING)),
-            ]
-            for one in members
-        ]
-        parts.append(f"## {family.replace('_', ' ')}\n\n{table(head, rows)}")
-    return "\n".join(parts)
-
-
-def load_meanings() -> None:
-    """Use each table once: what a program does not need is not imported."""
-    x = scanviz.tensor.vector("x")
-    rows, _ = scanviz.scan(lambda x_t, h: scanviz.tensor.tanh(x_t + h), x, 0.0)
-    built = scanviz.function([x], [rows, scanviz.grad(rows.sum(), x)], mode="native")
-    built([1.0, 2.0])
-    scanviz.vmap(lambda row: row + 1)(scanviz.tensor.matrix("rows"))
-
-
-def rewrites() -> str:
-    """Return the table of rules, phase by phase."""
-    parts = [
-        "# Rewrites\n\nWhat may be done to a graph before it runs, in the order of the phases."
-        " [Rewrites](../rewrites.md) tells more.\n"
-    ]
-    for phase in PHASES:
-        rows = [
-            [f"`{rule.name}`", rule.doc, ", ".join(sorted(rule.tags - set(rule.phases)))]
-            for rule in all_rules()
-            if rule.phases[0] == phase
-        ]
-        if rows:
-            parts.append(f"## {phase}\n\n{table(['rule', 'what it does', 'tags'], rows)}")
-    return "\n".join(parts)
-
-
-def command_pages() -> Iterable[tuple[Path, str]]:
-    """A page a command: its help."""
-    for name, about in COMMANDS.items():
-        done = subprocess.run(
-            [sys.executable, "-m", "scanviz", name, "--help"], capture_output=True, text=True, check=True
-        )
-        text = f"# scanviz {name}\n\n{about[0].upper()}{about[1:]}.\n\n```text\n{done.stdout}```\n"
-        yield WRITTEN / "commands" / f"{name}.md", text
-    entries = "\n".join(f"commands/{name}" for name in COMMANDS)
-    yield WRITTEN / "commands.md", f"# The command line\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
-
-
-def api_pages() -> Iterable[tuple[Path, str]]:
-    """A page a module: its public names with their docstrings."""
-    for name, about in MODULES.items():
-        module = importlib.import_module(name)
-        own = [key for key, found in vars(module).items() if getattr(found, "__module__", "") == name]
-        public = sorted(each for each in getattr(module, "__all__", own) if not each.startswith("_"))
-        lines = [f"# {name}", "", about, ""]
-        for each in public:
-            found = getattr(module, each)
-            if not inspect.isclass(found) and not inspect.isfunction(found):
-                continue  # a module, a constant, an alias of a type
-            directive = "autoclass" if isinstance(found, type) else "autofunction"
-            lines += ["```{eval-rst}", f".. {directive}:: {name}.{each}", "   :noindex:", "```", ""]
-        yield WRITTEN / "api" / f"{name}.md", "\n".join(lines)
-    entries = "\n".join(f"api/{name}" for name in MODULES)
-    yield WRITTEN / "api.md", f"# API\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(
-        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |\n"
-        for row in lines
+    page = (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>scanviz: versions</title>\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        "<style>:root{color-scheme:light dark}body{font:1.1rem sans-serif;margin:3rem auto;max-width:40rem;padding:0 1rem}"
+        "</style></head>\n"
+        f'<body><h1>scanviz</h1><p><a href="{newest}/index.html">The newest version</a>, or one of these:</p>'
+        f"<ul>{entries}</ul></body></html>\n"
     )
+    (site / "index.html").write_text(page, "utf-8")
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:2]))
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""Pages of the site that are written from the program itself: for tools/build_site.py.
+
+They lie in docs/_generated/ and are not kept: pages of the lessons with their pictures, of operations and rewrites from their
+registries, of the command line from its help, and of the API from docstrings.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import scanviz  # noqa: E402
+import scanviz.tensor  # noqa: E402
+from scanviz.cli import COMMANDS  # noqa: E402
+from scanviz.cli.learn import svg_of  # noqa: E402
+from scanviz.engine.backends.native.instructions import WRITE  # noqa: E402
+from scanviz.engine.gradient.table import PULLBACKS  # noqa: E402
+from scanviz.engine.graph.declaration import declarations  # noqa: E402
+from scanviz.engine.rewrites.batching.table import BATCHING  # noqa: E402
+from scanviz.engine.rewrites.families import all_rules  # noqa: E402
+from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
+from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
+from scanviz.lessons.source import lessons  # noqa: E402
+
+DOCS = ROOT / "docs"
+WRITTEN = DOCS / "_generated"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # what lies here, whatever is installed
+MODULES = {
+    "scanviz": "The names that most programs need.",
+    "scanviz.tensor": "Operations on variables, by NumPy's names.",
+    "scanviz.tensor.random": "Random numbers.",
+    "scanviz.tensor.linalg": "Linear algebra.",
+    "scanviz.tensor.nnet": "What networks are made of.",
+    "scanviz.profiler": "Recording from Python.",
+    "scanviz.profiler.advice": "What a record gives reason to change.",
+    "scanviz.profiler.compare": "Two records beside one another.",
+    "scanviz.profiler.export": "Records in the formats of other tools.",
+    "scanviz.record.model": "The record of a run.",
+    "scanviz.record.loops": "Its loops.",
+    "scanviz.engine.errors": "What is raised; [one example of each](../../errors.md).",
+    "scanviz.testing": "Random loops and graphs for tests of your own.",
+}
+
+
+# What the columns of the table of operations ask of a declaration; native code of loops and branches is no row of a table.
+MEANINGS = (
+    lambda one: one in PULLBACKS,
+    lambda one: one in WRITE or one.name in ("scan", "ifelse"),
+    lambda one: one in BATCHING,
+)
+
+
+def write_pages() -> None:
+    """Write all pages, and draw their pictures."""
+    for path, text in pages():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    draw_pictures()
+
+
+def pages() -> Iterable[tuple[Path, str]]:
+    """Iterate over the pages that are written, with their places."""
+    yield from lesson_pages()
+    yield WRITTEN / "operations.md", operations()
+    yield WRITTEN / "rewrites.md", rewrites()
+    yield from command_pages()
+    yield from api_pages()
+
+
+def lesson_pages() -> Iterable[tuple[Path, str]]:
+    """A page a lesson, with its picture, and hints that open one by one."""
+    for one in lessons():
+        text = one.page.replace(
+            "## Formally", f"![the loop of this lesson]({one.number:02}.svg)\n\n## Formally", 1
+        )
+        ways = (
+            f"`scanviz learn {one.number}` runs and checks it in the terminal, beside its steps;"
+            f" {{download}}`the notebook <{notebook_name(one)}>` does in Jupyter."
+        )
+        check = f"{ways}\n\n{hints_that_open(one)}\n"
+        yield WRITTEN / "lessons" / f"{one.number:02}.md", text.replace("## See it", f"{check}## See it", 1)
+    entries = "\n".join(f"lessons/{one.number:02}" for one in lessons())
+    about = "Each is one question, a program, its picture, the formal statement and an exercise, in about 20 minutes."
+    yield (
+        WRITTEN / "lessons.md",
+        f"# Ten lessons\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n",
+    )
+
+
+def draw_pictures() -> None:
+    """Draw the loop of each lesson beside its page, and write the lesson as a notebook."""
+    for one in lessons():
+        svg = svg_of(one.program, one.picture)
+        (WRITTEN / "lessons" / f"{one.number:02}.svg").write_text(svg, "utf-8")
+        (WRITTEN / "lessons" / notebook_name(one)).write_text(notebook_text(one, svg), "utf-8")
+
+
+def operations() -> str:
+    """Return tables of operations, from their declarations and the tables of their meanings."""
+    load_meanings()
+    head = ["operation", "what it does", "gradient", "native code", "all rows at once"]
+    about = (
+        "What graphs are made of. Functions of `scanviz.tensor` make one or several of them. An operation without native code"
+        " runs by NumPy, in the default mode too; one without a gradient says so, and why, when it is asked for; what is done"
+        " for all rows at once can leave a loop."
+    )
+    parts = [f"# Operations\n\n{about}\n"]
+    known = sorted(declarations(), key=lambda one: (one.family, one.name))
+    for family, members in itertools.groupby(known, key=lambda one: one.family):
+        rows = [
+            [
+                f"`{one.name}`",
+                one.doc,
+                *("yes" if one in each else "" for each in (PULLBACKS, WRITE, BATCHING)),
+            ]
+            for one in members
+        ]
+        parts.append(f"## {family.replace('_', ' ')}\n\n{table(head, rows)}")
+    return "\n".join(parts)
+
+
+def load_meanings() -> None:
+    """Use each table once: what a program does not need is not imported."""
+    x = scanviz.tensor.vector("x")
+    rows, _ = scanviz.scan(lambda x_t, h: scanviz.tensor.tanh(x_t + h), x, 0.0)
+    built = scanviz.function([x], [rows, scanviz.grad(rows.sum(), x)], mode="native")
+    built([1.0, 2.0])
+    scanviz.vmap(lambda row: row + 1)(scanviz.tensor.matrix("rows"))
+
+
+def rewrites() -> str:
+    """Return the table of rules, phase by phase."""
+    parts = [
+        "# Rewrites\n\nWhat may be done to a graph before it runs, in the order of the phases."
+        " [Rewrites](../rewrites.md) tells more.\n"
+    ]
+    for phase in PHASES:
+        rows = [
+            [f"`{rule.name}`", rule.doc, ", ".join(sorted(rule.tags - set(rule.phases)))]
+            for rule in all_rules()
+            if rule.phases[0] == phase
+        ]
+        if rows:
+            parts.append(f"## {phase}\n\n{table(['rule', 'what it does', 'tags'], rows)}")
+    return "\n".join(parts)
+
+
+def command_pages() -> Iterable[tuple[Path, str]]:
+    """A page a command: its help."""
+    for name, about in COMMANDS.items():
+        done = subprocess.run(
+            [sys.executable, "-m", "scanviz", name, "--help"],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        text = f"# scanviz {name}\n\n{about[0].upper()}{about[1:]}.\n\n```text\n{done.stdout}```\n"
+        yield WRITTEN / "commands" / f"{name}.md", text
+    entries = "\n".join(f"commands/{name}" for name in COMMANDS)
+    yield WRITTEN / "commands.md", f"# The command line\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
+
+
+def api_pages() -> Iterable[tuple[Path, str]]:
+    """A page a module: its public names with their docstrings, each in full where it comes first."""
+    documented: dict[int, str] = {}
+    for name, about in MODULES.items():
+        module = importlib.import_module(name)
+        lines, others = [f"# {name}", "", about, ""], []
+        for key in public_names(name):
+            found = getattr(module, key)
+            if not inspect.isclass(found) and not inspect.isfunction(found):
+                others.append([f"`{key}`", first_line(found)])
+            elif id(found) in documented:
+                first = documented[id(found)]
+                others.append([f"`{key}`", f"{{py:obj}}`{first}.{key} <{first}.{key}>`"])
+            else:
+                documented[id(found)] = name
+                lines += api_entry(f"{name}.{key}", found)
+        if others:
+            lines += ["## Other names", "", table(["name", "what it is"], others)]
+        yield WRITTEN / "api" / f"{name}.md", "\n".join(lines)
+    entries = "\n".join(f"api/{name}" for name in MODULES)
+    yield WRITTEN / "api.md", f"# API\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
+
+
+def public_names(name: str) -> list[str]:
+    """Return the public names of a module: what it lists, else what is defined in it."""
+    module = importlib.import_module(name)
+    own = [key for key, found in vars(module).items() if getattr(found, "__module__", "") == name]
+    return sorted(key for key in getattr(module, "__all__", own) if not key.startswith("_"))
+
+
+def api_entry(path: str, found: object) -> list[str]:
+    """Return the lines for a class, with its methods, or for a function."""
+    head = (
+        [f".. autoclass:: {path}", "   :members:"]
+        if isinstance(found, type)
+        else [f".. autofunction:: {path}"]
+    )
+    return ["```{eval-rst}", *head, "```", ""]
+
+
+def first_line(found: object) -> str:
+    """Return what a module, a constant or an alias of a type is, in one line."""
+    if inspect.ismodule(found):
+        return (found.__doc__ or "").strip().splitlines()[0]
+    if type(found).__module__.startswith("scanviz"):
+        return (inspect.getdoc(found) or "").partition("\n")[0]
+    return f"`{found!r}`" if len(repr(found)) < 100 else f"a {type(found).__name__}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in row) + " |\n"
+        for row in lines
+    )

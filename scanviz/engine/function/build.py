@@ -9,9 +9,10 @@ from typing import Any
 
 from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizValueError, UnusedInputError
 from scanviz.engine.function.arguments import In, Out
-from scanviz.engine.function.callable import Function, FunctionSpec
+from scanviz.engine.function.callable import Function
 from scanviz.engine.function.computed import cut_at_inputs, sizes_of_inputs
 from scanviz.engine.function.forgotten import warn_of_forgotten_updates
+from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import frames_around, user_line

@@ -11,21 +11,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-import numpy as np
-
 from scanviz.engine import observe
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.display import Shown
-from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.function.arguments import In, Out, is_on_device, to_host
+from scanviz.engine.function.arguments import In, to_host
+from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, unshared
 from scanviz.engine.function.names import told_apart
+from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.function.watched import WatchedCall, passing
 from scanviz.engine.graph.nodes import Array, Variable
-from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.graph.shared import COMMIT_LOCK, SharedVariable
+from scanviz.engine.graph.shared import COMMIT_LOCK
 from scanviz.engine.graph.typecheck import typecheck
-from scanviz.engine.mode import Mode
 from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
@@ -33,7 +30,6 @@ from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.runtime.call_schedule import CloseCalls
 from scanviz.engine.runtime.events import Watch
-from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.function.forecast import MemoryForecast
@@ -48,21 +44,6 @@ _calls = itertools.count()
 
 # Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
 CALLS: list[Callable[[Function, list[Array]], None]] = []
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionSpec:
-    """What a function was asked for: enough to compile it, here or where it is unpickled."""
-
-    name: str
-    inputs: list[In]
-    outputs: list[Out]
-    structure: Any
-    shared: list[SharedVariable]
-    updates: dict[SharedVariable, Variable]
-    mode: Mode
-    where: SourceLine | None
-    profile: bool
 
 
 class Function(Shown):
@@ -100,7 +81,7 @@ class Function(Shown):
         self.backend = backend.name
         self._executable = backend.compile(self.program)
         self.rewrites.planned, self.rewrites.refused_plans = self._planned, self._refused_plans
-        self._takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
+        takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
         self.build_ns = {
             "graph": begun - (started_ns or begun),
@@ -110,7 +91,8 @@ class Function(Shown):
         }
         self._constants = Memory(self.program.constants.values())
         self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
-        self._position = {each.name: k for k, each in enumerate(plan.inputs) if each.name}
+        self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
+        self._structured = plan.structured
         self._updated = sorted(plan.updates, key=id)
         # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
         self._told: WeakSet[observe.Observer] = WeakSet()
@@ -293,44 +275,6 @@ class Function(Shown):
             self._commit(found[: len(fresh)])
         return found[len(fresh) :]
 
-    def _arguments(self, values: Sequence[Any], named: dict[str, Any]) -> list[Array]:
-        inputs = self.plan.inputs
-        if not named and len(values) == len(inputs):  # the usual case
-            return self._on_host([each.checked(value) for each, value in zip(inputs, values, strict=True)])
-        if len(values) > len(inputs):
-            raise ScanvizTypeError(
-                f"`{self.plan.name}` takes {len(inputs)} inputs, {len(values)} were given",
-                expected=", ".join(each.label for each in inputs),
-            )
-        slots: list[Array | None] = [each.value for each in inputs]
-        for k, value in enumerate(values):
-            slots[k] = inputs[k].checked(value)
-        for name, value in named.items():
-            position = self._position.get(name)
-            if position is None or position < len(values):
-                problem = "has no input named" if position is None else "was given twice the input"
-                raise ScanvizTypeError(
-                    f"`{self.plan.name}` {problem} `{name}`",
-                    expected=", ".join(each.label for each in inputs),
-                )
-            slots[position] = inputs[position].checked(value)
-        missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
-        if missing:
-            raise ScanvizTypeError(f"`{self.plan.name}` needs a value for input {', '.join(missing)}")
-        return self._on_host([value for value in slots if value is not None])
-
-    def _on_host(self, arrays: list[Array]) -> list[Array]:
-        """Return the arguments of a call, none of which may lie on a device unless the backend takes them from there."""
-        for each, value in zip(self.plan.inputs, arrays, strict=True):
-            if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
-                raise ScanvizTypeError(
-                    f"input {each.label} of `{self.plan.name}` was given an array on a device, and "
-                    f"the backend {self.backend!r} runs on the host",
-                    expected="a NumPy array",
-                    fix="value.get(), or scanviz.function(…, mode='cupy')",
-                )
-        return arrays
-
     def _run(self, arrays: list[Array], watched: WatchedCall | None) -> list[Array]:
         if CALLS:
             for told in tuple(CALLS):  # another thread may end its watching now
@@ -455,16 +399,6 @@ class Function(Shown):
         with COMMIT_LOCK:
             for update, value in zip(self.plan.updates, fresh, strict=True):
                 update.set_value(value, borrow=True)
-
-    def _structured(self, outputs: list[Array]) -> Any:
-        structure = self.plan.structure
-        if structure is None:
-            return None
-        if structure == "single":
-            return outputs[0]
-        if isinstance(structure, list):
-            return dict(zip(structure, outputs, strict=True))
-        return structure(outputs)
 
     def __repr__(self) -> str:
         shown = ", ".join(each.name or str(each.variable.type) for each in self.plan.inputs)

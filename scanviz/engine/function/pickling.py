@@ -6,7 +6,8 @@ import copyreg
 from typing import Any
 
 from scanviz.engine.function.arguments import In, Out
-from scanviz.engine.function.callable import Function, FunctionSpec
+from scanviz.engine.function.callable import Function
+from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.observe import building

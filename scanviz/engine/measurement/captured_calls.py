@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.function import Function
-from scanviz.engine.function.callable import CALLS, FunctionSpec
+from scanviz.engine.function.callable import CALLS
+from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.slotted import dataclass
 
 MOST_BYTES = 256 * 2**20  # of all inputs together

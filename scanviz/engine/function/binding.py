@@ -1,0 +1,83 @@
+"""What a call is given, as arrays in the order of the function's inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.function.arguments import In, is_on_device
+from scanviz.engine.graph.nodes import Array
+
+
+class Binding:
+    """Puts the values of calls in the order of inputs, checked.
+
+    Parameters
+    ----------
+    name : str
+        What the function is called, in errors.
+    inputs : list of In
+        Its inputs.
+    backend : str
+        Its tier.
+    takes_device_arrays : bool
+        Whether that reads arrays where a GPU has them.
+    """
+
+    __slots__ = ("_backend", "_inputs", "_name", "_position", "_takes_device_arrays")
+
+    def __init__(self, name: str, inputs: list[In], backend: str, takes_device_arrays: bool) -> None:
+        self._name, self._inputs, self._backend = name, inputs, backend
+        self._takes_device_arrays = takes_device_arrays
+        self._position = {each.name: k for k, each in enumerate(inputs) if each.name}
+
+    def arrays(self, values: Sequence[Any], named: dict[str, Any]) -> list[Array]:
+        """Return the arguments of a call.
+
+        Raises
+        ------
+        ScanvizTypeError
+            If there are too many, one is missing, given twice or unknown, is no such array or lies where the tier cannot read it.
+        """
+        inputs = self._inputs
+        if not named and len(values) == len(inputs):  # the usual case
+            return self._on_host([each.checked(value) for each, value in zip(inputs, values, strict=True)])
+        if len(values) > len(inputs):
+            raise ScanvizTypeError(
+                f"`{self._name}` takes {len(inputs)} inputs, {len(values)} were given",
+                expected=", ".join(each.label for each in inputs),
+            )
+        slots: list[Array | None] = [each.value for each in inputs]
+        for k, value in enumerate(values):
+            slots[k] = inputs[k].checked(value)
+        for name, value in named.items():
+            position = self._position.get(name)
+            if position is None or position < len(values):
+                problem = "has no input named" if position is None else "was given twice the input"
+                raise ScanvizTypeError(
+                    f"`{self._name}` {problem} `{name}`",
+                    expected=", ".join(each.label for each in inputs),
+                )
+            slots[position] = inputs[position].checked(value)
+        missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
+        if missing:
+            raise ScanvizTypeError(f"`{self._name}` needs a value for input {', '.join(missing)}")
+        return self._on_host([value for value in slots if value is not None])
+
+    def _on_host(self, arrays: list[Array]) -> list[Array]:
+        """Return the arguments of a call, none of which may lie on a device unless the backend takes them from there."""
+        for each, value in zip(self._inputs, arrays, strict=True):
+            if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
+                raise ScanvizTypeError(
+                    f"input {each.label} of `{self._name}` was given an array on a device, and "
+                    f"the backend {self._backend!r} runs on the host",
+                    expected="a NumPy array",
+                    fix="value.get(), or scanviz.function(…, mode='cupy')",
+                )
+        return arrays
+
+
+__all__ = ["Binding"]

@@ -55,14 +55,14 @@ class LearnApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         # An editor has uses of its own for some of these keys: with priority they do the same wherever the focus is.
-        Binding("f4", "next_pane", "other pane", priority=True),
+        Binding("f2", "lesson(-1)", "back", priority=True),
+        Binding("f3", "lesson(1)", "next", priority=True),
+        Binding("f4", "next_pane", "pane", priority=True),
         Binding("f5", "run_program", "run", priority=True),
         Binding("f6", "check", "check", priority=True),
         Binding("f7", "hint", "hint", priority=True),
-        Binding("f8", "picture", "picture", priority=True),
+        Binding("f8", "picture", "draw", priority=True),
         Binding("f9", "steps", "steps", priority=True),
-        Binding("f3", "lesson(1)", "next", priority=True),
-        Binding("f2", "lesson(-1)", "back", priority=True),
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
@@ -125,6 +125,7 @@ class LearnApp(App[None]):
             shown |= {"page", "desk", "player"} if recorded else {"page", "desk"}
         for pane in PANES:
             self.query_one(f"#{pane}").display = pane in shown
+        self.query_one("#panes").set_class(len(shown) == 1, "alone")
         title = Text(f"lesson {self.number} of {len(lessons())} · {self.lesson.title}", no_wrap=True)
         if width < NARROW:
             title.append("   ")
@@ -204,6 +205,10 @@ class LearnApp(App[None]):
         self._tell("F9 goes to the steps, F4 to the other panes.")
         self.query_one(Player).open(record)
         self.action_pane("player")
+
+    def action_first_bad(self) -> None:
+        """Go to the first step with a NaN or an infinity: the player's key asks for it."""
+        self.query_one(Player).first_bad()
 
     def _drawn(self, program: str, options: Sequence[str]) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:

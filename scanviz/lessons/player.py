@@ -18,7 +18,9 @@ from scanviz.tui.views.values import ValuesView
 
 
 class ValuesBesideText(ValuesView):
-    """The tab Values without tabs around it."""
+    """The tab Values without tabs around it, with what a learner reads first: a variable's name, and its numbers."""
+
+    FIELDS = (0, 1, 8, 2, 9)
 
     @property
     def room(self) -> Size:
@@ -65,8 +67,8 @@ class Player(Vertical):
         self.state = state
         loops = state.record.loops
         place = next((k for k, loop in enumerate(loops, 1) if loop.key == state.loop), 0)
-        several = f" · b other loop ({place} of {len(loops)})" if len(loops) > 1 else ""
-        self.query_one("#loops", Static).update(f"← → a step · space plays · : to a step{several}")
+        several = f" · b next loop ({place} of {len(loops)})" if len(loops) > 1 else ""
+        self.query_one("#loops", Static).update(f"← → a step · space plays{several} · F4 other pane")
         self.view.show(state)
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:

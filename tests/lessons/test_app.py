@@ -142,6 +142,10 @@ def test_the_backward_cells_are_stepped_through_beside_the_text():
         before, first, second, third = [1, 0, 0, 0, 0], [1, 2, 3, 0, 0], [1, 2, 7, 6, 0], [1, 2, 7, 20, 21]
         assert cells == [[before, first], [first, second], [second, third], [first, second]]
         assert "∂y[2]" in rulers(app)
+        await press(pilot, "f")
+        assert [note.message for note in app._notifications] == [
+            "No value of these steps is NaN or infinite."
+        ]
         await press(pilot, "f4")
         assert seen(app) == {"page", "desk"}
         await press(pilot, "f9")  # nothing was changed: the steps are there still

@@ -50,6 +50,9 @@ class ValuesView(TabView):
     """The tab."""
 
     TITLE = "Values"
+    FIELDS: ClassVar[tuple[int, ...]] = tuple(
+        range(len(COLUMNS))
+    )  # which columns the table has, in their order
     ABOUT = (
         "Step by step in either direction (left and right): which rows of each buffer this step reads"
         " (r) and writes (W), which later steps read what it writes, and the values. space plays, + and -"
@@ -90,7 +93,7 @@ class ValuesView(TabView):
         yield Scrubber(id="values-scrubber")
         with ScrollableContainer(id="values-scroll"):
             yield TextBlock(id="values-rulers")
-        yield SortedTable(COLUMNS, id="values-table")
+        yield SortedTable([COLUMNS[k] for k in self.FIELDS], id="values-table")
         yield TextBlock(id="values-one")
         yield TextBlock(id="values-watches")
         yield SearchInput(id="values-ask")
@@ -128,7 +131,7 @@ class ValuesView(TabView):
             rows = [
                 (k, _row(k, variable, place, chosen, lines[k])) for k, variable in enumerate(trace.variables)
             ]
-            table.fill(rows)
+            table.fill([(k, tuple(row[field] for field in self.FIELDS)) for k, row in rows])
         self._one(trace)
         self._watches(trace)
 

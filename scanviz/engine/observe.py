@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from scanviz.engine import collecting
 from scanviz.engine.graph.provenance import SourceLine, user_line
@@ -175,6 +175,21 @@ class CountedRuns:
         self.lengths: list[int] = []
         self.times: list[int] = []
 
+    @staticmethod
+    def of(runs: RunsAlone) -> CountedRuns:
+        """Return runs that were counted together."""
+        found = CountedRuns()
+        found.add_all(runs)
+        return found
+
+    def add_all(self, runs: RunsAlone) -> None:
+        """Count runs that were counted together."""
+        self.runs += runs.runs
+        self.steps += runs.steps
+        self.failed += runs.failed
+        self.longest = max(self.longest, runs.longest)
+        self.elapsed_ns += max(0, runs.elapsed_ns)
+
     def add(self, steps: int, elapsed_ns: int, failed: bool) -> None:
         """Count a run."""
         self.runs += 1
@@ -186,6 +201,27 @@ class CountedRuns:
         if not failed and self.runs <= self.MOST_KEPT:
             self.lengths.append(steps)
             self.times.append(elapsed_ns)
+
+
+class RunsAlone(NamedTuple):
+    """Runs of a loop in a call that is told as a whole.
+
+    Attributes
+    ----------
+    loop : int
+        Its key.
+    runs, steps, longest, failed : int
+        How many; the steps of all and of the longest; how many of them an error ended.
+    elapsed_ns : int
+        Nanoseconds of all, -1 where that is not known.
+    """
+
+    loop: int
+    runs: int
+    steps: int
+    longest: int
+    failed: int
+    elapsed_ns: int
 
 
 class Observer:
@@ -241,12 +277,12 @@ class Observer:
         checks_ns: int,
         copies_ns: int,
         watching_ns: int,
-        runs: Sequence[tuple[int, int, int]],
+        runs: Sequence[tuple[int, int, int, int, int, int]],
     ) -> None:
         """A call began, ended after ``elapsed_ns`` without an error and returned (only with ``samples_calls``).
 
-        Its begin and end are not told.  The other times are those of ``function_returned``.  Of each run of a loop in it
-        ``runs`` has the loop's key, steps and nanoseconds.
+        Its begin and end are not told.  The other times are those of ``function_returned``; checks and copies are -1 where they
+        are in ``elapsed_ns``.  ``runs`` has what :class:`RunsAlone` has.
         """
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:

@@ -23,10 +23,11 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.config import config
-from scanviz.engine.program.effects import has_effects
+from scanviz.engine.program.effects import has_branches, has_effects
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, dtype_of
 from scanviz.engine.program.plan import Emits, Plan, plan, single
 from scanviz.engine.program.plan.arena import inner_steps
+from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class ShortCalls:
         self.program, self._emits, self._parts_pay = program, emits, parts_pay
         self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
         self._lock = threading.Lock()
+        self.branches = has_branches(program)
         steps = {each.n_steps for each in program.instructions if isinstance(each, LoopInstruction)}
         self._steps = [k for k, number in enumerate(program.inputs) if number in steps]
 
@@ -81,11 +83,11 @@ class ShortCalls:
         """Whether nothing will be decided any more for the shapes met."""
         return all(met.left == inf for met in list(self._met.values()))
 
-    def run(self, whole: WholeFunction, inputs: Sequence[Any]) -> list[Any] | None:
-        """Return the outputs of the whole function; None where an operation failed."""
-        return whole(
-            [each for k, each in enumerate(inputs) if k not in self._steps] if self._steps else inputs
-        )
+    def run(self, whole: WholeFunction, inputs: Sequence[Any], alone: Watch | None) -> list[Any] | None:
+        """Return the outputs of the whole function; None where an operation failed.  ``alone`` is given the runs of its loops."""
+        if self._steps:
+            inputs = [each for k, each in enumerate(inputs) if k not in self._steps]
+        return whole(inputs) if alone is None else whole.counting(alone)(inputs, alone)
 
     def whole_for(self, inputs: Sequence[Any], watch: Watch | None) -> WholeFunction | None:
         """Count a call, and return what runs all of it; None where it is to be run by parts."""
@@ -207,7 +209,9 @@ class ShortCallsExecutable(SourceExecutable):
         if self._short is not None:
             whole = self._short.whole_for(inputs, watch)
             if whole is not None and watch is None:
-                results = self._short.run(whole, inputs)
-                if results is not None:
-                    return results
+                alone = told_alone()
+                if alone is None or not self._short.branches:  # sides of branches are counted by parts
+                    results = self._short.run(whole, inputs, alone)
+                    if results is not None:
+                        return results
         return super().run(inputs, watch)

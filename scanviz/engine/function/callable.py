@@ -28,8 +28,9 @@ from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
-from scanviz.engine.runtime.call_schedule import CloseCalls
-from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.alone import begin_alone, end_alone
+from scanviz.engine.runtime.call_schedule import PARTED, CloseCalls
+from scanviz.engine.runtime.events import Watch, this_thread
 
 if TYPE_CHECKING:
     from scanviz.engine.function.forecast import MemoryForecast
@@ -81,6 +82,7 @@ class Function(Shown):
         self.backend = backend.name
         self._executable = backend.compile(self.program)
         self.rewrites.planned, self.rewrites.refused_plans = self._planned, self._refused_plans
+        self._runs_alone = getattr(self._executable, "runs_alone", None)
         takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
         self.build_ns = {
@@ -239,6 +241,8 @@ class Function(Shown):
         begun, close = time.perf_counter_ns(), self._close
         if close.left > 0 and self._told_all == observe.generation():
             close.left -= 1
+            if close.alone and close.left % PARTED:
+                return self._called_alone(self._arguments(values, named), watching, begun)
             watched = passing(self.key, watching, begun, next(_calls))
         else:
             watched = WatchedCall(watching, begun)
@@ -251,7 +255,43 @@ class Function(Shown):
         return found
 
     def _called(self, values: Sequence[Any], named: dict[str, Any], watched: WatchedCall | None) -> Any:
-        arguments = self._arguments(values, named)
+        return self._given(self._arguments(values, named), watched)
+
+    def _called_alone(
+        self, arguments: list[Array], watching: tuple[observe.Observer, ...], begun: int
+    ) -> Any:
+        """Return the outputs as if nobody watched, and tell the call as a whole when it has returned.
+
+        What it does beside is short, for it is done in most calls of a function that is called very often.
+        """
+        own = this_thread()
+        watch = begin_alone(self.key, watching, next(_calls), own)
+        held = own.ns
+        try:
+            found = self._given(arguments, None)
+        except BaseException as error:
+            elapsed = time.perf_counter_ns() - begun - (own.ns - held)
+            watch.tell_begin()
+            end_alone(watch)
+            watch.function_end(watch.call, elapsed, error)
+            raise
+        ended = time.perf_counter_ns()
+        elapsed, telling = ended - begun - (own.ns - held), own.untold if own.untold_of is watching else 0
+        if end_alone(watch):
+            runs, watch.runs = watch.runs, []
+            for observer in watching:
+                observer.call_run(self.key, elapsed, -1, -1, telling, runs)
+        else:
+            watch.function_end(watch.call, elapsed, None)
+            watch.function_returned(0, 0, telling)
+        if elapsed > self._close.longest_ns:
+            self._close.slow()
+        own.untold_of = watching
+        own.untold = telling = time.perf_counter_ns() - ended
+        own.ns += telling
+        return found
+
+    def _given(self, arguments: list[Array], watched: WatchedCall | None) -> Any:
         if not self._updated:
             return self._structured(self._computed(arguments, watched))
         with ExitStack() as held:
@@ -296,24 +336,15 @@ class Function(Shown):
 
         Where something else happens in it, or an error ends it, it is told like others.
         """
-        own = watch.own
-        if own.waiting is not None:
-            own.waiting.tell_begin()  # of the call that this one is made in
-        held = own.ns
-        own.waiting, watched.run_begun = watch, time.perf_counter_ns()
+        alone = self._runs_alone
+        is_alone = self._close.alone and alone is not None and alone(arrays, watch)
+        watched.begins(is_alone)
         try:
-            results = self._executable.run(arrays, watch)
+            results = self._executable.run(arrays, None if is_alone else watch)
         except BaseException as error:
-            ended = time.perf_counter_ns()
-            watch.function_end(watched.call, ended - watched.run_begun - (own.ns - held), error)
+            watched.failed(error, is_alone)
             raise
-        ended = watched.run_ended = time.perf_counter_ns()
-        watched.elapsed_ns = elapsed = ended - watched.run_begun - (own.ns - held)
-        watched.ended = False
-        if watch.waiting is None:
-            watched.end()
-        if elapsed > self._close.longest_ns:
-            self._close.left = 0
+        self._close.took_alone(watched.ran(is_alone))
         return results
 
     def _watched(self, arrays: list[Array], watched: WatchedCall) -> list[Array]:
@@ -391,7 +422,8 @@ class Function(Shown):
             watched.elapsed_ns = elapsed
         watch.function_end(call, elapsed, None)
         if watch.samples_calls:
-            close.took(elapsed)
+            alone = watch.control and self._runs_alone is not None
+            close.took(elapsed, time.perf_counter_ns() - entered - elapsed, alone)
         own.ns += time.perf_counter_ns() - ended + begun - entered
         return results
 

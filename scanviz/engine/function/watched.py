@@ -5,6 +5,7 @@ from __future__ import annotations
 from time import perf_counter_ns
 
 from scanviz.engine.observe import Observer
+from scanviz.engine.runtime.alone import enter_alone, leave_alone
 from scanviz.engine.runtime.events import Watch, this_thread
 
 
@@ -28,17 +29,77 @@ class WatchedCall:
         Its number, and how long its run took.
     run_begun, run_ended : int
         When its run began and ended.
+    around : Watch or None
+        Who is told of the call that the thread made alone when this one began.
+    held : int
+        What watching had taken in the thread when it began.
     ended : bool
         Whether nothing is left to be told of its end.
     """
 
-    __slots__ = ("begun", "call", "elapsed_ns", "ended", "run_begun", "run_ended", "watch", "watching")
+    __slots__ = (
+        "around",
+        "begun",
+        "call",
+        "elapsed_ns",
+        "ended",
+        "held",
+        "run_begun",
+        "run_ended",
+        "watch",
+        "watching",
+    )
 
     def __init__(self, watching: tuple[Observer, ...], begun: int, watch: Watch | None = None) -> None:
         self.watching, self.begun, self.watch = watching, begun, watch
         self.run_begun = self.run_ended = begun
-        self.call = self.elapsed_ns = 0
+        self.call = self.elapsed_ns = self.held = 0
         self.ended = True
+        self.around: Watch | None = None
+
+    # of a call that is passed over and timed in parts
+
+    def begins(self, is_alone: bool) -> None:
+        """Let the run begin, as if nobody watched or watched by others."""
+        watch = self.watch
+        assert watch is not None
+        if watch.own.waiting is not None:
+            watch.own.waiting.tell_begin()  # of the call that this one is made in
+        watch.own.waiting, watch.times_runs = watch, True
+        if is_alone:
+            self.around = enter_alone(watch)
+        self.run_begun = perf_counter_ns()
+
+    def ran(self, is_alone: bool) -> int:
+        """Note that the run ended well, and return how long it was; where something else was told of the call, so is its end."""
+        watch = self.watch
+        assert watch is not None
+        self._run_ends(watch)
+        if is_alone:
+            leave_alone(watch, self.around)
+        self.ended = False
+        if watch.branches:
+            watch.sides_taken()
+        if watch.waiting is None:
+            self.end()
+        return self.elapsed_ns
+
+    def _run_ends(self, watch: Watch) -> None:
+        self.run_ended = perf_counter_ns()
+        self.elapsed_ns = self.run_ended - self.run_begun - (watch.own.ns - self.held)
+
+    def failed(self, error: BaseException, is_alone: bool) -> None:
+        """Tell that an error ended the run: it is told like others."""
+        watch = self.watch
+        assert watch is not None
+        self._run_ends(watch)
+        if is_alone:
+            leave_alone(watch, self.around)
+        watch.tell_begin()
+        watch.tell_runs()
+        watch.function_end(self.call, self.elapsed_ns, error)
+
+    # of any
 
     def returned(self) -> None:
         """Tell the times around the run to those who were told of it, or the whole call where that is all that they are told.
@@ -69,9 +130,12 @@ class WatchedCall:
 
     def end(self) -> None:
         """Tell that the run ended well, if it was not told yet: the call was passed over, and then something else was told."""
-        if self.watch is not None and not self.ended:
+        watch = self.watch
+        if watch is not None and not self.ended:
             self.ended = True
-            self.watch.function_end(self.call, self.elapsed_ns, None)
+            watch.tell_begin()
+            watch.tell_runs()
+            watch.function_end(self.call, self.elapsed_ns, None)
 
 
 def passing(function: int, watching: tuple[Observer, ...], begun: int, call: int) -> WatchedCall:
@@ -83,6 +147,8 @@ def passing(function: int, watching: tuple[Observer, ...], begun: int, call: int
     watched, own.spare = own.spare, None
     if watched is None or watched.watching is not watching:
         watched = WatchedCall(watching, begun, Watch(function, watching))
-    watched.begun, watched.call, watched.ended = begun, call, True
-    watched.watch.function, watched.watch.waiting = function, call
+    watched.begun = watched.run_begun = begun
+    watched.call, watched.ended, watched.held = call, True, own.ns
+    watch = watched.watch
+    watch.function, watch.waiting = function, call
     return watched  # type: ignore[no-any-return]  # what is spare is typed above the layer that keeps it

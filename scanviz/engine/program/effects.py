@@ -1,8 +1,16 @@
-"""Which Programs do something beside giving results, in loops and branches inside them too."""
+"""Which Programs do something beside giving results, and which hold branches, in loops and branches inside them too."""
 
 from __future__ import annotations
 
-from scanviz.engine.program.instructions import Instruction, Program, programs_in
+from scanviz.engine.program.instructions import BranchInstruction, Instruction, Program, programs_in
+
+
+def has_branches(program: Program) -> bool:
+    """Return whether a program holds a branch."""
+    return any(
+        isinstance(each, BranchInstruction) or any(map(has_branches, programs_in(each)))
+        for each in program.instructions
+    )
 
 
 def has_effects(program: Program) -> bool:

@@ -11,6 +11,10 @@ CLOSE_CALLS = 64  # so many calls of a function are looked at before any is pass
 CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short calls is
 MOST_PASSED_OVER = 63  # calls between two that are looked at
 RARER = 8  # times as many in the long run, for a look takes a hundred microseconds: one more time after each 16 that were looked at
+PARTED = 16  # of calls that are passed over one in so many has the times of its run and of its loops
+CHEAP = 50  # of so much time of calls watching closely takes one part in the long run
+LONGEST_GAP = 16_384  # calls between two that are looked at, in any case
+SOONEST = 4  # of such a gap so much passes before a slow call ends it
 MUCH_LONGER = 4  # after a call that took so many times what calls take usually, the next is looked at
 A_SAMPLE = 16  # then one of so many, where calls are short
 LONG_NS = 20_000  # an instruction's share of a call from which on stamps cost little
@@ -53,6 +57,8 @@ class CloseCalls:
     ----------
     left : int
         How many calls are passed over from here on: whoever passes one over takes one off.
+    alone : bool
+        Whether these go on as if nobody watched.
     passes : bool
         Whether any was passed over since others watch.
 
@@ -69,25 +75,65 @@ class CloseCalls:
     40
     """
 
-    __slots__ = ("_calls", "_observer", "_usual_ns", "left", "longest_ns", "passes")
+    __slots__ = (
+        "_calls",
+        "_gap",
+        "_more_ns",
+        "_observer",
+        "_usual_ns",
+        "alone",
+        "left",
+        "longest_ns",
+        "passes",
+    )
 
     def __init__(self) -> None:
-        self._observer = 0
+        self._observer, self.alone = 0, False
+        self._gap = self._more_ns = 0
         self._calls, self._usual_ns, self.left, self.longest_ns, self.passes = 0, 0, 0, 0, False
 
     def watched_by(self, observer: int) -> None:
         """Look at many calls again where another observer watches, known by ``id``."""
         if observer != self._observer:
-            self._observer = observer
+            self._observer, self._more_ns = observer, 0
             self._calls, self._usual_ns, self.left, self.longest_ns, self.passes = 0, 0, 0, 0, False
 
-    def took(self, elapsed_ns: int) -> None:
-        """Note how long a call that was looked at took."""
+    def took(self, elapsed_ns: int, watching_ns: int = 0, alone: bool = False) -> None:
+        """Note a call that was looked at.
+
+        Parameters
+        ----------
+        elapsed_ns, watching_ns : int
+            How long it took, and how long watching it.
+        alone : bool
+            Whether such calls may go on as if nobody watched.
+        """
         self._calls += 1
+        self.alone = alone
         # one that was disturbed is not usual
-        self._usual_ns = min(elapsed_ns, 2 * self._usual_ns or elapsed_ns)
+        usual = self._usual_ns = min(elapsed_ns, 2 * self._usual_ns or elapsed_ns)
+        more = watching_ns + elapsed_ns - usual
+        self._more_ns = min(more, 2 * self._more_ns or more)
         if self._calls >= CLOSE_CALLS:
             rarer = min(1 + (self._calls - CLOSE_CALLS) // 16, RARER)
-            self.left = rarer * min(CLOSE_NS // max(1, self._usual_ns), MOST_PASSED_OVER)
-            self.longest_ns = MUCH_LONGER * self._usual_ns
+            count = rarer * min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
+            if rarer > 1 and count:
+                count = max(count, min(CHEAP * self._more_ns // max(1, usual), LONGEST_GAP))
+            self.left = self._gap = count
+            self.longest_ns = MUCH_LONGER * usual
             self.passes = True
+
+    def took_alone(self, elapsed_ns: int) -> None:
+        """Note how long a call took that was passed over: after one that was much longer than usual the next is looked at.
+
+        A call may be much shorter alone than one that is looked at.
+        """
+        if elapsed_ns > self.longest_ns:
+            self.slow()
+        else:
+            self._usual_ns = min(elapsed_ns, self._usual_ns)
+
+    def slow(self) -> None:
+        """Let the next call be looked at, unless that was done just before: some programs have many slow calls."""
+        if self._gap - self.left >= self._gap // SOONEST:
+            self.left = 0

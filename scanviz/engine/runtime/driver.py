@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
@@ -14,10 +15,11 @@ from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.engine.program.memory import fresh_bytes
 from scanviz.engine.program.plan import Plan
+from scanviz.engine.runtime.alone import ALONE, MOST_RUNS, together
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
-from scanviz.engine.runtime.events import OwnTime, Watch, tell_what_began
+from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.schedule import LONGEST_BLOCK, PIECE_NS, SamplingSchedule, Variant, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps, Stamps
@@ -46,9 +48,7 @@ class LoopRunner:
         "hand_over",
         "holds_others",
         "inputs",
-        "known_by",
         "loop",
-        "most_steps",
         "schedules",
         "tier",
     )
@@ -57,8 +57,6 @@ class LoopRunner:
         self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
         nested = next(all_loops(loop.body), None) is not None
         self.schedules = Pool(lambda: SamplingSchedule(nested), THREADS)
-        # who watched a run closely last, by `id`, and the most steps of runs that are not looked at for their number
-        self.known_by = self.most_steps = 0
         self.effects = has_effects(loop.body)
         # of a tier that may hand a loop over whose end nobody knows
         self.hand_over = None if loop.until is None else getattr(tier, "going_on", None)
@@ -76,22 +74,37 @@ class LoopRunner:
             return self._run(values, watch)
 
     def _run(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
-        counted, begun = None, 0
-        if watch is not None:
-            counted = watch.counted
-            if counted is None and (watch.waiting is None or not self._passes_over(watch)):
-                return self._observed(values, watch)
-            begun = perf_counter_ns() - watch.own.ns
-        arena, code = self._opened(values, watch)
         if watch is None:
+            if ALONE:
+                return self._alone(values)
+            arena, code = self._opened(values, None)
+            return self._results(arena, run_plain(arena, code))
+        counted = watch.counted
+        if counted is None:
+            return self._observed(values, watch)
+        begun = perf_counter_ns() - watch.own.ns
+        arena, code = self._opened(values, watch)
+        return self._results(arena, run_counted(arena, code, counted, begun, watch.own))
+
+    def _alone(self, values: Sequence[Any]) -> list[Any]:
+        """Run the loop as if nobody watched, and note the run where this thread makes a call that is told as a whole."""
+        watch = ALONE.get(get_ident())
+        begun = 0 if watch is None or not watch.times_runs else perf_counter_ns() - watch.own.ns
+        arena, code = self._opened(values, None)
+        try:
             done = run_plain(arena, code)
-        elif counted is not None:
-            done = run_counted(arena, code, counted, begun, watch.own)
-        elif arena.steps > self.most_steps:
-            done = self._watched(arena, code, watch, begun)
-        else:
-            done = run_passed_over(arena, code, watch, None, begun, self.holds_others)
-        return self._results(arena, done)
+        except BaseException:
+            if watch is not None:
+                watch.ran(self.loop.key, max(arena.failed_step, 0), begun, 1)
+            raise
+        results = self._results(arena, done)
+        if begun and watch is not None:
+            watch.ran(self.loop.key, done, begun, 0)
+        elif watch is not None:
+            watch.runs.append((self.loop.key, 1, done, done, 0, -1))
+            if len(watch.runs) >= MOST_RUNS:
+                watch.runs = together(watch.runs)
+        return results
 
     def _opened(self, values: Sequence[Any], watch: Watch | None) -> tuple[LoopArena, LoopCode]:
         """Return what a run owns, and the code for it."""
@@ -100,10 +113,6 @@ class LoopRunner:
         arena.code, arena.hand_over = code, self.hand_over
         arena.open(code.plan, code.buffers.take(), code.steps_at_once)
         return arena, code
-
-    def _passes_over(self, watch: Watch) -> bool:
-        """Return whether runs in a call that is passed over are only counted: one of them was looked at, and memory is not."""
-        return watch.ledger is None and self.known_by == id(watch.observers[0])
 
     def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:
         begun = watch.now()
@@ -136,7 +145,6 @@ class LoopRunner:
             done = run_passed_over(arena, code, watch, schedule, begun, self.holds_others)
         else:
             done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
-            self.known_by, self.most_steps = schedule.observer, schedule.most_steps
         self.schedules.give_back(schedule)
         return done
 
@@ -211,21 +219,20 @@ def run_passed_over(
     arena: LoopArena,
     code: LoopCode,
     watch: Watch,
-    schedule: SamplingSchedule | None,
+    schedule: SamplingSchedule,
     begun: int,
     holds_others: bool,
 ) -> int:
     """Run all steps of one of many short runs by the variant without stamps; return the steps done.
 
-    Such runs are counted with their steps and their whole time, and so are those of loops in its step: at once, or with the
-    call that is passed over, whose runs have no schedule.  A run that an error ends is notified like others.
+    Such runs are counted with their steps and their whole time, and so are those of loops in its step.  A run that an error ends
+    is notified like others.
     """
     counting = watch.counting() if holds_others else None
     arena.watch = counting or watch
     try:
         done = run_plain(arena, code)
     except BaseException as error:
-        tell_what_began()
         watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
         if counting is not None:
             counting.tell_counted()
@@ -237,15 +244,8 @@ def run_passed_over(
         raise
     ended, own = perf_counter_ns(), watch.own
     elapsed = ended - own.ns - begun
-    if watch.waiting is not None and counting is None:
-        watch.runs.append((arena.loop.key, done, elapsed))
-        return done
     if counting is not None:
         counting.tell_counted()
-    if schedule is None:
-        watch.loop_run(arena.loop.key, done, elapsed, 0)
-        own.ns += perf_counter_ns() - ended
-        return done
     schedule.ran_unseen(elapsed)
     watch.loop_run(arena.loop.key, done, elapsed, schedule.own_ns)
     schedule.own_ns = perf_counter_ns() - ended

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
-from scanviz.engine.observe import BEFORE_BUILDING, CountedRuns, Detail, Observer, StepSeries
+from scanviz.engine.observe import BEFORE_BUILDING, CountedRuns, Detail, Observer, RunsAlone, StepSeries
 from scanviz.engine.program.instructions import BranchInstruction
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.runtime.sides import BranchTaken
@@ -60,22 +60,25 @@ class OwnTime:
     ----------
     ns : int
         They only grow: what goes on around looks at the difference.
+    thread : int
+        The thread, as ``threading.get_ident`` has it.
     waiting : Watch or None
         Who watches the innermost call of the thread, where nobody has been told yet that it began.
     wanted : tuple
         The observers of the thread's last call, and what they want together.
-    spare : object
-        What a call that was passed over was watched by, for the next.
+    spare, spare_alone : object
+        What a call that was passed over was watched by, for the next; what one was that went on as if nobody watched.
     untold, untold_of : int, tuple of Observer
         What telling a call took that its observers have not been told yet, and who they are.
     """
 
-    __slots__ = ("ns", "spare", "untold", "untold_of", "waiting", "wanted")
+    __slots__ = ("ns", "spare", "spare_alone", "thread", "untold", "untold_of", "waiting", "wanted")
 
     def __init__(self) -> None:
-        self.ns = 0
+        self.ns, self.thread = 0, threading.get_ident()
         self.waiting: Watch | None = None
         self.spare: Any = None  # of the layer above
+        self.spare_alone: Any = None
         self.wanted: tuple[tuple[Observer, ...], _Wanted] = (), _wanted(())
         self.untold, self.untold_of = 0, tuple[Observer, ...]()
 
@@ -171,8 +174,10 @@ class Watch:
         Which sides of branches the call took, by the branch's id.
     counted : dict of int to CountedRuns or None
         Where runs of loops are only counted, by key of the loop: they are part of a control block of the loop around them.
-    runs : list of (int, int, int)
-        Of a call that is passed over: the loops that ran, by their keys, with steps and nanoseconds.
+    runs : list of tuple
+        Of a call that is passed over: the runs of loops in it that nobody has been told of yet, as those of :class:`RunsAlone`.
+    times_runs : bool
+        Whether these are timed.
     """
 
     __slots__ = (
@@ -192,6 +197,7 @@ class Watch:
         "samples_runs",
         "stamps",
         "steps_a_stamp",
+        "times_runs",
         "waiting",
         "weighs",
     )
@@ -214,7 +220,8 @@ class Watch:
         )
         self.is_sample = False
         self._looked_at: set[int] = set()
-        self.runs: list[tuple[int, int, int]] = []
+        self.runs: list[tuple[int, int, int, int, int, int]] = []
+        self.times_runs = False
         self.waiting: int | None = None
         self.stamps: Sequence[int] = ()
         self.ledger: Ledger | None = None
@@ -298,8 +305,33 @@ class Watch:
         except BaseException:
             self.observers = ()  # those who were told have been told its end
             raise
-        for run in self.runs:
-            self.loop_run(*run, 0)
+        self.tell_runs()
+
+    def tell_runs(self) -> None:
+        """Tell the runs of a call that was passed over, and then something else was told of it."""
+        runs, self.runs = self.runs, []
+        for run in runs:
+            counted = CountedRuns.of(RunsAlone(*run))
+            for observer in self.observers:
+                observer.loop_counted(self.function, run[0], counted)
+
+    def count(self, runs: Sequence[RunsAlone]) -> None:
+        """Take runs of loops inside of others that are only counted, whatever it is part of."""
+        if self.counted is not None:
+            for run in runs:
+                self.counted.setdefault(run.loop, CountedRuns()).add_all(run)
+        elif self.waiting is not None:
+            self.runs.extend(runs)
+        elif runs:
+            with self.own.aside():
+                for run in runs:
+                    for observer in self.observers:
+                        observer.loop_counted(self.function, run.loop, CountedRuns.of(run))
+
+    def ran(self, loop: int, steps: int, begun: int, failed: int) -> None:
+        """Note a run in a call that is passed over; it is timed where ``begun`` is known."""
+        elapsed = perf_counter_ns() - self.own.ns - begun if begun else -1
+        self.runs.append((loop, 1, steps, steps, failed, elapsed))
 
     @property
     def weighs_inside(self) -> bool:

@@ -159,11 +159,14 @@ class Weighing:
     def ledger(self, inputs: Sequence[Any]) -> Ledger | None:
         """Return a ledger for a call with these inputs, None where it needs none."""
         self._calls += 1
-        size = sum(map(_NBYTES, inputs))
-        if self._calls & (self._calls - 1) and size <= GROWTH * self._largest:
+        if self._calls & (self._calls - 1) and not self.is_due(inputs):
             return None
-        self._largest = max(self._largest, size)
+        self._largest = max(self._largest, sum(map(_NBYTES, inputs)))
         return Ledger(self._instructions)
+
+    def is_due(self, inputs: Sequence[Any]) -> bool:
+        """Return whether inputs are larger than any before."""
+        return bool(sum(map(_NBYTES, inputs)) > GROWTH * self._largest)
 
 
 Weigh = Callable[[int, Sequence[Any], int], None]

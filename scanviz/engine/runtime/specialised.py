@@ -16,6 +16,7 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction,
 from scanviz.engine.program.plan import Emits, Grouping, Plan, plan_loop, single
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import CompiledLoop
 from scanviz.engine.runtime.events import OwnTime, Watch
@@ -195,6 +196,7 @@ class SpecialisedLoop:
             found.variant("plain")
             if not changing:
                 self._latest = (key, found)
+        watch = watch or told_alone()
         if watch is not None:
             why = "the shapes change from run to run" if changing else found.why
             watch.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)

@@ -14,6 +14,7 @@ import numpy as np
 
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
+from scanviz.profiler.recording.passed_calls import CallShares
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, median_of
@@ -57,8 +58,8 @@ class FunctionAggregate:
     """
 
     __slots__ = (
-        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_timed",
-        "_what", "loops", "operations",
+        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_shares",
+        "_timed", "_what", "loops", "operations",
     )  # fmt: skip
 
     def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
@@ -74,6 +75,14 @@ class FunctionAggregate:
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
         self._parts = _CallParts()
+        self._shares: CallShares | None = None
+
+    @property
+    def shares(self) -> CallShares:
+        """How the time of its calls divides into parts."""
+        if self._shares is None:
+            self._shares = CallShares({loop.record.key for loop in self.loops if loop.record.parent is None})
+        return self._shares
 
     @property
     def record(self) -> FunctionRecord:

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
+from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.passed_over import PassedOver
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.steps import StepTimes
@@ -234,6 +236,20 @@ class LoopAggregate:
         self._steps += runs.steps
         self._control_steps += runs.steps
         self._passed_over.add(runs.lengths, runs.times)
+
+    def ran(self, run: Run, times: Sequence[int]) -> None:
+        """Take the same runs of as many calls as there are times, of which nothing else was told."""
+        (_, runs, steps, longest, failed, _), calls, totals = run, len(times), self._totals
+        totals.runs += runs * calls
+        totals.unseen_runs += runs * calls
+        totals.failed_runs += failed * calls
+        totals.total_ns += max(0, sum(times))
+        totals.longest_run = max(totals.longest_run, longest)
+        self._steps += steps * calls
+        if runs == 1 and not failed:
+            self._passed_over.add([steps] * calls, times)
+        else:
+            self._control_steps += steps * calls
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""

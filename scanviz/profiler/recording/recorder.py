@@ -16,8 +16,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain, groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,6 +34,7 @@ from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, 
 from scanviz.profiler.recording.function_aggregate import MOST_WAITING, FunctionAggregate, KnownFunction
 from scanviz.profiler.recording.loop_aggregate import KnownLoop, LoopAggregate
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
+from scanviz.profiler.recording.passed_calls import CallTimes, Run
 from scanviz.profiler.recording.processor import Usage, process_usage, used
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.steps import DETAIL_BYTES
@@ -52,7 +51,8 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
 
 DEFAULT_BYTES = 64 * 2**20
 # a call: its thread, function, nanoseconds of its run, checks, copies and recording, and the runs of its loops
-_PassedOver = tuple[int, int, int, int, int, int, Sequence[tuple[int, int, int]]]
+_PassedOver = tuple[int, int, int, int, int, int, Sequence[Run]]
+_Told = tuple[int, int, int, int, Sequence[Run]]  # of it, without thread and function
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
 PROGRAMS = 16  # the part of the memory that Programs may take
 
@@ -238,7 +238,7 @@ class Recorder(Observer):
         checks_ns: int,
         copies_ns: int,
         watching_ns: int,
-        runs: Sequence[tuple[int, int, int]],
+        runs: Sequence[Run],
     ) -> None:
         """Count a call that was passed over: very many come, so they wait without the lock."""
         waiting = self._passed_over
@@ -252,18 +252,43 @@ class Recorder(Observer):
         waiting = self._passed_over
         if not waiting:
             return
-        calls = [waiting.popleft() for _ in range(len(waiting))]
-        for (thread, key), some in groupby(calls, key=itemgetter(0, 1)):
-            _, _, elapsed, checks, copies, watching, runs = zip(*some, strict=True)
-            around = sum(checks), sum(copies), sum(watching)
-            count = self._timeline.returned(thread, sum(elapsed) + sum(around), len(elapsed))
-            found = self._functions.get(key)
-            if found is not None:
-                found.passed_over(elapsed)
-                found.returned(*around, count)
-            for loop, steps, elapsed_ns in chain.from_iterable(runs):
-                if loop in self._loops:
-                    self._loops[loop].passed_over.append((steps, elapsed_ns, 0))
+        alike: dict[tuple[int, int, tuple[Run, ...]], list[_Told]] = {}
+        in_parts: dict[tuple[int, int, tuple[Run, ...]], list[_Told]] = {}
+        for _ in range(len(waiting)):
+            thread, key, elapsed, checks, copies, watching, runs = waiting.popleft()
+            told = elapsed, checks, copies, watching, runs
+            if checks < 0:
+                alike.setdefault((thread, key, tuple(runs)), []).append(told)
+                continue
+            if key in self._functions:
+                self._functions[key].shares.know(elapsed, checks, copies, runs)
+            bare = tuple([(*run[:5], -1) for run in runs])
+            in_parts.setdefault((thread, key, bare), []).append(told)
+        for known in (in_parts, alike):
+            for (thread, key, bare), calls in known.items():
+                self._count_alike(thread, key, bare, calls, known is in_parts)
+
+    def _count_alike(
+        self, thread: int, key: int, runs: Sequence[Run], calls: Sequence[_Told], in_parts: bool
+    ) -> None:
+        """Count calls of a function that had the same runs of loops."""
+        elapsed, checks, copies, watching, ran = zip(*calls, strict=True)
+        around = sum(checks) + sum(copies) if in_parts else 0
+        recording = sum(watching)
+        count = self._timeline.returned(thread, sum(elapsed) + around + recording, len(calls))
+        function = self._functions.get(key)
+        if function is None:
+            return
+        if in_parts:
+            loops = [[run[k][5] for run in ran] for k in range(len(runs))]
+            found = CallTimes(elapsed, sum(checks), sum(copies), loops)
+        else:
+            found = function.shares.divided(elapsed, runs)
+        function.passed_over(found.elapsed)
+        function.returned(found.checks_ns, found.copies_ns, recording, count)
+        for run, times in zip(runs, found.loops, strict=True):
+            if run[0] in self._loops:
+                self._loops[run[0]].ran(run, times)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""

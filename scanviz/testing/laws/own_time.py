@@ -79,7 +79,7 @@ class Slow(Observer):
             case "loop_run":
                 found.append(given[3])
             case "call_run":
-                found += [*given[1:4], *(elapsed for _, _, elapsed in given[5])]
+                found += [*(max(0, each) for each in given[1:4]), *(max(0, run[-1]) for run in given[5])]
             case "loop_end":
                 found += given[3:5]
         CLOCK.ns += NOTIFIED

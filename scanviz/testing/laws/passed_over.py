@@ -23,6 +23,7 @@ from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import ProfileRecord
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.tiers import TIERS
 from scanviz.testing.laws.watching import Expected, Tally, Walk, walks
 
 
@@ -60,7 +61,7 @@ class Nesting(observe.Observer):
         checks_ns: int,
         copies_ns: int,
         watching_ns: int,
-        runs: Sequence[tuple[int, int, int]],
+        runs: Sequence[tuple[int, ...]],
     ) -> None:
         """Count a call."""
         self._check(function)
@@ -120,7 +121,7 @@ def _build() -> object:
 @law(
     sample=6,
     case=walks(),
-    tier=st.sampled_from(["numpy", "reference"]),
+    tier=TIERS,
     kinds=st.lists(
         st.sampled_from(["alone", "alone", "inside", "building", "long"]), min_size=1, max_size=40
     ),

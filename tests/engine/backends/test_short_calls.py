@@ -6,6 +6,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
+from scanviz.engine.backends.native.whole import WholeFunction
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.profiler.recording.session import profile
@@ -142,3 +143,25 @@ def test_a_part_of_an_array_without_rows_is_not_written():
         same(f([]), plain([]))
         same(f([0.5, 2.0]), plain([0.5, 2.0]))
     assert is_whole(f)
+
+
+@pytest.mark.parametrize("mode", ["auto", "native"])
+def test_calls_that_are_passed_over_stay_one_piece_of_machine_code_and_every_run_is_counted(
+    mode, monkeypatch
+):
+    asked, whole = 400, []
+    f, _ = slope(mode)
+    f(PLACE, ROWS)
+    usual = WholeFunction.__call__
+    monkeypatch.setattr(
+        WholeFunction, "__call__", lambda self, *given: whole.append(1) or usual(self, *given)
+    )
+    with profile() as session:
+        found = [f(PLACE, ROWS) for _ in range(asked)]
+    same(found[0], found[-1])
+    assert len(whole) > asked / 2
+    loops = [loop for loop in session.record.loops if loop.runs]
+    assert sum(loop.runs for loop in loops) == 2 * asked == sum(loop.steps for loop in loops) / 20
+    told = session.record.functions
+    assert sum(each.calls for each in told) == asked
+    assert sum(loop.total_ns for loop in loops) <= sum(each.total_ns for each in told)

@@ -30,6 +30,7 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
+from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
@@ -239,6 +240,7 @@ class AutoLoop(SpecialisedLoop):
             started = time.perf_counter_ns()
             made = self._in_place_of(begun, shapes, [state.row_shape for state in states])
             self.put_in_place(begun, made)
+        watch = watch or told_alone()
         if watch is not None:
             watch.specialised(self.loop.key, time.perf_counter_ns() - started, made.tier.name, made.why)
         return made

@@ -188,6 +188,24 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told
     return site.number
 
 
+def runs_ended(calls: Calls | None, sites: Sequence[Site], told: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the runs of loops inside that an error ended, the innermost first: the loop's key, and the steps done.
+
+    Parameters
+    ----------
+    calls, sites, told
+        As :func:`put_error` takes them.
+    """
+    called = calls is not None and calls.failed is not None
+    site: Site | None = sites[calls.failed.site if called else told[0]]  # type: ignore[union-attr]  # it is called
+    found = []
+    while site is not None and site.around is not None:
+        if site.loop is not None:
+            found.append((site.loop.key, told[_depth(site)]))
+        site = site.around
+    return found
+
+
 def _depth(site: Site) -> int:
     """Return how many loops a site is in."""
     above = 0 if site.around is None else _depth(site.around)
@@ -208,4 +226,12 @@ def _stand_in_error(site: Site, numbers: Sequence[int]) -> tuple[Exception, tupl
     return InternalError(f"native code refused `{instruction.op.name}`, which NumPy does"), values
 
 
-__all__ = ["CalledInstruction", "Calls", "Runners", "array_at", "called_instructions", "put_error"]
+__all__ = [
+    "CalledInstruction",
+    "Calls",
+    "Runners",
+    "array_at",
+    "called_instructions",
+    "put_error",
+    "runs_ended",
+]

@@ -7,7 +7,7 @@ what is around them through ``around``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction,
 from scanviz.engine.program.plan import Plan, Size
 from scanviz.engine.runtime.calling import FAILED
 
+Counts = Literal["nothing", "runs", "times"]
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 
 
@@ -53,6 +54,21 @@ class Site(NamedTuple):
     def instruction(self) -> AnyInstruction:
         """The instruction."""
         return self.program.instructions[self.number]
+
+
+class CountedLoop(NamedTuple):
+    """A loop inside whose runs are counted.
+
+    Attributes
+    ----------
+    key : int
+        The loop's.
+    is_timed : bool
+        Whether its ticks are counted too.
+    """
+
+    key: int
+    is_timed: bool
 
 
 class Callout(NamedTuple):
@@ -102,15 +118,20 @@ class Shared:
         How many programs are written.
     inside, written : int
         How many loops and branches inside are among them, and how many operations have native code.
+    counts : str
+        What is counted of loops inside: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
+    counted : list of CountedLoop
+        The loops of which it is, in order.
     """
 
     __slots__ = (
-        "addresses", "callouts", "code", "constants", "inside", "most_reported", "prepared", "programs", "scratch", "sites",
-        "written",
+        "addresses", "callouts", "code", "constants", "counted", "counts", "inside", "most_reported", "prepared", "programs",
+        "scratch", "sites", "written",
     )  # fmt: skip
 
-    def __init__(self, code: Code) -> None:
-        self.code, self.scratch = code, Scratch()
+    def __init__(self, code: Code, counts: Counts = "nothing") -> None:
+        self.code, self.scratch, self.counts = code, Scratch(), counts
+        self.counted: list[CountedLoop] = []
         self.addresses: dict[Base, Value] = {}
         self.constants: dict[Base, Array] = {}
         self.sites: list[Site] = []

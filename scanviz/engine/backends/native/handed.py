@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native.counts import table
 from scanviz.engine.backends.native.loop import CallArguments
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.graph.nodes import Array
@@ -57,6 +58,8 @@ def gathered(
                 arrays.append(constants[base])
             case "report":
                 arrays.append(np.zeros(handed.reported, np.int64))
+            case "counts":
+                arrays.append(table(handed.counted))
             case "stamps":
                 arrays.append(arena.record.numbers)
             case _:

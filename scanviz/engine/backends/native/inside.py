@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanviz.engine.backends.native.counts import count_begin, count_end
 from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.frame import Site
 from scanviz.engine.backends.native.instructions import copy
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
@@ -56,8 +58,14 @@ class InnerLoop(StepsWriter):
             self.open()
             self._read_outside()
             self._make_rows(steps)
+            begun = count_begin(self.shared, loop.key, self._is_deep())
             done, _ = self.write_steps(constant(steps, "int64"))
+            count_end(self.shared, begun, done)
         self._give_results(steps, done)
+
+    def _is_deep(self) -> bool:
+        """Return whether it is in another loop but the outermost."""
+        return _loops_around(self.site) > 1
 
     # before the first step
 
@@ -210,6 +218,10 @@ class InnerLoop(StepsWriter):
         copy(self, rows.part(0, begin, first), held.part(0, 0, first))
         copy(self, rows.part(0, 0, kept - first), held.part(0, first, kept - first))
         return held
+
+
+def _loops_around(site: Site | None) -> int:
+    return 0 if site is None else (site.loop is not None) + _loops_around(site.around)
 
 
 def write_inner_loop(around: ProgramWriter, index: int, loop: LoopInstruction) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scanviz.engine.backends.native.callouts import refuse_many_callouts
-from scanviz.engine.backends.native.frame import Callout, Shared, Site
+from scanviz.engine.backends.native.frame import Callout, CountedLoop, Counts, Shared, Site
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.stamps import StampWriter
@@ -48,6 +48,8 @@ class CallArguments:
         Those that are called out.
     holds_inside : bool
         Whether loops or branches inside are part of the code: nobody who observes is notified of them.
+    counted : tuple of CountedLoop
+        The loops inside whose runs the code counts.
     """
 
     addresses: tuple[Base, ...]
@@ -58,6 +60,7 @@ class CallArguments:
     sites: tuple[Site, ...]
     callouts: tuple[Callout, ...]
     holds_inside: bool
+    counted: tuple[CountedLoop, ...]
 
 
 class LoopEmitter(StepsWriter):
@@ -69,6 +72,8 @@ class LoopEmitter(StepsWriter):
         Whether loops and branches inside are written where they stand; else they are called out, so that who observes is notified.
     parts : int
         How many parts the rows of states and outputs have, of which the code does one.
+    counts : str
+        What is counted of runs of loops inside (:mod:`scanviz.engine.backends.native.counts`).
     """
 
     def __init__(
@@ -80,8 +85,9 @@ class LoopEmitter(StepsWriter):
         marked: bool = False,
         inline: bool = True,
         parts: int = 1,
+        counts: Counts = "nothing",
     ) -> None:
-        super().__init__(loop, plan, vector_bytes, Shared(Code(marked)))
+        super().__init__(loop, plan, vector_bytes, Shared(Code(marked), counts))
         self.parts = parts
         self.variant, self.inline = variant, inline
         self.stamped: list[tuple[int, ...]] = []
@@ -124,7 +130,7 @@ class LoopEmitter(StepsWriter):
         code.jump("ready")
         layout = CallArguments(
             tuple(shared.addresses), shared.scratch.size, tuple(self.stamped), shared.most_reported,
-            shared.constants, tuple(shared.sites), tuple(shared.callouts), bool(shared.inside),
+            shared.constants, tuple(shared.sites), tuple(shared.callouts), bool(shared.inside), tuple(shared.counted),
         )  # fmt: skip
         return shared.module(), layout
 

@@ -163,11 +163,11 @@ class ProgramWriter(ProgramFrame):
         """Take the lines back that were written before it came out that an instruction cannot be."""
         code, lines, block = self.code, len(self.code.lines), self.code.block
         values, rows, shared = dict(self.values), dict(self.rows), self.shared
-        sites, callouts = len(shared.sites), len(shared.callouts)
+        sites, callouts, counted = len(shared.sites), len(shared.callouts), len(shared.counted)
         try:
             yield
         except NotWrittenError:
-            del code.lines[lines:], shared.sites[sites:], shared.callouts[callouts:]
+            del code.lines[lines:], shared.sites[sites:], shared.callouts[callouts:], shared.counted[counted:]
             code.block, self.values, self.rows = block, values, rows
             raise
 

@@ -90,12 +90,14 @@ class NativeRecord:
         What the code is handed.
     watched : list of (int, int)
         Times, and what watching had taken in this thread until then.
+    is_slower : bool
+        Whether loops inside were called out that are part of the code usually: times of such steps are none of the usual ones.
     """
 
-    __slots__ = ("_own", "_tick", "_tick_ns", "numbers", "watched")
+    __slots__ = ("_own", "_tick", "_tick_ns", "is_slower", "numbers", "watched")
 
     def __init__(self, numbers: Array, own: OwnTime | None) -> None:
-        self.numbers, self._own = numbers, own
+        self.numbers, self._own, self.is_slower = numbers, own, False
         self._tick, self._tick_ns = reading()
         self.watched: list[tuple[int, int]] = []
         self.note()
@@ -170,6 +172,9 @@ class NativeStamps:
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
         """Return the times of the steps done, in the variant for it of their operations too."""
         done = int(self.record.numbers[3])
+        if self.record.is_slower:
+            span = max(0, self._ended - self._begun) if self._ended else 0
+            return StepSeries(loop.key, first, np.zeros(0, np.int64), span_ns=span, steps=done, **_source())
         if self._variant == "ops":
             return self._of_operations(loop, first, done)
         return self._of_steps(loop, first, done)

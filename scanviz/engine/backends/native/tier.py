@@ -11,20 +11,25 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine import collecting
-from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error
+from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
+from scanviz.engine.backends.native.counts import Rates, runs_counted
 from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.frame import Counts
 from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.backends.native.jit import Machine, compiled, target
 from scanviz.engine.backends.native.loop import LoopEmitter
-from scanviz.engine.backends.native.stamps import NativeStamps
+from scanviz.engine.backends.native.stamps import NativeRecord, NativeStamps
 from scanviz.engine.backends.native.threads import CHUNK_NS, InParts
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observe import RunsAlone
+from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.program.work import work_of
 from scanviz.engine.runtime.aligned import address
+from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime, Watch
@@ -32,7 +37,8 @@ from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 from scanviz.engine.runtime.stamps import Clock, Stamps
 
-WATCHED = "while it is recorded, loops inside run one by one, and slower"
+WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
+LOOKS = 8  # of so many samples of operations one watches loops inside themselves
 FIRST_CHUNK = 256  # steps of the first call, which says how long steps are
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None,
@@ -58,13 +64,26 @@ class NativeCode:
         What runs the loops and branches of the step that are called out.
     inline : bool
         Whether those that can be are part of the code.
+    counts : str
+        What is counted of loops that are.
+    rates : Rates, optional
+        What these take, known to all code for the same shapes.
     """
 
     def __init__(
-        self, loop: LoopInstruction, plan: Plan, variant: Variant, runners: Runners, inline: bool = True
+        self,
+        loop: LoopInstruction,
+        plan: Plan,
+        variant: Variant,
+        runners: Runners,
+        inline: bool = True,
+        counts: Counts = "nothing",
+        rates: Rates | None = None,
     ) -> None:
         with collecting.seldom():
-            self.emitter = LoopEmitter(loop, plan, variant, target().vector_bytes, inline=inline)
+            self.emitter = LoopEmitter(
+                loop, plan, variant, target().vector_bytes, inline=inline, counts=counts
+            )
             self.text, self.handed = self.emitter.write()
             self.machine: Machine = compiled(self.text)
         self._constants = {base: np.ascontiguousarray(value) for base, value in self.handed.constants.items()}
@@ -73,7 +92,10 @@ class NativeCode:
         self._in_parts = InParts(loop, plan, (chains, EMITS)) if variant == "plain" else None
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
-        self._observed: NativeCode | None = None
+        self._rates = rates or Rates()
+        self._others: dict[Counts, NativeCode] = {}
+        self._branches = has_branches(loop.body)
+        self._looks = 0  # parts that were watched, or might have been
 
     @property
     def function(self) -> NativeCode:
@@ -82,8 +104,10 @@ class NativeCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
-        if arena.watch is not None and self.handed.holds_inside:
-            return self._for_observers(arena.watch)(arena, first, last)
+        if self.handed.holds_inside:
+            watch = arena.watch or told_alone()
+            if watch is not None:
+                return self._observed(arena, first, last, watch)
         if self._in_parts is not None and arena.watch is None:
             if (
                 not self._in_parts.step_ns and last - first > FIRST_CHUNK
@@ -112,8 +136,15 @@ class NativeCode:
         done, outcome = found >> 2, found & 3
         if self._in_parts is not None and done > first:
             self._in_parts.note(done - first, perf_counter_ns() - begun)
+        watch = arena.watch or told_alone() if self.handed.counted else None
+        if watch is not None:
+            counted = arrays[self._place_of("counts")]
+            watch.count(runs_counted(self.handed.counted, counted, self._rates))
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
+            if watch is not None:
+                ended = runs_ended(calls, self.handed.sites, left)
+                watch.count([RunsAlone(key, 1, steps, steps, 1, 0) for key, steps in ended])
             return done, outcome, put_error(arena, calls, self.handed.sites, left)
         if self.loop.carries:
             self._hand_on(arena, arrays)
@@ -147,12 +178,29 @@ class NativeCode:
             dict.fromkeys(f"called out: {each.why}" for each in self.handed.callouts if not each.seldom)
         )
 
-    def _for_observers(self, watch: Watch) -> NativeCode:
-        """Return the code that calls loops and branches inside, so that who observes is notified of them."""
-        if self._observed is None:
+    def _observed(self, arena: LoopArena, first: int, last: int, watch: Watch) -> Outcome:
+        """Take steps while somebody watches: loops inside are counted, and now and then called out, to be watched themselves."""
+        counts: Counts = "times" if self.variant == "ops" or watch.times_runs else "runs"
+        if self._is_look(watch):
+            counts = "nothing"
+            if not self._branches and watch.control and isinstance(arena.record, NativeRecord):
+                arena.record.is_slower = watch.detail == "steps"
+        if counts not in self._others:
             with watch.own.aside():  # no time of the program
-                self._observed = NativeCode(self.loop, self.plan, self.variant, self.runners, inline=False)
-        return self._observed
+                inline = counts != "nothing"
+                self._others[counts] = NativeCode(
+                    self.loop, self.plan, self.variant, self.runners, inline, counts, self._rates
+                )
+        return self._others[counts]._as_whole(arena, first, last)
+
+    def _is_look(self, watch: Watch) -> bool:
+        """Return whether loops and branches inside are called out."""
+        if self._branches or watch.detail != "steps" or not watch.control:
+            return True
+        if self.variant == "plain":  # a control block, or a call that is made as if nobody watched
+            return False
+        self._looks += 1
+        return self._looks % LOOKS == 1 if self.variant == "ops" else self._looks == 1
 
     def stamps(self, first: int, last: int, clock: Clock, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk."""
@@ -215,15 +263,17 @@ class NativeLoop(SpecialisedLoop):
         plan = plan_loop(self.loop, shapes, self._native.groups, EMITS, rows)
         verify_plan(self.loop.body, plan)
 
+        rates = Rates()
+
         def write(plan: Plan, variant: Variant) -> NativeCode:
-            return NativeCode(self.loop, plan, variant, self.runners, inline=variant == "plain")
+            return NativeCode(self.loop, plan, variant, self.runners, rates=rates)
 
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
         code = made.written("plain")
         assert isinstance(code, NativeCode)
         if code.machine.was_kept:
             made.why += ", kept on disk from an earlier run"
-        inside = [WATCHED] if code.handed.holds_inside else []
+        inside = [WATCHED] if code.handed.holds_inside and has_branches(self.loop.body) else []
         made.why = "; ".join([made.why, *inside, *code.reasons()])
         return made
 

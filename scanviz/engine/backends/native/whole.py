@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native.counts import Rates, runs_counted, runs_untimed, table
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.jit import compiled, target
 from scanviz.engine.backends.native.loop import CallArguments, LoopEmitter
@@ -30,6 +31,7 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.program.plan import Plan, chains, plan_loop
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.aligned import address, aligned_bytes
+from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 
 THREADS = 4  # as many calls at once keep their memory
@@ -72,11 +74,13 @@ class _Memory:
     ----------
     given, results : list of array
         Where inputs are copied to, and where the outputs are left.
+    counts : array or None
+        What is counted of the loops.
     where, what : int
         The addresses of the code's arguments.
     """
 
-    __slots__ = ("_held", "given", "results", "what", "where")
+    __slots__ = ("_held", "counts", "given", "results", "what", "where")
 
     def __init__(self, program: Program, plan: Plan, handed: CallArguments) -> None:
         self.given = [
@@ -88,7 +92,7 @@ class _Memory:
         ]
         self.results = [each[0, ...] for each in rows]
         buffers = [_empty(shape, dtype) for shape, dtype in plan.buffers]
-        arrays = []
+        arrays, self.counts = [], table(handed.counted) if handed.counted else None
         for base in handed.addresses:
             kind, k, _ = base
             match kind:
@@ -98,6 +102,8 @@ class _Memory:
                     arrays.append(rows[k])
                 case "buffer":
                     arrays.append(buffers[k])
+                case "counts" if self.counts is not None:
+                    arrays.append(self.counts)
                 case "report":
                     arrays.append(np.zeros(handed.reported, np.int64))
                 case _ if base in handed.constants:
@@ -123,6 +129,8 @@ class WholeFunction:
         The function's.
     shapes : sequence of shape
         Of its inputs.
+    counts : bool
+        Whether runs of its loops are counted.
 
     Raises
     ------
@@ -130,24 +138,46 @@ class WholeFunction:
         If something of it has no native code.
     """
 
-    def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]]) -> None:
+    def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]], counts: bool = False) -> None:
         loop = as_loop(program)
         plan = plan_loop(loop, shapes, chains, EMITS, ())
         verify_plan(program, plan)
-        text, handed = LoopEmitter(loop, plan, "plain", target().vector_bytes).write()
+        emitter = LoopEmitter(
+            loop, plan, "plain", target().vector_bytes, counts="times" if counts else "nothing"
+        )
+        text, handed = emitter.write()
         if handed.callouts:
             raise NotWrittenError(handed.callouts[0].why)
         machine = compiled(text)
         self._machine, self._function = machine, machine.function
         self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, plan, handed), THREADS)
+        self._program, self._shapes, self._counted, self._rates = program, shapes, handed.counted, Rates()
+        self._counting: WholeFunction | None = None
 
-    def __call__(self, inputs: Sequence[Any]) -> list[Array] | None:
-        """Return the outputs, in new arrays; None where an operation failed: run by parts the function says which."""
+    def counting(self, watch: Watch) -> WholeFunction:
+        """Return the same code that counts runs of the loops too, for calls that somebody is told of."""
+        if self._counting is None:
+            with watch.own.aside():  # no time of the program
+                self._counting = WholeFunction(self._program, self._shapes, counts=True)
+        return self._counting
+
+    def __call__(self, inputs: Sequence[Any], watch: Watch | None = None) -> list[Array] | None:
+        """Return the outputs, in new arrays; None where an operation failed: run by parts the function says which.
+
+        Of code that counts, ``watch`` is given the runs of the loops.
+        """
         memory = self._memory.take()
         for place, value in zip(memory.given, inputs, strict=True):
             place[...] = value
         found = self._function(0, 1, memory.where, memory.what)
         results = [each.copy() for each in memory.results] if found == ENDED_WELL else None
+        if memory.counts is not None:
+            if results is not None and watch is not None:
+                if watch.times_runs:
+                    watch.runs += runs_counted(self._counted, memory.counts, self._rates)
+                else:
+                    watch.runs += runs_untimed(self._counted, memory.counts)
+            memory.counts.fill(0)
         self._memory.give_back(memory)
         return results
 

@@ -40,6 +40,13 @@ class SourceExecutable:
         self._weighing = Weighing(len(program.instructions))
         self.call_met = CallMet(program, library.tier.emits)
 
+    def runs_alone(self, inputs: Sequence[Any], watch: Watch) -> bool:
+        """Return whether a call that is passed over may be run as if nobody watched: it need not be weighed.
+
+        Loops note their runs then (:mod:`scanviz.engine.runtime.alone`).
+        """
+        return not (watch.weighs and self._weighing.is_due(inputs))
+
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
         if watch is not None and watch.detail == "values":

@@ -14,6 +14,7 @@ from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.loop import LoopWriter
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.plan import Plan
+from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.schedule import Variant
@@ -63,7 +64,8 @@ class BranchRunner:
         side = 0 if values[self.condition] else 1
         program, reads = self.sides[side]
         given = [values[k] for k in reads]
-        taken = None if watch is None else watch.branch(self.branch).take(side)
+        alone = told_alone() if watch is None else watch
+        taken = None if alone is None else alone.branch(self.branch).take(side)
         if taken is None or watch is None or watch.counted is not None or watch.weighs_inside:
             return program.run(given, watch, False)
         results, stamps = program.run_timed(given, watch)

@@ -15,6 +15,7 @@ if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
 from scanviz.engine.backends.native import called, callouts
+from scanviz.engine.backends.native.jit import assembly_of
 from tests.engine.backends.native.test_native_loops import RNG, agree, tiers_of
 
 
@@ -185,15 +186,53 @@ def test_what_has_no_native_code_is_called_out_and_the_record_says_so():
     assert "called out: `pinv` has no native code" in why
 
 
-def test_a_record_says_that_loops_inside_are_slower_while_it_is_made():
-    h = fed(lambda x_t, h: h + scanviz.scan(lambda y: T.tanh(y + x_t), None, h, n_steps=3)[0][-1])
+def with_inner():
+    """Return a function of a loop in each step of another, whose code is one piece."""
+
+    def step(x_t, h):
+        return h + scanviz.scan(lambda y: T.tanh(y + x_t), None, h, n_steps=3, name="inner")[0][-1]
+
+    return scanviz.function([X], fed(step)[-1], mode="native")
+
+
+def test_loops_inside_stay_part_of_the_code_while_a_record_is_made_and_are_counted():
+    f, rows = with_inner(), RNG.normal(size=(4000, 5))
+    plain = f(rows)
+    with scanviz.profile() as session:
+        np.testing.assert_array_equal(f(rows), plain)
+    outer, inner = (
+        next(loop for loop in session.record.loops if loop.name == name) for name in ("outer", "inner")
+    )
+    assert (outer.runs, outer.steps) == (1, 4000) and (inner.runs, inner.steps) == (4000, 12_000)
+    assert inner.sampled_steps and inner.step_times.count < inner.steps / 2, "a few runs are called out"
+    assert 0 < inner.total_ns < outer.total_ns and outer.typical_ns > 0
+
+
+def test_a_record_says_that_branches_inside_are_slower_while_it_is_made():
+    h = fed(lambda x_t, h: h + T.ifelse(x_t[0] > 0, T.tanh(h), x_t))
     f = scanviz.function([X], h, mode="native")
     with scanviz.profile() as session:
         f(ROWS)
-    outer = next(loop for loop in session.record.loops if loop.name == "outer")
-    assert any("while it is recorded, loops inside run one by one" in tier.why for tier in outer.tiers)
+    (outer,) = session.record.loops
+    assert any("while it is recorded, loops and branches inside" in tier.why for tier in outer.tiers)
     f(ROWS)
     assert not called_out(f), "without a profile they are part of the code"
+
+
+def test_a_profile_leaves_no_trace_in_the_code_that_runs_without_one():
+    def code(f):
+        (outer,) = f.executable.flat.runners.values()
+        ((_, made),) = outer.tier.cache.items()
+        text = made.written("plain").machine.text
+        return text, assembly_of(text)
+
+    f, g = with_inner(), with_inner()
+    f(ROWS)
+    with scanviz.profile():
+        g(np.tile(ROWS, (50, 1)))
+    g(ROWS)
+    assert "readcyclecounter" not in code(g)[0]
+    assert code(f) == code(g)
 
 
 @pytest.mark.usefixtures("always_called")

@@ -1,0 +1,112 @@
+"""Counting runs of loops that are written inside of other native code: how many, of how many steps, and how long they took.
+
+The code adds numbers to a table that it is handed.  Counting takes an addition or two a run; times are taken by the processor's
+counter, in code that is run now and then, and only of loops that are in no other loop of the code but the outermost.  Who
+observes is notified of such runs as of those of a control block.  Code for runs that nobody watches has none of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.engine.backends.native.cycles import counter, is_steady, write_now
+from scanviz.engine.backends.native.frame import CountedLoop, Shared
+from scanviz.engine.backends.native.ir import Value
+from scanviz.engine.backends.native.places import Base
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observe import RunsAlone
+
+COUNTS: Base = ("counts", 0, 0)
+WIDTH = 4  # runs, steps, the most steps of a run, ticks
+
+
+def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | None]:
+    """Note a loop that is counted, and write what comes before a run; return its place and the ticks then.
+
+    Parameters
+    ----------
+    is_inner : bool
+        Whether the loop is in another one but the outermost.
+    """
+    if shared.counts == "nothing":
+        return -1, None
+    is_timed = shared.counts == "times" and not is_inner and is_steady()
+    shared.counted.append(CountedLoop(key, is_timed))
+    shared.address(COUNTS)
+    return len(shared.counted) - 1, write_now(shared.code, False) if is_timed else None
+
+
+def count_end(shared: Shared, began: tuple[int, Value | None], done: Value) -> None:
+    """Write what comes after a run of so many steps."""
+    (place, begun), code = began, shared.code
+    if place < 0:
+        return
+    start = code.at(shared.address(COUNTS), 8 * WIDTH * place)
+
+    def add(column: int, value: Value | int) -> None:
+        address = code.at(start, 8 * column)
+        code.store(code.add(code.load(address, "int64"), value), address)
+
+    add(0, 1)
+    add(1, done)
+    address = code.at(start, 16)
+    longest = code.load(address, "int64")
+    code.declared["llvm.smax.i64"] = "declare i64 @llvm.smax.i64(i64, i64)"
+    code.store(code.op(f"call i64 @llvm.smax.i64(i64 {longest.text}, i64 {done.text})", "int64"), address)
+    if begun is not None:
+        ticks = code.op(f"sub i64 {write_now(code, False).text}, {begun.text}", "int64")
+        add(3, ticks)
+
+
+def table(loops: Sequence[CountedLoop]) -> Array:
+    """Return a table of nothing counted."""
+    return np.zeros((max(1, len(loops)), WIDTH), np.int64)
+
+
+class Rates:
+    """What a step of each loop inside takes, where a run is one more: from code that takes their times."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[float, int]] = {}
+
+    def know(self, loop: int, elapsed_ns: float, steps: int) -> None:
+        """Take what so many took."""
+        before, count = self._known.get(loop, (0.0, 0))
+        self._known[loop] = before + elapsed_ns, count + steps
+
+    def estimate(self, loop: int, steps: int) -> int:
+        """Return what so many take, -1 where that is not known."""
+        elapsed, count = self._known.get(loop, (0.0, 0))
+        return round(elapsed / count * steps) if count else -1
+
+
+def runs_counted(loops: Sequence[CountedLoop], numbers: Array, rates: Rates) -> list[RunsAlone]:
+    """Return what was counted of loops that ran; those without times have the usual ones."""
+    found = []
+    for loop, (runs, steps, longest, ticks) in zip(loops, numbers.tolist(), strict=False):
+        if not runs:
+            continue
+        if loop.is_timed:
+            known = counter()
+            elapsed = max(0.0, ticks * known.tick_ns - runs * known.stamp_ns)
+            rates.know(loop.key, elapsed, steps + runs)
+            found.append(RunsAlone(loop.key, runs, steps, longest, 0, round(elapsed)))
+        else:
+            found.append(RunsAlone(loop.key, runs, steps, longest, 0, rates.estimate(loop.key, steps + runs)))
+    return found
+
+
+def runs_untimed(loops: Sequence[CountedLoop], numbers: Array) -> list[tuple[int, int, int, int, int, int]]:
+    """Return what was counted of loops that ran but their times, as in :class:`RunsAlone`; it is done in very many short calls."""
+    return [
+        (loop.key, runs, steps, longest, 0, -1)
+        for loop, (runs, steps, longest, _) in zip(loops, numbers.tolist(), strict=False)
+        if runs
+    ]
+
+
+__all__ = ["COUNTS", "Rates", "count_begin", "count_end", "runs_counted", "runs_untimed", "table"]

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from pygments.lexers.special import TextLexer
+from sphinx.search.en import SearchEnglish
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -42,6 +43,7 @@ suppress_warnings = ["myst.header"]  # a page of the command line begins below t
 
 
 def setup(app: object) -> None:
-    """Tell Sphinx that what programs print is plain text."""
+    """Tell Sphinx that what programs print is plain text, and that `until` is a word to search for."""
+    SearchEnglish.stopwords = SearchEnglish.stopwords - {"until"}
     app.add_lexer("output", TextLexer)  # type: ignore[attr-defined]
     app.add_lexer("picture", TextLexer)  # type: ignore[attr-defined]

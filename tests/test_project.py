@@ -56,6 +56,18 @@ def test_scanviz_tells_its_own_version() -> None:
     assert scanviz.__version__ == PROJECT["version"]
 
 
+def test_the_citation_names_this_version() -> None:
+    found = re.search(r"^version: (\S+)", (ROOT / "CITATION.cff").read_text("utf-8"), re.M)
+    assert found and found[1] == PROJECT["version"]
+
+
+def test_the_readme_has_at_most_150_lines_and_its_links_lead_to_files() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    assert len(readme.splitlines()) <= 150
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", readme)
+    assert len(links) > 20 and all((ROOT / link).is_file() for link in links)
+
+
 def test_the_package_is_marked_as_typed() -> None:
     assert (ROOT / "scanviz" / "py.typed").is_file()
 

@@ -1,8 +1,8 @@
-"""Build a release and check it: sdist and wheel, their metadata, and the wheel in an empty environment without the network.
+"""Build a release and check it: sdist and wheel, the wheel in an empty environment without the network, and the site.
 
-    pip install build twine && python tools/release.py
+    pip install build twine ".[docs]" && python tools/release.py
 
-It publishes nothing. What it built lies in dist/, and is right where it ends with "ready".
+It publishes nothing. What it built lies in dist/ and build/site/, and is right where it ends with "ready".
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ WANTED = (
 def main() -> int:
     """Build, check, and try; return 1 with the reason where something is wrong."""
     version = _version()
-    for problem in (_built(version) or _described() or _complete(version) or _works(version),):
-        if problem:
-            print(f"not ready: {problem}")
-            return 1
-    print(f"scanviz {version} is ready in {DIST.name}/")
+    problem = _built(version) or _described() or _complete(version) or _works(version) or _site()
+    if problem:
+        print(f"not ready: {problem}")
+        return 1
+    print(f"scanviz {version} is ready in {DIST.name}/, its site in build/site/")
     return 0
 
 
 def _version() -> str:
-    """Return the version, which stands in three places that have to agree."""
+    """Return the version, which stands in four places that have to agree."""
     places = {
+        "pyproject.toml": r'^version = "([^"]+)"',
         "scanviz/__init__.py": r'^__version__ = "([^"]+)"',
         "CITATION.cff": r"^version: (\S+)",
         "CHANGELOG.md": r"^## (?:\[)?(\d+\.\d+\.\d+)",
@@ -103,12 +104,21 @@ def _works(version: str) -> str:
     return ""
 
 
+def _site() -> str:
+    """Return what is wrong with the site: warnings of Sphinx, links that lead nowhere, something from the network."""
+    return _said([str(ROOT / "tools" / "build_site.py")])
+
+
 def _failed(module: str, *arguments: str) -> str:
     """Return what a tool says where it fails."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False
-    )
-    return f"{module}: {(done.stderr or done.stdout).strip()[-400:]}" if done.returncode else ""
+    return _said(["-m", module, *arguments])
+
+
+def _said(command: list[str]) -> str:
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
+    told = (done.stderr.strip() or done.stdout.strip())[-400:]
+    name = command[1] if command[0] == "-m" else Path(command[0]).name
+    return f"{name}: {told}" if done.returncode else ""
 
 
 if __name__ == "__main__":

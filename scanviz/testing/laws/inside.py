@@ -20,8 +20,6 @@ from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
 from scanviz.testing.laws.tiers import NAMES, TIERS
 
-WIDTH = 3
-
 
 @dataclass(frozen=True)
 class InsideCase:
@@ -33,6 +31,10 @@ class InsideCase:
         Of all arrays.
     alone : bool
         Whether a state is one number rather than a vector.
+    width : int
+        Elements of a vector: few, or more than a register holds.
+    short : bool
+        Whether the work of a step is a few additions and products.
     steps, inner_steps : int
         How many.
     taps : int
@@ -55,6 +57,8 @@ class InsideCase:
 
     dtype: str
     alone: bool
+    width: int
+    short: bool
     steps: int
     inner_steps: int
     taps: int
@@ -78,12 +82,14 @@ class InsideCase:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of a row."""
-        return () if self.alone else (WIDTH,)
+        return () if self.alone else (self.width,)
 
     def mixed(self, a: Variable, b: Variable) -> Variable:
         """Return something of two values."""
         if self.dtype == "int64":
             return a * 2 - b
+        if self.short:
+            return T.cast(a * 0.75 - b * 0.5, self.dtype)
         found = T.tanh(a) * 0.75 + T.cast(T.sin(b), self.dtype)
         return T.cast(found, self.dtype)
 
@@ -163,6 +169,8 @@ CASES = st.builds(
     InsideCase,
     dtype=st.sampled_from(["float64", "float64", "float32", "int64"]),
     alone=st.booleans(),
+    width=st.sampled_from([3, 3, 11, 71]),
+    short=st.booleans(),
     steps=st.integers(0, 5),
     inner_steps=st.integers(0, 4),
     taps=st.integers(1, 2),

@@ -15,6 +15,7 @@ from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.program import INSIDE, ProgramWriter
 from scanviz.engine.backends.native.steps import StepsWriter
+from scanviz.engine.backends.native.strips import strips_of, write_strips
 from scanviz.engine.program.instructions import (
     LoopInstruction,
     StateSlot,
@@ -58,8 +59,9 @@ class InnerLoop(StepsWriter):
             self.open()
             self._read_outside()
             self._make_rows(steps)
+            last, strips = constant(steps, "int64"), strips_of(self)
             begun = count_begin(self.shared, loop.key, self._is_deep())
-            done, _ = self.write_steps(constant(steps, "int64"))
+            done = self.write_steps(last)[0] if strips is None else write_strips(self, strips, last)
             count_end(self.shared, begun, done)
         self._give_results(steps, done)
 

@@ -18,7 +18,7 @@ from scanviz.engine.backends.native.elementary import FUNCTIONS
 from scanviz.engine.backends.native.elements import Operand, collapsed, lanes_of, load, pieces, store
 from scanviz.engine.backends.native.instructions import elements_of, formula_of
 from scanviz.engine.backends.native.ir import Value, constant
-from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace
 from scanviz.engine.backends.native.steps import StepsWriter
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -129,7 +129,11 @@ def _in_one_run(steps: StepsWriter, number: int, shape: tuple[int, ...] | None) 
     place = steps.places.of(number)
     if place is None or shape is None or place.shift is not None or 0 in shape:
         return None
-    if place.base[0] not in ("state", "fixed", "constant"):
+    same = (
+        any(slot.inner == number for slot in steps.loop.non_sequences)
+        or place.base[0] == CONSTANT + steps.within
+    )
+    if not same and place.base[0] != "state" + steps.within:
         return None
     sizes, (strides,) = collapsed(shape, [place.spread(shape).strides])
     if len(sizes) > 1 or (strides[0] != np.dtype(place.dtype).itemsize and sizes != [1]):
@@ -142,14 +146,16 @@ def write_strips(steps: StepsWriter, strips: Strips, last: Value) -> Value:
     code = steps.code
     steps.step = steps.first
     operands = [steps.operand(place) for place in strips.places]
-    for start, count, width in pieces(strips.elements, strips.lanes):
-        whole, rest = divmod(count, strips.registers)
-        if whole:
-            with code.several(start, whole, strips.registers * width) as number:
-                _strip(steps, strips, operands, number, (strips.registers, width), last)
-        if rest:
-            begin = constant(start + whole * strips.registers * width, "int64")
-            _strip(steps, strips, operands, begin, (rest, width), last)
+    most, lanes = strips.registers, strips.lanes
+    whole, rest = divmod(strips.elements, most * lanes)
+    if whole:
+        with code.several(0, whole, most * lanes) as number:
+            _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], last)
+    # what is left, as few strips as its registers make: each of these waits for its own steps
+    left = [(start + k * width, width) for start, count, width in pieces(rest, lanes) for k in range(count)]
+    begin = constant(whole * most * lanes, "int64")
+    for k in range(0, len(left), most):
+        _strip(steps, strips, operands, begin, left[k : k + most], last)
     done = code.call("llvm.smax.i64", [steps.first, last], "int64")
     steps.leave(done, [])
     return done
@@ -160,18 +166,18 @@ def _strip(
     strips: Strips,
     operands: Sequence[Operand],
     number: Value,
-    wide: tuple[int, int],
+    registers: Sequence[tuple[int, int]],
     last: Value,
 ) -> None:
-    """Write one strip, from so many registers of a width, through all steps."""
-    code, (registers, width) = steps.code, wide
+    """Write one strip through all steps; ``registers`` says of each the first element, counted from ``number``, and the lanes."""
+    code = steps.code
 
-    def place(which: int, register: int) -> tuple[Operand, Value, int]:
+    def place(which: int, element: int) -> tuple[Operand, Value, int]:
         size = strips.places[which].strides[0]
-        return operands[which], code.times(code.add(number, register * width), size), size
+        return operands[which], code.times(code.add(number, element), size), size
 
     def values(which: int) -> list[Value]:
-        return [load(code, *place(which, register), width) for register in range(registers)]
+        return [load(code, *place(which, element), width) for element, width in registers]
 
     count = len(strips.states)
     initial = [value for which in range(count) for value in values(which)]
@@ -179,16 +185,17 @@ def _strip(
     values_before, rows_before = dict(steps.values), dict(steps.rows)
     with code.folded(steps.first, last, initial) as (step, carried, given):
         steps.step = step
-        rows = [carried[k * registers : (k + 1) * registers] for k in range(count)]
+        rows = [carried[k * len(registers) : (k + 1) * len(registers)] for k in range(count)]
         results = [
-            _one(steps, strips, [row[register] for row in rows], [each[register] for each in fixed], width)
-            for register in range(registers)
+            _one(steps, strips, [row[k] for row in rows], [each[k] for each in fixed], width)
+            for k, (_, width) in enumerate(registers)
         ]
         given += [result[k] for k in range(count) for result in results]
     steps.values, steps.rows = values_before, rows_before
+    ends = iter(given)
     for k in range(count):
-        for register in range(registers):
-            store(code, given[k * registers + register], *place(k, register))
+        for element, _ in registers:
+            store(code, next(ends), *place(k, element))
 
 
 def _one(

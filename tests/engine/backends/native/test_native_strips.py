@@ -10,6 +10,7 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
+from scanviz.engine.backends.native import inside
 from scanviz.engine.backends.native import loop as emitter
 from scanviz.engine.backends.native.strips import strips_of
 
@@ -43,7 +44,7 @@ def last_rows(step, states, others, steps, sequence=None):
     return *found, all(used) and bool(used)
 
 
-SHAPES = [(1,), (7,), (8,), (100,), (64, 3), (1, 5, 1), (1000,)]
+SHAPES = [(1,), (7,), (8,), (10,), (100,), (64, 3), (1, 5, 1), (1000,)]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -105,3 +106,51 @@ def test_rows_that_are_all_kept_are_written_step_by_step():
     rows, _ = scanviz.scan(lambda z: z * 0.5 + 1.0, None, z, n_steps=20)
     found = scanviz.function([z], rows, mode="native")(np.zeros(9))
     np.testing.assert_array_equal(found[:, 0], 2 - 2.0 ** -np.arange(20.0))
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, 71])
+def test_a_loop_inside_a_step_is_done_in_strips_too(size):
+    x, c, weight = T.matrix("x"), T.vector("c"), T.vector("weight")
+
+    def outer(x_t, so_far, c):
+        inner, _ = scanviz.scan(
+            lambda w, z, y: (z * w + c, y + z * x_t),
+            weight,
+            [so_far, x_t],
+            n_steps=6,
+            name="inner",
+        )
+        return inner[0][-1] + inner[1][-1]
+
+    rows, _ = scanviz.scan(outer, x, T.zeros_like(x[0]), c, name="outer")
+    given, found, used = [RNG.normal(size=(4, size)), RNG.normal(size=size), RNG.random(6)], [], []
+    for wanted in (True, False):
+
+        def chosen(steps, wanted=wanted):
+            strips = strips_of(steps)
+            used.append(strips is not None)
+            return strips if wanted else None
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(inside, "strips_of", chosen)
+            found.append(scanviz.function([x, c, weight], rows, mode="native")(*given))
+    assert used == [True, True]
+    np.testing.assert_array_equal(*found)
+    plain = scanviz.function([x, c, weight], rows, mode=scanviz.Mode("reference", rewrites=None))
+    np.testing.assert_allclose(found[0], plain(*given), rtol=1e-12)
+
+
+def test_what_a_loop_inside_reads_row_by_row_is_in_no_strip():
+    x = T.matrix("x")
+
+    def outer(x_t, so_far):
+        inner, _ = scanviz.scan(lambda row, z: z * 0.5 + row, x, so_far * x_t, name="inner")
+        return inner[-1]
+
+    rows, _ = scanviz.scan(outer, x, T.zeros_like(x[0]), name="outer")
+    given = RNG.normal(size=(4, 10))
+    found, plain = (
+        scanviz.function([x], rows, mode=mode)(given)
+        for mode in ("native", scanviz.Mode("reference", rewrites=None))
+    )
+    np.testing.assert_allclose(found, plain, rtol=1e-12)

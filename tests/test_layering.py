@@ -48,6 +48,7 @@ ENGINE_LAYERS = (
     ("tracebacks",),
     ("config", "codec"),
     ("errors",),
+    ("named_tuple",),
     ("slotted", "collecting"),
 )
 PROFILER_LAYERS = (

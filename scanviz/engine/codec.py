@@ -13,9 +13,10 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from itertools import repeat
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.named_tuple import NamedTuple
 
 Write = Callable[[Any], Any]
 Read = Callable[[Any], Any]

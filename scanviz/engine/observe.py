@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine import collecting
 from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np

@@ -41,18 +41,18 @@ class _Later:
         raise AttributeError(self.name)
 
 
-class _Signature:
+class Signature:
     """What ``inspect.signature`` says of a class: how it is called."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("kind", "method")
 
-    def __init__(self, kind: type | None = None) -> None:
-        self.kind = kind
+    def __init__(self, kind: type, method: Callable[[type], Callable[..., Any]]) -> None:
+        self.kind, self.method = kind, method
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
         if instance is not None or owner is not self.kind:
             raise AttributeError("__signature__")
-        found = inspect.signature(_init_of(owner))
+        found = inspect.signature(self.method(owner))
         return found.replace(parameters=list(found.parameters.values())[1:])
 
 
@@ -104,7 +104,7 @@ def _init_of(kind: type) -> Callable[..., None]:
         lines.append(f"_set(self, {field.name!r}, {value})" if frozen else f"self.{field.name} = {value}")
     if hasattr(kind, "__post_init__"):
         lines.append("self.__post_init__()")
-    made = _compiled(kind, "__init__", parameters, lines or ["pass"], names)
+    made = compiled(kind, "__init__", parameters, lines or ["pass"], names)
     made.__annotations__ = {**{field.name: field.type for field in ordered}, "return": None}
     return made
 
@@ -118,7 +118,7 @@ def _eq_of(kind: type) -> Callable[..., bool]:
         f"    return {ours} == {theirs}",
         "return NotImplemented",
     ]
-    return _compiled(kind, "__eq__", ["self", "other"], lines, {"NotImplemented": NotImplemented})
+    return compiled(kind, "__eq__", ["self", "other"], lines, {"NotImplemented": NotImplemented})
 
 
 def _hash_of(kind: type) -> Callable[..., int]:
@@ -129,12 +129,13 @@ def _hash_of(kind: type) -> Callable[..., int]:
         if (field.compare if field.hash is None else field.hash)
     ]
     line = f"return hash(({''.join(f'self.{name}, ' for name in hashed)}))"
-    return _compiled(kind, "__hash__", ["self"], [line], {"hash": hash})
+    return compiled(kind, "__hash__", ["self"], [line], {"hash": hash})
 
 
-def _compiled(
+def compiled(
     kind: type, name: str, parameters: list[str], lines: list[str], names: dict[str, Any]
 ) -> Callable[..., Any]:
+    """Return a method of a class, compiled from its parameters and lines, which may use some names."""
     body = "".join(f"    {line}\n" for line in lines)
     exec(f"def {name}({', '.join(parameters)}):\n{body}", names)
     made: Callable[..., Any] = names[name]
@@ -142,7 +143,7 @@ def _compiled(
     return made
 
 
-def _when_called(kind: type, name: str, compiled: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
+def when_called(kind: type, name: str, compiled: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
     """Return a method that makes itself when it is first called, and steps back."""
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -218,9 +219,9 @@ def _slotted(kind: type, frozen: bool, eq: bool) -> type:
         compiled["__hash__"] = _hash_of
     for name, compile_method in compiled.items():
         if given.get(name) is None:  # Python says None of __hash__ where a class body has __eq__
-            setattr(made, name, _when_called(made, name, compile_method))
+            setattr(made, name, when_called(made, name, compile_method))
     if "__init__" not in given:
-        made.__signature__ = _Signature(made)  # type: ignore[attr-defined]  # what inspect looks for
+        made.__signature__ = Signature(made, _init_of)  # type: ignore[attr-defined]  # what inspect looks for
     return made
 
 

@@ -8,8 +8,9 @@ add theirs under the entry-point group ``scanviz.backends``; the value is a clas
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:

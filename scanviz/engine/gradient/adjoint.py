@@ -32,8 +32,7 @@ Both tables were checked against unrolled graphs at orders one to three with non
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scan.variables import State
 
 

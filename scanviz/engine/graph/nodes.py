@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.refusals import not_settable
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import FLOATS, TensorType, Type
+from scanviz.engine.named_tuple import NamedTuple
 
 Array = np.ndarray[Any, Any]
 _node_ids = itertools.count(1)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from scanviz.engine.named_tuple import NamedTuple
 
 CALL, POWER, SIGN, PRODUCT, SUM, ASSIGNMENT = 10, 9, 8, 7, 6, 0  # how strongly parts hold together
 _PRECEDENCE = {

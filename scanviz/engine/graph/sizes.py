@@ -7,10 +7,11 @@ equal at all shapes if their polynomials are, and where none of their unknowns i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.named_tuple import NamedTuple
 
 DEEPEST = 12  # calls in calls that are compared; below, one is equal to itself alone
 

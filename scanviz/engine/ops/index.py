@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, subscripted
 from scanviz.engine.graph.types import BOOLEAN, Type
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, index_axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,

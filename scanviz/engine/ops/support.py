@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, des
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.refusals import source_text
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype
+from scanviz.engine.named_tuple import NamedTuple
 
 _PLAIN = (int, float, bool, np.ndarray, list, tuple)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from math import prod
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from scanviz.engine.graph.declaration import Op, declarations, declared
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance, SourceLine, intern_line
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     KINDS,
     NO_NODE,

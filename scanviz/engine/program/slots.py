@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     CarrySlot,
     LoopInstruction,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from scanviz.engine.errors import (
     ShapeError,
 )
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.casts import as_written
 from scanviz.engine.program.instructions import (
     AnyInstruction,

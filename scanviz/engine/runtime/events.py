@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any, NamedTuple
+from typing import Any
 
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.observe import BEFORE_BUILDING, CountedRuns, Detail, Observer, RunsAlone, StepSeries
 from scanviz.engine.program.instructions import BranchInstruction
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger

@@ -8,12 +8,13 @@ nothing that the loop carries stands before the loop.  Blocks are plain data: th
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
 from scanviz.engine.graph.types import BOOLEAN
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scalar.expression import BoundedLoop, Expression, ScalarFunction
 from scanviz.engine.scalar.primitives import KINDS, PRIMITIVES
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scalar.expression import Expression
 from scanviz.engine.scalar.primitives import KINDS
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.options import pairs
 from scanviz.engine.ops.support import as_variable, python_bool
 from scanviz.engine.scan.updates import check_key

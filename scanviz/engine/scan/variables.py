@@ -26,10 +26,11 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import field, replace
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.slotted import dataclass
 
 StateKind = Literal["sitsot", "mitsot", "mitmot"]

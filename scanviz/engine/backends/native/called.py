@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from scanviz.engine.backends.native.places import ArrayPlace, Base
 from scanviz.engine.backends.native.stamps import NativeRecord
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.errors import Failure, in_words

@@ -8,10 +8,9 @@ Both series on [-π/4, π/4] are those of Sun's fdlibm for float64, and of S. L.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Value, type_of
+from scanviz.engine.named_tuple import NamedTuple
 
 
 class CircularConstants(NamedTuple):

@@ -14,10 +14,10 @@ from ctypes import addressof, c_int64
 from functools import cache
 from pathlib import Path
 from time import perf_counter_ns
-from typing import NamedTuple
 
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.jit import compiled, module_text
+from scanviz.engine.named_tuple import NamedTuple
 
 MEASURED_NS = 3_000_000  # for so long the counter is compared with the clock
 PAIRS = 8  # readings of both, of which the closest counts

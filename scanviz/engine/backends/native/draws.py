@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from scanviz.engine.backends.native.instructions import WRITE, Step, Writing, al
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.graph.types import SIGNED
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import random
 from scanviz.engine.ops.draw_formulas import Draw, draw_block
 from scanviz.engine.ops.random import words_of_element

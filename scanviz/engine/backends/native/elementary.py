@@ -15,12 +15,12 @@ give of float32 is rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from scanviz.engine.backends.native.circular import cosine, sine
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.powers import logarithm, product_in_two
+from scanviz.engine.named_tuple import NamedTuple
 
 
 class ExponentialConstants(NamedTuple):

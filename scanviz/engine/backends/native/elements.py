@@ -7,12 +7,12 @@ shape.  The innermost axis is done in pieces of as many lanes as fit into a regi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.named_tuple import NamedTuple
 
 UNROLLED = 4  # pieces that are written one after another rather than in a loop
 

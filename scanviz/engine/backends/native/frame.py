@@ -7,7 +7,7 @@ what is around them through ``around``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.jit import module_text
 from scanviz.engine.backends.native.places import CONSTANT, SCRATCH, ArrayPlace, ArrayPlaces, Base, Scratch
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size
 from scanviz.engine.runtime.calling import FAILED

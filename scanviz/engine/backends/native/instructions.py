@@ -7,7 +7,7 @@ elementwise instructions is written as one by :func:`write_chain`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from scanviz.engine.backends.native import formulas
 from scanviz.engine.backends.native.elements import Operand, for_each, lanes_of
@@ -16,6 +16,7 @@ from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, overlap
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar

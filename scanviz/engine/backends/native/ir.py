@@ -9,11 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import numpy as np
 
 from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
+from scanviz.engine.named_tuple import NamedTuple
 
 _FLOATS = {"float64": "double", "float32": "float", "float16": "half"}  # halves are moved, not computed with
 

@@ -10,11 +10,12 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from scanviz.engine.backends.native import cache as kept
 from scanviz.engine.backends.native.elementary import CALLED
 from scanviz.engine.backends.native.ir import Code
+from scanviz.engine.named_tuple import NamedTuple
 
 ENTRY = "scanviz_loop"
 CODE_VERSION = (

@@ -7,7 +7,6 @@ at the end; where it stays, as many results as there are lanes are reduced side 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.ir import Code, Value, constant, is_integer
 from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
+from scanviz.engine.named_tuple import NamedTuple
 
 ACCUMULATORS = 4
 

@@ -8,8 +8,9 @@ import re
 import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import FAILED, Outcome

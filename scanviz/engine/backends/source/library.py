@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from scanviz.engine.backends.source.emitter import Emitter
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.runtime.specialised import SpecialisedLoop, Tier
 

@@ -1,15 +1,21 @@
-"""A picture of what changed and what stands near it; the rest is folded: what hangs together stands as one node with a number."""
+"""A picture of what changed and what stands near it; the rest is folded: what hangs together stands as one node with a number.
+
+What is folded keeps the order of computation: of two operations with something drawn between them, no node stands for both.  So no
+line leads back.  What a loop takes and gives stands as one port at its edge.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 
 from scanviz.render.diagram.folding import close_loops, fold
-from scanviz.render.diagram.model import Diagram, Node
+from scanviz.render.diagram.model import Diagram, Node, NodeKind
+from scanviz.render.layout.ordering import acyclic
 
 HOPS = 2
+_AT_EDGES = ("port", "inner_input", "inner_output")  # of a loop
 _FEW = 24  # nodes, which are drawn whole
 
 
@@ -47,9 +53,10 @@ def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
     far = [cluster.id for cluster in diagram.clusters if cluster.id not in boxes]
     count = len(diagram.nodes) - len(kept)
     closed = replace(close_loops(diagram, far), notes=diagram.notes)
-    groups = [(_more(members), [node.id for node in members]) for members in _groups(closed, kept)]
+    closed = fold(closed, [(_more(members), _ids(members)) for members in _at_edges(closed, kept)])
+    small = fold(closed, [(_more(members), _ids(members)) for members in _groups(closed, kept)])
     note = f"{count} node{'' if count == 1 else 's'} further than {hops} lines from any change are folded"
-    return replace(fold(closed, groups), notes=(*diagram.notes, note)) if count else diagram
+    return replace(small, notes=(*diagram.notes, note)) if count else diagram
 
 
 def _changed(diagram: Diagram) -> set[str]:
@@ -91,10 +98,24 @@ def _boxes_of(diagram: Diagram, kept: set[str]) -> set[str]:
     return found | {cluster.id for cluster in diagram.clusters if cluster.change}
 
 
+def _at_edges(diagram: Diagram, kept: set[str]) -> Iterable[list[Node]]:
+    """Return what is not kept of what loops take and give, as it stands side by side."""
+    groups: dict[tuple[str | None, str, str], list[Node]] = defaultdict(list)
+    for node in diagram.nodes:
+        if node.id not in kept and node.kind in _AT_EDGES:
+            groups[node.cluster, node.kind, node.side].append(node)
+    return [members for members in groups.values() if len(members) > 1]
+
+
 def _groups(diagram: Diagram, kept: set[str]) -> Iterable[list[Node]]:
-    """Return what is not kept: in each loop, what hangs together."""
-    owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
-    rest = {node.id: node for node in diagram.nodes if node.id not in kept and node.kind != "loop"}
+    """Return what else is not kept: in each loop, what hangs together with nothing drawn between."""
+    rest = {
+        node.id: node
+        for node in diagram.nodes
+        if node.id not in kept and node.kind not in (*_AT_EDGES, "loop")
+    }
+    ends = _ends(diagram)
+    stage = _stages(diagram, ends, rest.keys())
     root = {name: name for name in rest}
 
     def find(name: str) -> str:
@@ -103,9 +124,11 @@ def _groups(diagram: Diagram, kept: set[str]) -> Iterable[list[Node]]:
             name = root[name]
         return name
 
-    for edge in diagram.edges:
-        source, target = owner.get(edge.source, edge.source), owner.get(edge.target, edge.target)
-        if source in rest and target in rest and rest[source].cluster == rest[target].cluster:
+    def beside(source: str, target: str) -> bool:
+        return rest[source].cluster == rest[target].cluster and stage[source] == stage[target]
+
+    for source, target in ends:
+        if source in rest and target in rest and beside(source, target):
             root[find(target)] = find(source)
     groups: dict[str, list[Node]] = defaultdict(list)
     for name, node in rest.items():
@@ -113,9 +136,45 @@ def _groups(diagram: Diagram, kept: set[str]) -> Iterable[list[Node]]:
     return [members for members in groups.values() if len(members) > 1]
 
 
+def _ends(diagram: Diagram) -> list[tuple[str, str]]:
+    """Return what lines lead from and to, but for those that a later step reads."""
+    owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+    lines = [edge for edge in diagram.edges if edge.role != "recurrence"]
+    return [(owner.get(edge.source, edge.source), owner.get(edge.target, edge.target)) for edge in lines]
+
+
+def _stages(diagram: Diagram, ends: Sequence[tuple[str, str]], folded: Set[str]) -> dict[str, int]:
+    """Return numbers that never fall along a line, and grow where it leaves what is folded of one loop."""
+    numbers = {node.id: k for k, node in enumerate(diagram.nodes)}
+    names, cluster = list(numbers), [node.cluster for node in diagram.nodes]
+    after: list[list[int]] = [[] for _ in names]
+    waiting = [0] * len(names)
+    for a, b in acyclic(len(names), [(numbers[a], numbers[b]) for a, b in ends]):
+        after[a].append(b)
+        waiting[b] += 1
+    stage = [0] * len(names)
+    ready = [k for k, many in enumerate(waiting) if not many]
+    for k in ready:  # grows while it is gone through
+        for following in after[k]:
+            leaves = names[k] in folded and (
+                names[following] not in folded or cluster[k] != cluster[following]
+            )
+            stage[following] = max(stage[following], stage[k] + leaves)
+            waiting[following] -= 1
+            if not waiting[following]:
+                ready.append(following)
+    return dict(zip(names, stage, strict=True))
+
+
 def _more(members: list[Node]) -> Node:
     first = members[0]
-    return Node(f"more/{first.id}", "summary", f"{len(members)} more", first.cluster, loop=first.loop)
+    kind: NodeKind = first.kind if first.kind in _AT_EDGES else "summary"
+    label = f"{len(members)} more"
+    return Node(f"more/{first.id}", kind, label, first.cluster, loop=first.loop, side=first.side)
+
+
+def _ids(members: list[Node]) -> list[str]:
+    return [node.id for node in members]
 
 
 __all__ = ["HOPS", "near_changes"]

@@ -38,7 +38,7 @@ _READERS = ("operation", "output", "loop", "summary", "until", "inner_output", "
 _ASCII = str.maketrans(
     {
         **dict(zip("○◎·●◉▣◆◇■▫≡", "oO.*@#+<X.=", strict=True)),
-        **dict(zip("│├┤╰╯╭╮─┼║╔╚═╗╝…←→↻⇢", "|++++++-+|++=++.<>@>", strict=True)),
+        **dict(zip("│├┤╰╯╭╮─┼║╔╚═╗╝…←→↻⇢↓", "|++++++-+|++=++.<>@>v", strict=True)),
         "µ": "u",
         "−": "-",
     }
@@ -150,6 +150,7 @@ class CharacterDrawing:
         reads = self.reads_by(range(len(diagram.edges)))
         self.order = reading_order(diagram, reads)
         names = [node.id for node in self.order]
+        self.rows = {name: k for k, name in enumerate(names)}
         self.named = fitting(names, reads, widest)
         lasting = self._lasting(moments)
         drawn = without(reads, self.named)
@@ -271,8 +272,10 @@ class _Lines:
             side = {"in": "into", "out": "out of"}.get(node.side, "of")
             parts.append(f"({kind_name(node.loop_kind)} {side} the loop)")
         sources = self.reads.get(node.id, [])
-        if sources and (node.kind in _READERS or not self.drawing.named.isdisjoint(sources)):
-            parts.append("← " + ", ".join(self._result(source) for source in sources))
+        if sources and (
+            node.kind in _READERS or any(self._has_no_line(source, node.id) for source in sources)
+        ):
+            parts.append("← " + ", ".join(self._result(source, node.id) for source in sources))
         if node.kind == "loop":
             outs = [short(port.label, 24) for port in node.ports if port.side == "out"]
             parts.append("→ " + ", ".join(outs) if outs else "")
@@ -288,8 +291,16 @@ class _Lines:
             parts.append(f"· {time_text(node)}")
         return "  ".join(part for part in parts if part).replace("  ← ", " ← ")
 
-    def _result(self, name: str) -> str:
-        return short(self.drawing.nodes[name].label.partition(" = ")[0], 24)
+    def _has_no_line(self, source: str, reader: str) -> bool:
+        return source in self.drawing.named or self._is_below(source, reader)
+
+    def _is_below(self, source: str, reader: str) -> bool:
+        """Whether a value is given further down: in a film, what leaves a loop may stand on the other side of what reads it."""
+        return self.drawing.rows[source] > self.drawing.rows[reader]
+
+    def _result(self, source: str, reader: str) -> str:
+        sign = "↓ " if self._is_below(source, reader) else ""
+        return sign + short(self.drawing.nodes[source].label.partition(" = ")[0], 24)
 
     def _name(self, name: str) -> str:
         return short(self.drawing.nodes[name].label, 24)

@@ -15,6 +15,7 @@ from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.traces import TraceRecord
+from scanviz.tui.identical import Identical
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ class ViewState:
 
     def blame(self) -> tuple[BlameLink, ...]:
         """Return the chain from this loop's first NaN or infinity to what made it."""
-        return _blame(_Identical(self.record), self.loop) if self.first_bad() is not None else ()
+        return _blame(Identical(self.record), self.loop) if self.first_bad() is not None else ()
 
     def at_cause(self) -> ViewState | None:
         """Look at what gave or made the NaN or infinity that is looked at: the next step in the chain; None where there is none."""
@@ -206,24 +207,9 @@ class ViewState:
         )
 
 
-class _Identical:
-    """A record that is known by being the same object."""
-
-    __slots__ = ("record",)
-
-    def __init__(self, record: ProfileRecord) -> None:
-        self.record = record
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identical) and self.record is other.record
-
-    def __hash__(self) -> int:
-        return id(self.record)
-
-
 @lru_cache(maxsize=32)
-def _blame(of: _Identical, loop: int | None) -> tuple[BlameLink, ...]:
-    return chain_of_blame(of.record, loop)
+def _blame(of: Identical[ProfileRecord], loop: int | None) -> tuple[BlameLink, ...]:
+    return chain_of_blame(of.thing, loop)
 
 
 def start(record: ProfileRecord) -> ViewState:

@@ -8,7 +8,6 @@ import unicodedata
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 import scanviz
 from scanviz import tensor as T
@@ -16,70 +15,16 @@ from scanviz.record.snapshot import snapshot
 from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_lines, drawing_text
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram, Edge, Node
-from scanviz.testing import random_loops
-from tests.render.pictures import hostile_picture, pictures_of, taps_pictures
-
-RAILS = set("│├┤╰╯─┼ ") | set(SIGNS.values())
-DOWN = set("│├┤╰╯┼")  # what has a line above it, of lanes
+from scanviz.testing.laws.rails import joined
+from tests.render.pictures import hostile_picture, taps_pictures
 
 
-def read_back(lines, nodes, room):
-    """Return the nodes that the lines join, as sets of (source, target), from the rails alone."""
-    holders, found = {}, set()
-    count = 0
-    for line in lines:
-        rail = line[:room]
-        for place in [holder for holder in holders if holder >= len(rail) or rail[holder] in " ─"]:
-            del holders[place]  # its line has ended above
-        marks = [k for k, each in enumerate(rail) if each in SIGNS.values()]
-        if not marks:
-            continue
-        [own] = marks
-        node = nodes[count]
-        count += 1
-        if rail[own] != SIGNS[node.kind]:
-            raise AssertionError((line, node))
-        left = own
-        while left > 0 and rail[left - 1] in "─├╰┼":
-            left -= 1
-        right = own
-        while right + 1 < len(rail) and rail[right + 1] in "─┤╯┼":
-            right += 1
-        for place in range(left, right + 1):
-            if rail[place] in "├┤╰╯" and place != own:
-                found.add((holders[place], node.id))
-            if rail[place] in "╰╯":
-                del holders[place]
-        if own in holders:
-            found.add((holders[own], node.id))
-        holders[own] = node.id
-    assert count == len(nodes)
-    return found
-
-
-def rows_of(diagram, width=400):
-    lines = list(drawing_lines(diagram, width))[1 + len(diagram.notes) :]
-    return [line for line in lines if "╔═" not in line and "╚═" not in line]
-
-
-@settings(deadline=None)
-@given(case=random_loops())
-def test_lines_join_exactly_what_is_read(case):
-    for diagram in pictures_of(case)[:2]:
-        rows = rows_of(diagram)
-        drawing = CharacterDrawing(diagram, 400)
-        order, room = drawing.order, drawing.room
-        assert sorted(each.id for each in order) == sorted(node.id for node in diagram.nodes)
-        owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
-        place = {each.id: k for k, each in enumerate(order)}
-        wanted = {
-            (owner.get(edge.source, edge.source), owner.get(edge.target, edge.target))
-            for edge in diagram.edges
-            if edge.role != "recurrence"
-        }
-        assert all(place[a] < place[b] for a, b in wanted)
-        assert not drawing.named
-        assert read_back(rows, order, room) == wanted
+def lines_of(drawing):
+    """Return what the lines of a drawing join, by their characters alone."""
+    rows = [
+        (line.text, line.part if line.part in drawing.nodes else "") for line in drawing.lines() if line.rails
+    ]
+    return joined(rows, {name: SIGNS[node.kind] for name, node in drawing.nodes.items()}, drawing.room)
 
 
 def test_what_a_later_step_reads_is_said_on_both_sides():
@@ -121,11 +66,11 @@ def test_a_picture_with_very_many_open_values_names_those_of_the_longest_lines()
     lines = list(drawing_lines(diagram, 120))
     assert "concatenate ← x0, x1" in lines[-1]
     drawing = CharacterDrawing(diagram, 120)
-    assert read_back(lines[1:], drawing.order, drawing.room) == {(f"x{k}", "all") for k in range(60)}
-    assert not drawing.named and drawing.close
+    assert lines_of(drawing) == {(f"x{k}", "all") for k in range(60)} and drawing.close
     drawing = CharacterDrawing(diagram, 80)
-    joined = read_back([line.text for line in drawing.lines()][2:], drawing.order, drawing.room)
-    assert joined == {(f"x{k}", "all") for k in range(60)} - {(name, "all") for name in drawing.named}
+    assert lines_of(drawing) == {(f"x{k}", "all") for k in range(60)} - {
+        (name, "all") for name in drawing.named
+    }
     assert 60 - len(drawing.named) == 44  # as many as there is room for
 
 
@@ -160,9 +105,7 @@ def test_an_lstm_with_its_gradient_keeps_every_edge_beside_the_tree_of_a_termina
         wanted = {
             ends for edge, ends in zip(diagram.edges, drawing.ends, strict=True) if edge.role != "recurrence"
         }
-        lines = [line.text for line in drawing.lines()][1 + len(diagram.notes) :]
-        rows = [line for line in lines if "╔═" not in line and "╚═" not in line]
-        assert read_back(rows, drawing.order, drawing.room) == wanted
+        assert lines_of(drawing) == wanted
 
 
 def test_the_text_is_the_same_in_every_process():

@@ -17,6 +17,7 @@ from scanviz.tui.search_input import SearchInput
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views import VIEWS
+from scanviz.tui.views.film import FilmPane, FilmView
 from scanviz.tui.views.graph import GraphPane
 from scanviz.tui.views.lines import LinesPane
 from scanviz.tui.views.rewrites import DifferencePane
@@ -63,6 +64,10 @@ def rows(app):
 
 def closed_loops(app):
     return any("▣" in each for each in app.view.rows())
+
+
+def frame(app):
+    return app.query_one(FilmView).frame
 
 
 def picture_row(app):
@@ -254,7 +259,20 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("x", difference, back="x"),
             Key("w", difference, back="w"),
             Key("o", lambda app: app.view.own, True),
+            Key("f", lambda app: app.query_one("#rewrites-film").display, True, back="escape"),
             Key("a", lambda app: len(app.workers._workers) + len(app._notifications)),
+        ],
+    ),
+    "the film": (
+        FilmPane,
+        "5 f",
+        [
+            Key("right", frame, before="home", back="end"),
+            Key("left", frame, before="end", back="end"),
+            Key("home", frame, 0, before="end", back="end"),
+            Key("end", frame, before="home", back="end"),
+            Key("space", lambda app: app.query_one(FilmView).plays, True, back="space end"),
+            Key("escape", focus, "rewrites-table", back="f"),
         ],
     ),
     "the difference": (
@@ -456,7 +474,7 @@ def test_every_command_of_the_palette_can_be_given():
             for title in (
                 "Steps: slowest",
                 "Values: watch",
-                "Graph: fold",
+                "Graph: open/close loops",
                 "Table: sort",
                 "Next rewrite",
                 "Filter",

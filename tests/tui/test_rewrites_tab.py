@@ -1,11 +1,13 @@
 """The tab Rewrites: what it says first, what measuring adds to it, and what stays in view."""
 
 from dataclasses import replace
+from unittest import mock
 
 from rich.text import Text
 
 from scanviz.record.rewrites import EffectRecord
 from scanviz.tui.source import Source
+from scanviz.tui.views.film import FilmView
 from scanviz.tui.views.rewrites import _measured, counts_of
 from tests.tui.driver import at, opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record
@@ -105,3 +107,62 @@ async def test_v_keeps_the_cursor_and_the_first_changed_line_in_view():
         lines = shown.plain.split("\n")
         first = next(k for k, line in enumerate(lines) if line.lstrip().startswith(("- ", "+ ")))
         assert pane.scroll_offset.y <= first < pane.scroll_offset.y + pane.size.height
+
+
+@waits
+async def test_the_film_goes_through_the_rewrites_and_nothing_moves_but_the_cursor_of_its_curve():
+    record = gradient_record()
+    async with opened(record) as (app, pilot):
+        await at(app, pilot, "Rewrites")
+        await pilot.press("f", "home")
+        await pilot.pause()
+        film = app.query_one(FilmView)
+        count = len(film.film.frames)
+        assert film.frame == 0 and "frame 1 of" in text_of(app, "#film-caption") and count > 3
+        places, cursors = {}, []
+        for number in range(count):
+            assert film.frame == number
+            seen = film.film.frames[number]
+            assert app.state.rewrite == max(0, seen.after - 1)
+            told = text_of(app, "#film-caption")
+            assert seen.caption in told and (seen.text in " ".join(told.split()) or not seen.text)
+            for place, line in enumerate(film._drawing.lines(film._moments[number])):
+                if line.part in seen.shown and line.text.strip():
+                    assert places.setdefault(line.part, place) == place
+            cursors.append(text_of(app, "#film-curve").splitlines()[-1].index("▲"))
+            await pilot.press("right")
+            await pilot.pause()
+        assert cursors == sorted(set(cursors))
+        last = app.view.rows()
+        await pilot.press("left_square_bracket")  # the list and the film look at the same rewrite
+        await pilot.pause()
+        assert (
+            film.film.frames[film.frame].after <= app.state.rewrite + 1 < count + 20
+            and app.view.rows() != last
+        )
+        await pilot.click("#film-curve", offset=(cursors[1], 2))
+        await pilot.pause()
+        assert film.frame == 1
+        changed = [row for row in app.view.rows() if "+ " in row or "− " in row]
+        assert changed and app.view.command().startswith("scanviz graph FILE --film")
+        await pilot.press("o")  # one loop alone
+        await pilot.pause()
+        loop = app.state.loop_record.name
+        assert film.film.counted == f"operations of one step of {loop}"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.focused.id == "rewrites-table" and not film.display
+
+
+@waits
+async def test_the_film_plays_to_its_end_and_stops():
+    with mock.patch("scanviz.tui.views.film.SECONDS", 0.01):
+        async with opened(gradient_record()) as (app, pilot):
+            await at(app, pilot, "Rewrites")
+            await pilot.press("f", "home", "space")
+            film = app.query_one(FilmView)
+            for _ in range(300):
+                await pilot.pause(0.01)
+                if not film.plays and film.frame:
+                    break
+            assert not film.plays and film.frame == len(film.film.frames) - 1

@@ -42,6 +42,7 @@ from scanviz.testing.laws import (
     places,
     plans,
     programs,
+    rails,
     records,
     rewrites,
     rows_apart,
@@ -110,6 +111,7 @@ FAMILIES = (
     places,
     plans,
     programs,
+    rails,
 )
 __all__ = ["FAMILIES", "Law", "all_laws", "law"]
 

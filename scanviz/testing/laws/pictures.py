@@ -104,7 +104,7 @@ def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> It
 
 
 def _graph(case: LoopCase, rewritten: bool) -> GraphSnapshot:
-    history = rewrites_record(RewriteHistory(_with_gradient(case), Selection("all")))
+    history = rewrites_record(RewriteHistory(with_gradient(case), Selection("all")))
     graph = history.snapshot(len(history.applications) if rewritten else 0)
     assert graph is not None
     return graph
@@ -115,7 +115,8 @@ def _names(graph: GraphSnapshot) -> Iterator[str]:
         yield loop.name
 
 
-def _with_gradient(case: LoopCase) -> list[Variable]:
+def with_gradient(case: LoopCase) -> list[Variable]:
+    """Return what a random loop gives, with its gradients where there are any."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
     smooth = [result for result in results if is_floating(result)]

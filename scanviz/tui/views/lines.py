@@ -18,8 +18,15 @@ ABOVE = 2  # lines that stay in view above and below the cursor
 
 
 class LinesPane(ScrollView, can_focus=True):
-    """The lines."""
+    """The lines.
 
+    Attributes
+    ----------
+    CURSOR : bool
+        Whether one of them is marked; else keys scroll.
+    """
+
+    CURSOR: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,down", "point(1)", "down", show=False),
         Binding("k,up", "point(-1)", "up", show=False),
@@ -64,7 +71,7 @@ class LinesPane(ScrollView, can_focus=True):
         if number >= len(self.lines):
             return Strip.blank(width, self.rich_style)
         line = self.lines[number]
-        if number == self.cursor and self.has_focus:
+        if number == self.cursor and self.CURSOR and self.has_focus:
             line = line.copy()
             line.pad_right(max(0, aside + width - line.cell_len))
             line.stylize("reverse")
@@ -77,7 +84,10 @@ class LinesPane(ScrollView, can_focus=True):
     def point_at(self, line: int) -> None:
         """Put the cursor on a line, and bring it into view."""
         self.cursor = max(0, min(line, len(self.lines) - 1))
-        self.bring(self.cursor)
+        if self.CURSOR:
+            self.bring(self.cursor)
+        else:
+            self.scroll_to(y=self.cursor, animate=False)
         self.refresh()
         self.post_message(self.Pointed(self))
 
@@ -86,13 +96,17 @@ class LinesPane(ScrollView, can_focus=True):
         region = Region(self.scroll_offset.x, max(0, line - ABOVE), 1, 2 * ABOVE + 1)
         self.scroll_to_region(region, animate=False, force=True)
 
+    @property
+    def _here(self) -> int:
+        return self.cursor if self.CURSOR else self.scroll_offset.y
+
     def action_point(self, by: int) -> None:
         """Move the cursor."""
-        self.point_at(self.cursor + by)
+        self.point_at(self._here + by)
 
     def action_page(self, by: int) -> None:
         """Move the cursor by what is seen at a time."""
-        self.point_at(self.cursor + by * max(1, self.size.height - ABOVE))
+        self.point_at(self._here + by * max(1, self.size.height - ABOVE))
 
     def action_aside(self, by: int) -> None:
         """Show what is to the left or to the right."""

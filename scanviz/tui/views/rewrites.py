@@ -27,6 +27,7 @@ from scanviz.tui.search_input import focus_now
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
+from scanviz.tui.views.film import FilmView
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
 
 COLUMNS = (
@@ -53,8 +54,9 @@ class RewritesView(TabView):
         "What rules did to the function's graph, those that changed anything. [ and ] go from one to "
         "the next; v shows lines that changed, before and after side by side, the whole graph, or the costs before and after; x "
         "shows why others did not fire; w shows where the operations of the loop come from; o shows "
-        "only those of the loop that is looked at. Enter goes to the difference, escape comes back. ▶ marks what names the loop "
-        "variable that was chosen in Variables; a runs the script again without each "
+        "only those of the loop that is looked at. f shows the film: the picture frame by frame (left and right, space plays), "
+        "in which everything keeps its row, and the curve of operations below it. Enter goes to the difference, escape comes "
+        "back. ▶ marks what names the loop variable that was chosen in Variables; a runs the script again without each "
         "rule in turn; `faster` is what that, or scanviz rewrites --ablate --into FILE, has "
         "measured: how many times as long a call takes without the rule, or noise where that is not sure."
     )
@@ -63,6 +65,7 @@ class RewritesView(TabView):
         Binding("x", "refusals", "why not"),
         Binding("w", "origins", "why"),
         Binding("o", "own", "this loop"),
+        Binding("f", "film", "film"),
         Binding("a", "measure", "measure"),
     ]
 
@@ -71,6 +74,7 @@ class RewritesView(TabView):
         self.style_at = 0
         self.other = ""  # "why not" or "why" in place of the difference
         self.own = False
+        self.film = False
         self._asked = False
         self._drawn: object = None
         self._marks: tuple[object, frozenset[int]] = (None, frozenset())
@@ -84,6 +88,7 @@ class RewritesView(TabView):
             yield table
             with DifferencePane(id="rewrites-pane"):
                 yield TextBlock(id="rewrites-difference")
+        yield FilmView(id="rewrites-film")
 
     @property
     def history(self) -> RewritesRecord | None:
@@ -102,7 +107,7 @@ class RewritesView(TabView):
 
     def redraw(self) -> None:
         """Show the list and the application that is looked at."""
-        table, history = self.table(), self.history
+        table, history = self._list, self.history
         was_measured = history is not None and bool(history.effects)
         self.query_one("#rewrites-about", TextBlock).show(_about(history) if history is not None else "")
         table.retitle((COLUMNS[0], MEASURED, *COLUMNS[1:]) if was_measured else COLUMNS)
@@ -115,6 +120,9 @@ class RewritesView(TabView):
             rows.append((rewrite.index, (number, *faster, *others)))
         table.fill(rows)
         table.point_at(self.state.rewrite)
+        if self.film:
+            self._redraw_film(history)
+            return
         pane = self.query_one("#rewrites-difference", TextBlock)
         width = max(30, self.extent_of("#rewrites-pane", self._first_extent()).width - BAR - len(SIGN))
         shown = (
@@ -130,6 +138,13 @@ class RewritesView(TabView):
             self._drawn = shown
             pane.show(self._text(width))
             self._scroll_to_change(pane)
+
+    def _redraw_film(self, history: RewritesRecord | None) -> None:
+        loop = self.state.loop_record
+        if history is not None:
+            width = self.room.width - BAR
+            scan = loop.name if self.own and loop is not None else None
+            self.query_one(FilmView).show_film(history, scan, self.state.rewrite, width)
 
     def _scroll_to_change(self, pane: TextBlock) -> None:
         """Show the beginning of the difference; of a whole graph the first line that changed."""
@@ -207,10 +222,14 @@ class RewritesView(TabView):
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """Look at the application that the cursor stands on."""
         event.stop()
-        table = self.query_one("#rewrites-table", SortedTable)
+        table = self._list
         if table.has_focus and table.chosen is not None and table.chosen != self.state.rewrite:
             self.other = ""
             self.move(self.state.at_rewrite(table.chosen))
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave out what the list alone has while the film is seen."""
+        return not (self.film and action in ("style", "refusals", "origins", "measure"))
 
     def action_style(self) -> None:
         """Show the difference in the next way."""
@@ -250,6 +269,30 @@ class RewritesView(TabView):
         else:
             tell(self.move, self.state.with_record(source.record))
 
+    def action_film(self) -> None:
+        """Show the film of the rewrites, or the list and the difference again."""
+        self.film = not self.film
+        self.query_one(FilmView).stop()
+        self.set_class(self.film, "filmed")
+        self._drawn = None
+        self.redraw()
+        self.focus_inside()
+        self.refresh_bindings()
+
+    def on_film_view_moved(self, event: FilmView.Moved) -> None:
+        """Look at the rewrite that a frame shows."""
+        event.stop()
+        self.move(self.state.at_rewrite(event.after - 1))
+
+    def on_film_view_closed(self, event: FilmView.Closed) -> None:
+        """Show the list again."""
+        event.stop()
+        self.action_film()
+
+    def focus_inside(self) -> None:
+        """Give the focus to the film or to the list."""
+        focus_now(self.query_one(FilmView).pane if self.film else self._list)
+
     def action_own(self) -> None:
         """Show the applications of the loop that is looked at, or all."""
         self.own = not self.own
@@ -268,6 +311,10 @@ class RewritesView(TabView):
             and self.state.function_record is not None
         ):
             scan += f" --function {quoted(self.state.function_record.name)}"
+        if self.film:
+            function = self.state.function_record
+            named = f" --function {quoted(function.name)}" if function is not None else ""
+            return f"scanviz graph FILE --film{scan if '--function' in scan else scan + named} -o film.html"
         if self.other == "why" and loop is not None:
             return f"scanviz rewrites FILE --why {quoted(loop.name)}"
         if self.other == "why not":
@@ -275,13 +322,24 @@ class RewritesView(TabView):
         style = "" if self.style_at == 0 else f" --{STYLES[self.style_at]}"
         return f"scanviz rewrites FILE --step {self.state.rewrite}{style}"
 
-    def table(self) -> SortedTable:
-        """Return the applications."""
+    @property
+    def _list(self) -> SortedTable:
         return self.query_one("#rewrites-table", SortedTable)
 
+    def table(self) -> SortedTable | None:
+        """Return the applications; None while the film is seen."""
+        return None if self.film else self._list
+
+    def rows(self) -> list[str]:
+        """Return the applications, or the lines of the film's picture."""
+        return [line.plain for line in self.query_one(FilmView).pane.lines] if self.film else super().rows()
+
     def go_to(self, row: int) -> None:
-        """Look at an application."""
-        self.move(self.state.at_rewrite(self.table().order[row]))
+        """Look at an application, or at a line of the film's picture."""
+        if self.film:
+            self.query_one(FilmView).pane.point_at(row)
+        else:
+            self.move(self.state.at_rewrite(self._list.order[row]))
 
 
 class DifferencePane(VerticalScroll, can_focus=True):

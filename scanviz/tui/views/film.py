@@ -1,0 +1,310 @@
+"""The film of a function's rewrites: the picture frame by frame, where everything keeps its row, and the curve of costs below."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.events import Click
+from textual.message import Message
+from textual.timer import Timer
+from textual.widget import Widget
+
+from scanviz.record.errors import ScanvizError
+from scanviz.record.rewrites import RewritesRecord
+from scanviz.render.characters import CharacterDrawing, Moment
+from scanviz.render.film.drawing import SECONDS
+from scanviz.render.film.frames import Film, FilmFrame, GraphVersions, versions_of
+from scanviz.render.film.rows import moment_of
+from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
+from scanviz.tui.drawn import parts_of, styled
+from scanviz.tui.identical import Identical
+from scanviz.tui.views.base import TextBlock
+from scanviz.tui.views.lines import LinesPane
+
+WORDS = 120  # columns of words beside lines between nodes
+_HEIGHT = 4  # rows of the curve
+_AXIS = 7  # columns for numbers left of it
+_WIDEST = 6  # columns of a frame in it
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_CHANGED = {"added": f"bold {GREEN}", "removed": RED}
+
+
+class FilmPane(LinesPane):
+    """The picture of a frame: what changes in it is marked, not a cursor."""
+
+    CURSOR = False
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "frame(-1)", "frame before"),
+        Binding("right", "frame(1)", "next frame"),
+        Binding("space", "play", "play"),
+        Binding("home", "end(0)", "first frame", show=False),
+        Binding("end", "end(1)", "last frame", show=False),
+        Binding("escape", "close", "list", show=False),
+    ]
+
+    class Wanted(Message):
+        """Another frame is wanted: so many on, or the first or last; or playing, or the list."""
+
+        def __init__(self, by: int | None = None, *, plays: bool = False) -> None:
+            super().__init__()
+            self.by, self.plays = by, plays
+
+    def action_frame(self, by: int) -> None:
+        """Go a frame on or back."""
+        self.post_message(self.Wanted(by))
+
+    def action_end(self, last: int) -> None:
+        """Go to the first frame or the last."""
+        self.post_message(self.Wanted(10**6 if last else -(10**6)))
+
+    def action_play(self) -> None:
+        """Play, or stop."""
+        self.post_message(self.Wanted(plays=True))
+
+    def action_close(self) -> None:
+        """Go back to the list."""
+        self.post_message(self.Wanted())
+
+
+class FilmCurve(TextBlock):
+    """Costs over frames; a click goes to a frame."""
+
+    class Chosen(Message):
+        """A frame was clicked."""
+
+        def __init__(self, frame: int) -> None:
+            super().__init__()
+            self.frame = frame
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._count = self._cells = 1
+
+    def draw(self, film: Film, frame: int, width: int) -> None:
+        """Show the curve with the cursor on a frame."""
+        self._count, self._cells = len(film.frames), cell_width(len(film.frames), width)
+        self.show(curve([each.operations for each in film.frames], frame, width))
+
+    def on_click(self, event: Click) -> None:
+        """Go to the frame under the mouse."""
+        frame = (event.x - _AXIS) // self._cells
+        if 0 <= frame < self._count:
+            self.post_message(self.Chosen(frame))
+
+
+class FilmView(Widget):
+    """The film.
+
+    Attributes
+    ----------
+    frame : int
+        The frame that is seen.
+    """
+
+    class Moved(Message):
+        """Another frame is seen: after so many rewrites."""
+
+        def __init__(self, after: int) -> None:
+            super().__init__()
+            self.after = after
+
+    class Closed(Message):
+        """The list is wanted again."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.frame = 0
+        self.film: Film | None = None
+        self._drawing: CharacterDrawing | None = None
+        self._made_of: object = None
+        self._moments: list[Moment] = []
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay the film out."""
+        yield TextBlock(id="film-caption")
+        yield FilmPane(id="film-pane")
+        yield FilmCurve(id="film-curve")
+
+    @property
+    def pane(self) -> FilmPane:
+        """Where the picture is."""
+        return self.query_one("#film-pane", FilmPane)
+
+    @property
+    def plays(self) -> bool:
+        """Whether the film goes on by itself."""
+        return self._timer is not None
+
+    def show_film(self, history: RewritesRecord, scan: str | None, rewrite: int, width: int) -> None:
+        """Show the frame after a rewrite; of one loop alone, or of the whole graph."""
+        made_of = (id(history), scan, width)
+        if made_of != self._made_of:
+            self._made_of = made_of
+            self.pane.scroll_to(0, 0, animate=False)
+            try:
+                self._take(_versions(Identical(history)).film(scan), width)
+            except ScanvizError as error:  # what a record holds of its graphs is looked at only now
+                self.film, self._drawing = None, None
+                self.query_one("#film-caption", TextBlock).show(str(error))
+                self.pane.show([])
+        if self.film is None:
+            return
+        if self.film.frames[self.frame].after not in (rewrite + 1, 0 if rewrite == 0 else -1):
+            self.frame = frame_after(self.film, rewrite + 1)
+        self._draw(width)
+
+    def _take(self, film: Film, width: int) -> None:
+        self.film, self.frame = film, min(self.frame, len(film.frames) - 1)
+        self._moments = [moment_of(film, k) for k in range(len(film.frames))]
+        self._drawing = CharacterDrawing(film.whole, width, words=WORDS, moments=self._moments)
+
+    def _draw(self, width: int) -> None:
+        film, drawing = self.film, self._drawing
+        if film is None or drawing is None:
+            return
+        moment, parts = self._moments[self.frame], parts_of(film.whole, film.whole)
+        lines = list(drawing.lines(moment))
+        texts = []
+        for line in lines:
+            text = styled(line, parts.get(line.part))
+            change = moment.changes.get(line.part)
+            if change:
+                text.stylize(_CHANGED[change], line.rails)
+            texts.append(text)
+        changed = [k for k, line in enumerate(lines) if line.part in moment.changes and line.text.strip()]
+        self.pane.show(texts)
+        if changed:
+            self.pane.bring(min(changed[-1], changed[0] + max(1, self.pane.size.height - 5)))
+            self.pane.bring(changed[0])
+        self.query_one("#film-caption", TextBlock).show(caption(film, self.frame, self.plays))
+        self.query_one("#film-curve", FilmCurve).draw(film, self.frame, width)
+
+    def go_to(self, frame: int) -> None:
+        """Show a frame."""
+        if self.film is not None:
+            self.frame = max(0, min(frame, len(self.film.frames) - 1))
+            self._draw(self.size.width)
+            self.post_message(self.Moved(self.film.frames[self.frame].after))
+
+    def on_film_pane_wanted(self, event: FilmPane.Wanted) -> None:
+        """Go to another frame, play or stop, or give the list back."""
+        event.stop()
+        if event.plays:
+            self._play()
+        elif event.by is None:
+            self.stop()
+            self.post_message(self.Closed())
+        else:
+            self.stop()
+            self.go_to(self.frame + event.by)
+
+    def on_film_curve_chosen(self, event: FilmCurve.Chosen) -> None:
+        """Go to the frame that was clicked."""
+        event.stop()
+        self.stop()
+        self.go_to(event.frame)
+
+    def on_lines_pane_pointed(self, event: LinesPane.Pointed) -> None:
+        """Nothing follows the cursor here."""
+        event.stop()
+
+    def on_lines_pane_clicked(self, event: LinesPane.Clicked) -> None:
+        """A click puts the cursor somewhere, and does nothing else here."""
+        event.stop()
+
+    def _play(self) -> None:
+        if self.plays:
+            self.stop()
+            self._draw(self.size.width)
+        elif self.film is not None:
+            self._timer = self.set_interval(SECONDS, self._on)
+            self.go_to(0 if self.frame + 1 >= len(self.film.frames) else self.frame + 1)
+
+    def _on(self) -> None:
+        """Go a frame on; stop at the end, or when another tab is looked at."""
+        if self.film is None or self.frame + 1 >= len(self.film.frames) or not self.size.width:
+            self.stop()
+            self._draw(self.size.width)
+        else:
+            self.go_to(self.frame + 1)
+
+    def stop(self) -> None:
+        """Play no more."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+
+@lru_cache(maxsize=2)
+def _versions(of: Identical[RewritesRecord]) -> GraphVersions:
+    return versions_of(of.thing)
+
+
+def frame_after(film: Film, after: int) -> int:
+    """Return the frame that shows the graph after so many rewrites: the last one that is no later."""
+    return max((k for k, frame in enumerate(film.frames) if frame.after <= after), default=0)
+
+
+def caption(film: Film, number: int, plays: bool) -> Text:
+    """Return what stands above a frame: its rewrite, what that did, and what it did to the number of operations."""
+    frame = film.frames[number]
+    text = Text(f"{'▶' if plays else '▷'} frame {number + 1} of {len(film.frames)} · ", "dim", no_wrap=True)
+    text.append(f"{frame.caption}", "not dim bold")
+    text.append(f" · {_counts(film.frames, number)} {film.counted}", "not dim")
+    return text.append(f"\n{frame.text}", "not dim")
+
+
+def _counts(frames: tuple[FilmFrame, ...], number: int) -> str:
+    here, before = frames[number].operations, frames[max(0, number - 1)].operations
+    return str(here) if here == before else f"{before} → {here}"
+
+
+def cell_width(count: int, width: int) -> int:
+    """Return how many columns a frame has in the curve.
+
+    Examples
+    --------
+    >>> cell_width(5, 80), cell_width(40, 80), cell_width(400, 80)
+    (6, 1, 1)
+    """
+    return max(1, min(_WIDEST, (width - _AXIS - 1) // max(1, count)))
+
+
+def curve(values: list[int], cursor: int, width: int) -> Text:
+    """Return numbers as a curve of bars, the one under the cursor in another colour.
+
+    Examples
+    --------
+    >>> print(curve([8, 4], 1, 30).plain)
+         8 ██████
+           ██████
+           ████████████
+           ████████████
+         0 ──────▲▲▲▲▲▲
+    """
+    cells, most = cell_width(len(values), width), max(values, default=1) or 1
+    room = (width - _AXIS - 1) // cells  # frames that are seen
+    first = max(0, min(cursor - room // 2, len(values) - room))
+    seen = list(enumerate(values))[first : first + room]
+    text = Text(no_wrap=True)
+    for row in range(_HEIGHT - 1, -1, -1):
+        text.append(f"{most if row == _HEIGHT - 1 else '':>{_AXIS - 1}} ", "dim")
+        for number, value in seen:
+            eighths = max(0, min(8, round(value / most * 8 * _HEIGHT) - 8 * row))
+            text.append(_EIGHTHS[eighths] * cells, f"bold {YELLOW}" if number == cursor else CYAN)
+        text.rstrip()
+        text.append("\n")
+    text.append(f"{0:>{_AXIS - 1}} ", "dim")
+    for number, _ in seen:
+        text.append(
+            ("▲" if number == cursor else "─") * cells, f"bold {YELLOW}" if number == cursor else "dim"
+        )
+    return text
+
+
+__all__ = ["FilmCurve", "FilmPane", "FilmView", "caption", "cell_width", "curve", "frame_after"]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Option, UsageError, parse
+from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
 from scanviz.lessons.source import Lesson, lesson, lessons
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import write_text
@@ -117,9 +118,9 @@ def _check(chosen: Lesson, path: Path) -> int:
     return 1
 
 
-def draw_in_characters(path: Path, options: Sequence[str], width: int) -> str:
+def draw_in_characters(path: Path, options: Sequence[str], width: int, stopped: Stopped = never) -> str:
     """Return the picture of a program in characters, or why there is none."""
-    done = _command(path, ["graph", "--width", str(width), *options, path.name])
+    done = _command(path, ["graph", "--width", str(width), *options, path.name], stopped)
     return done.stdout or done.stderr
 
 
@@ -141,7 +142,7 @@ def svg_of(program: str, options: Sequence[str]) -> str:
         return drawn.read_text("utf-8")
 
 
-def with_steps(path: Path, options: Sequence[str]) -> ProfileRecord:
+def with_steps(path: Path, options: Sequence[str], stopped: Stopped = never) -> ProfileRecord:
     """Run a program and return its profile, with the values of its loops.
 
     Raises
@@ -152,25 +153,17 @@ def with_steps(path: Path, options: Sequence[str]) -> ProfileRecord:
     from scanviz.record.file import load
 
     profile = path.with_suffix(".scanviz")
-    done = _command(path, ["profile", "--values", *options, "-o", profile.name, path.name])
+    done = _command(path, ["profile", "--values", *options, "-o", profile.name, path.name], stopped)
     if not profile.exists():
         raise ScanvizValueError(done.stderr.strip() or "the program was not recorded")
     return load(profile)
 
 
-def _command(path: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _command(
+    path: Path, arguments: Sequence[str], stopped: Stopped = never
+) -> subprocess.CompletedProcess[str]:
     """Run a command of scanviz beside a program."""
-    from scanviz.lessons.exercise import SECONDS
-
     try:
-        return subprocess.run(
-            [sys.executable, "-m", "scanviz", *arguments],
-            cwd=path.parent,
-            capture_output=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=SECONDS,
-        )
+        return run_process([sys.executable, "-m", "scanviz", *arguments], folder=path.parent, stopped=stopped)
     except subprocess.TimeoutExpired:
         raise ScanvizValueError(f"the program did not end within {SECONDS:g} seconds") from None

@@ -18,10 +18,11 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.events import Resize
 from textual.filter import LineFilter
 from textual.widgets import Markdown, RichLog, Static, TextArea
-from textual.worker import Worker, WorkerState
+from textual.worker import Worker, WorkerState, get_current_worker
 
 from scanviz.lessons.exercise import Outcome, check_exercise, run_program
 from scanviz.lessons.player import Player
+from scanviz.lessons.processes import Stopped
 from scanviz.lessons.source import Lesson, lessons
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain_lines, sanitize
@@ -44,10 +45,11 @@ class LearnApp(App[None]):
     number : int
         The lesson to begin with.
     draw : callable
-        Gives the picture of a program in characters: from its path, options of ``scanviz graph``, and columns.
+        Gives the picture of a program in characters: from its path, options of ``scanviz graph``, columns, and what tells
+        that nobody waits any more.
     record : callable
-        Runs the program at a path and gives a profile with the values of its loops: from the path and options of ``scanviz
-        profile``.
+        Runs the program at a path and gives a profile with the values of its loops: from the path, options of ``scanviz
+        profile``, and the same.
     """
 
     CSS_PATH: ClassVar[Any] = ["../tui/app.tcss", "app.tcss"]
@@ -69,8 +71,8 @@ class LearnApp(App[None]):
     def __init__(
         self,
         number: int,
-        draw: Callable[[Path, Sequence[str], int], str],
-        record: Callable[[Path, Sequence[str]], ProfileRecord],
+        draw: Callable[[Path, Sequence[str], int, Stopped], str],
+        record: Callable[[Path, Sequence[str], Stopped], ProfileRecord],
     ) -> None:
         super().__init__()
         self.number, self.draw, self.record = number, draw, record
@@ -158,13 +160,15 @@ class LearnApp(App[None]):
     def action_run_program(self) -> None:
         """Run the program as it is now."""
         program = self._text("program")
-        self._in_background(lambda: run_program(program), "runs …", self._ran)
+        self._in_background(lambda: run_program(program, stopped=_not_waited_for()), "runs …", self._ran)
 
     def action_check(self) -> None:
         """Check the exercise."""
         lesson, program, answer = self.lesson, self._text("program"), self._text("answer")
         self._in_background(
-            lambda: check_exercise(lesson, answer, program), "is being checked …", self._checked
+            lambda: check_exercise(lesson, answer, program, stopped=_not_waited_for()),
+            "is being checked …",
+            self._checked,
         )
 
     def action_hint(self) -> None:
@@ -195,7 +199,7 @@ class LearnApp(App[None]):
     def _recorded(self, program: str) -> tuple[str, ProfileRecord]:
         options = self.lesson.mode
         with tempfile.TemporaryDirectory() as folder:
-            return program, self.record(self._saved(folder, program), options)
+            return program, self.record(self._saved(folder, program), options, _not_waited_for())
 
     def _opened(self, recorded: tuple[str, ProfileRecord]) -> None:
         self._stepped, record = recorded
@@ -212,7 +216,8 @@ class LearnApp(App[None]):
 
     def _drawn(self, program: str, options: Sequence[str]) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
-            return Outcome(True, output=self.draw(self._saved(folder, program), options, PICTURE_WIDTH))
+            path = self._saved(folder, program)
+            return Outcome(True, output=self.draw(path, options, PICTURE_WIDTH, _not_waited_for()))
 
     @staticmethod
     def _saved(folder: str, program: str) -> Path:
@@ -274,3 +279,9 @@ class LearnApp(App[None]):
             log.write(plain_lines(sentence))
         for line in map(sanitize, printed.splitlines()):
             log.write(line, width=max(1, len(line)), shrink=False)
+
+
+def _not_waited_for() -> Stopped:
+    """Return what tells, in a worker's thread, that something else was begun meanwhile, or the application is being left."""
+    worker = get_current_worker()
+    return lambda: worker.is_cancelled

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
 from scanviz.lessons.source import Lesson
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-SECONDS = 60.0  # that a check may take
 MARK = "scanviz lesson: "
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
 # Runs its parts in one namespace, and says in the last line of standard output how that went: the place of an error is the
@@ -78,7 +78,7 @@ class Outcome:
         return f"line {self.line} of {self.part}: {self.message}" if self.line is not None else self.message
 
 
-def run_program(program: str, seconds: float = SECONDS) -> Outcome:
+def run_program(program: str, seconds: float = SECONDS, stopped: Stopped = never) -> Outcome:
     r"""Run a program and return what it printed.
 
     Examples
@@ -86,10 +86,12 @@ def run_program(program: str, seconds: float = SECONDS) -> Outcome:
     >>> run_program("print(1 + 1)").output
     '2\n'
     """
-    return _run([(PROGRAM, program)], seconds)
+    return _run([(PROGRAM, program)], seconds, stopped)
 
 
-def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: float = SECONDS) -> Outcome:
+def check_exercise(
+    lesson: Lesson, answer: str, program: str = "", seconds: float = SECONDS, stopped: Stopped = never
+) -> Outcome:
     """Return whether an answer to a lesson's exercise is right, with a word of help where it is not.
 
     Parameters
@@ -102,9 +104,11 @@ def check_exercise(lesson: Lesson, answer: str, program: str = "", seconds: floa
         The lesson's program as the learner changed it; as it is in the lesson where none is given.
     seconds : float
         How long it may take.
+    stopped : callable
+        Tells whether nobody waits for it any more: it is ended then.
     """
     parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
-    outcome = _run(parts, seconds)
+    outcome = _run(parts, seconds, stopped)
     line = _open_line(answer) if outcome.part == ANSWER else None
     return outcome if line is None else replace(outcome, message="its `...` is still open", line=line)
 
@@ -147,23 +151,12 @@ def _is_of_a_cell(file: str) -> bool:
     return file != CHECK and "site-packages" not in file and not file.startswith(str(_PACKAGE))
 
 
-def _text(printed: Any) -> str:
-    """Return what was printed as text: some systems give bytes where text was asked for."""
-    return printed.decode("utf-8", "replace") if isinstance(printed, bytes) else printed or ""
-
-
-def _run(parts: list[tuple[str, str]], seconds: float) -> Outcome:
+def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outcome:
+    given = json.dumps([parts, [PROGRAM, ANSWER], MARK])
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", _RUNNER],
-            input=json.dumps([parts, [PROGRAM, ANSWER], MARK]),
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
+        done = run_process([sys.executable, "-c", _RUNNER], given, seconds=seconds, stopped=stopped)
     except subprocess.TimeoutExpired as late:
-        return Outcome(False, f"it did not end within {seconds:g} seconds", output=_text(late.stdout))
+        return Outcome(False, f"it did not end within {seconds:g} seconds", output=str(late.stdout or ""))
     printed, mark, told = done.stdout.rpartition("\n" + MARK)
     if not mark:
         return Outcome(False, done.stderr.strip() or "the process ended without a word", output=done.stdout)

@@ -68,7 +68,7 @@ class Player(Vertical):
         loops = state.record.loops
         place = next((k for k, loop in enumerate(loops, 1) if loop.key == state.loop), 0)
         several = f" · b next loop ({place} of {len(loops)})" if len(loops) > 1 else ""
-        self.query_one("#loops", Static).update(f"← → a step · space plays{several} · F4 other pane")
+        self.query_one("#loops", Static).update(f"← → step · space plays{several} · F4 pane")
         self.view.show(state)
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:

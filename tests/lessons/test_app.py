@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from textual.widgets import RichLog, Static, TextArea
 import scanviz
 from scanviz.lessons.app import PANES, LearnApp
 from scanviz.lessons.player import Player
+from scanviz.lessons.processes import SECONDS
 from scanviz.lessons.source import lesson
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
@@ -21,7 +23,7 @@ drawn: list[tuple[str, tuple[str, ...]]] = []
 stepped: list[tuple[str, tuple[str, ...]]] = []
 
 
-def draw(path: Path, options, width: int) -> str:
+def draw(path: Path, options, width: int, stopped) -> str:
     drawn.append((path.read_text("utf-8"), tuple(options)))
     return "the picture\x1b[2J"
 
@@ -43,7 +45,7 @@ def recording() -> ProfileRecord:
     return scanviz.trace(names["f"], [1.0, 1.0], 2.0, 3.0).record
 
 
-def steps(path: Path, options) -> ProfileRecord:
+def steps(path: Path, options, stopped) -> ProfileRecord:
     stepped.append((path.read_text("utf-8"), tuple(options)))
     if "broken" in stepped[-1][0]:
         raise ScanvizValueError("NameError: broken")
@@ -154,6 +156,21 @@ def test_the_backward_cells_are_stepped_through_beside_the_text():
         assert seen(app) == {"page", "desk"} and app.focused is app.query_one("#program")
 
     use(6, walk)
+
+
+def test_a_program_that_does_not_end_is_ended_when_nobody_waits_for_it():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        app.query_one("#program", TextArea).load_text("while True: pass")
+        await pilot.press("f5")
+        app.query_one("#program", TextArea).load_text("print('another')")
+        await press(pilot, "f5")
+        assert told(app) == "another"
+        app.query_one("#program", TextArea).load_text("while True: pass")
+        await pilot.press("f5")
+
+    begun = time.monotonic()
+    use(1, walk)  # which ends when all threads have ended
+    assert time.monotonic() - begun < SECONDS / 2
 
 
 def test_a_program_that_cannot_be_stepped_through_is_told_where_it_is_written():

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import inspect
 import time
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 from textual.pilot import Pilot
 from textual.widgets import RichLog, Static, TextArea
@@ -15,7 +18,7 @@ import scanviz
 from scanviz.lessons.app import PANES, LearnApp
 from scanviz.lessons.player import Player
 from scanviz.lessons.processes import SECONDS
-from scanviz.lessons.source import lesson
+from scanviz.lessons.source import Lesson, lesson
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
 
@@ -52,15 +55,30 @@ def steps(path: Path, options, stopped) -> ProfileRecord:
     return recording()
 
 
+class ShortLessons(LearnApp):
+    """The lessons with a line of text each: a whole page takes a second to lay out."""
+
+    CSS_PATH: ClassVar = [Path(inspect.getfile(LearnApp)).parent / each for each in LearnApp.CSS_PATH]
+
+    @property
+    def lesson(self) -> Lesson:
+        return dataclasses.replace(super().lesson, page="the text")
+
+
 async def press(pilot: Pilot[None], key: str) -> None:
     await pilot.press(key)
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
 
 
-def use(number: int, walk: Callable[[LearnApp, Pilot[None]], Awaitable[None]], size=(140, 40)) -> None:
+def use(
+    number: int,
+    walk: Callable[[LearnApp, Pilot[None]], Awaitable[None]],
+    size=(140, 40),
+    app_type=ShortLessons,
+) -> None:
     async def run() -> None:
-        app = LearnApp(number, draw, steps)
+        app = app_type(number, draw, steps)
         async with app.run_test(size=size) as pilot:
             await walk(app, pilot)
 
@@ -87,7 +105,7 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
         await press(pilot, "f6")
         assert told(app).startswith("Right.")
 
-    use(6, walk)
+    use(6, walk, app_type=LearnApp)
 
 
 def test_what_was_written_stays_while_one_goes_from_lesson_to_lesson():

@@ -13,6 +13,7 @@ from scanviz.record.names import TakenNames
 from scanviz.record.plumbing import plumbing, shown_variable
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
+from scanviz.render.diagram.operation_label import operation_label
 from scanviz.render.diagram.taps import at_step, lags, steps_text, taps, with_taps
 
 _SHORT = 12  # characters of a constant that is written into its reader's label
@@ -129,12 +130,7 @@ class PictureLevel:
         """Draw an operation, with small constants in its label."""
         written = [self.written_out(number) for number in node.inputs]
         results = [self.graph.variables[output] for output in node.outputs]
-        label = node.op
-        if any(text is not None for text in written):
-            label += f"({', '.join(text if text is not None else '·' for text in written)})"
         name = next((result.name for result in results if result.name), "")
-        if name:
-            label = f"{name} = {label}"
         time, share = self.picture.heat.operation(self.loop, node.operation)
         sources = [
             (self.given_by(number), self.shown.get(number, number) or 0, k)
@@ -144,13 +140,14 @@ class PictureLevel:
         drawn = Node(
             self.path + (node.key or f"n{place}"),
             "operation",
-            label,
+            operation_label(node.op, written, name),
             type=results[0].type if results else "",
             source=node.source,
             text=node.text,
             time_ns=time,
             share=share,
             key=node.key,
+            op=node.op,
         )
         found = self.node(drawn)
         for source, number, k in sources:

@@ -105,6 +105,8 @@ class Node:
         the step before them writes and the step after them reads.
     band : int or None
         In such a picture, what it belongs to: 0 for the loop, 1 for its back-propagation.
+    op : str
+        The operation with its parameters, as the graph has it; empty of anything else.
     operations : int or None
         How many operations a closed loop's step has that were drawn, with those of loops inside it; None for anything else.
     """
@@ -129,6 +131,7 @@ class Node:
     row: int | None = None
     band: int | None = None
     operations: int | None = None
+    op: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ class _Step:
             into.setdefault(edge.target, []).append(edge.source)
             readers.setdefault(edge.source, []).append(edge.target)
         kinds = {node.id: node.kind for node in self.side.inner.nodes}
-        adds = {node.id for node in self.side.inner.nodes if node.label.rpartition(" = ")[2] == "add"}
+        adds = {node.id for node in self.side.inner.nodes if node.op == "add"}
         for result, (cell, _, kind) in self.writes.items():
             [source, *_] = into.get(result) or [""]
             terms = into.get(source, [])

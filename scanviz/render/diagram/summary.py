@@ -257,7 +257,7 @@ def _parts(label: str) -> dict[str, int]:
 
 def _short(node: Node) -> str:
     """Return an operation without its parameters, constants and the name of its result."""
-    label = node.label.rpartition(" = ")[2] if node.kind == "operation" else node.label
+    label = node.op or node.label
     for sign in "{([":
         label = label.partition(sign)[0] or label
     return label[:24].replace(", ", " ")

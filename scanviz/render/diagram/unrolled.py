@@ -211,8 +211,7 @@ def _root(start: str, before: dict[str, list[str]], nodes: dict[str, Node]) -> N
     while here is not None and here not in seen:
         seen.add(here)
         node = nodes[here]
-        operation = node.label.rpartition(" = ")[2]
-        if node.kind != "operation" or not operation.startswith(("index[", "state_history", "first_rows")):
+        if node.kind != "operation" or not node.op.startswith(("index[", "state_history", "first_rows")):
             return node
         here = next(iter(before.get(here, ())), None)
     return None

@@ -123,7 +123,7 @@ class Picture {
 
   search(text) {
     const wanted = text.trim().toLowerCase();
-    this.found = wanted ? this.picture.nodes.filter((each) => `${each.label} ${each.type ?? ""} ${each.source ?? ""} ${each.key ?? ""}`.toLowerCase().includes(wanted)).map((each) => each.id) : [];
+    this.found = wanted ? this.picture.nodes.filter((each) => `${each.label} ${each.type ?? ""} ${each.source ?? ""} ${each.key ?? ""} ${each.op ?? ""}`.toLowerCase().includes(wanted)).map((each) => each.id) : [];
     for (const [key, part] of this.parts) part.classList.toggle("found", this.found.includes(key));
     this.at = -1;
     return this.found.length;

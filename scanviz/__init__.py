@@ -24,34 +24,34 @@ from scanviz import tensor
 from scanviz.engine.config import config
 from scanviz.engine.display import PICTURES
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.gradient.grad import grad
-from scanviz.engine.gradient.jacobian import hessian, hessian_vector_product, jacobian
-from scanviz.engine.gradient.operators import Lop, Rop
-from scanviz.engine.gradient.transforms import jvp, vjp
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
 from scanviz.engine.observe import PROFILER
-from scanviz.engine.ops.clone import clone, equal_computations
 from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
-from scanviz.engine.ops.subgraph import named_subgraph
 from scanviz.engine.rewrites.rule import RULES_ABOVE
 from scanviz.engine.scan.build import scan
-from scanviz.engine.scan.checkpoints import scan_checkpoints
 from scanviz.engine.scan.returns import until
 from scanviz.engine.scan.updates import Updates
-from scanviz.engine.scan.views import filter, foldl, foldr, map, reduce
 from scanviz.engine.tracebacks import install as _shorten_tracebacks
 from scanviz.tensor import dot, ifelse
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function, In, Out, function
+    from scanviz.engine.gradient.grad import grad
+    from scanviz.engine.gradient.jacobian import hessian, hessian_vector_product, jacobian
+    from scanviz.engine.gradient.operators import Lop, Rop
+    from scanviz.engine.gradient.transforms import jvp, vjp
     from scanviz.engine.observe import Observer
+    from scanviz.engine.ops.clone import clone, equal_computations
+    from scanviz.engine.ops.subgraph import named_subgraph
     from scanviz.engine.rewrites.batching.vmap import vmap
     from scanviz.engine.scan.args import ScanArgs
+    from scanviz.engine.scan.checkpoints import scan_checkpoints
     from scanviz.engine.scan.layout import Layout
     from scanviz.engine.scan.loop import Scan
+    from scanviz.engine.scan.views import filter, foldl, foldr, map, reduce
     from scanviz.profiler import profile
     from scanviz.profiler.values.call import trace
     from scanviz.render.draw import draw
@@ -61,18 +61,35 @@ __version__ = "0.1.0"
 
 # Names that are imported when first used, so that `import scanviz` stays fast.
 _LATER = {
-    "Function": "scanviz.engine.function",
-    "In": "scanviz.engine.function",
-    "Layout": "scanviz.engine.scan.layout",
-    "Out": "scanviz.engine.function",
-    "Scan": "scanviz.engine.scan.loop",
-    "ScanArgs": "scanviz.engine.scan.args",
-    "draw": "scanviz.render.draw",
+    "clone": "scanviz.engine.ops.clone",
     "dprint": "scanviz.render.dump",
+    "draw": "scanviz.render.draw",
+    "equal_computations": "scanviz.engine.ops.clone",
+    "filter": "scanviz.engine.scan.views",
+    "foldl": "scanviz.engine.scan.views",
+    "foldr": "scanviz.engine.scan.views",
+    "Function": "scanviz.engine.function",
     "function": "scanviz.engine.function",
+    "grad": "scanviz.engine.gradient.grad",
+    "hessian": "scanviz.engine.gradient.jacobian",
+    "hessian_vector_product": "scanviz.engine.gradient.jacobian",
+    "In": "scanviz.engine.function",
+    "jacobian": "scanviz.engine.gradient.jacobian",
+    "jvp": "scanviz.engine.gradient.transforms",
+    "Layout": "scanviz.engine.scan.layout",
     "load_ipython_extension": "scanviz.notebook",
+    "Lop": "scanviz.engine.gradient.operators",
+    "map": "scanviz.engine.scan.views",
+    "named_subgraph": "scanviz.engine.ops.subgraph",
+    "Out": "scanviz.engine.function",
     "profile": "scanviz.profiler",
+    "reduce": "scanviz.engine.scan.views",
+    "Rop": "scanviz.engine.gradient.operators",
+    "Scan": "scanviz.engine.scan.loop",
+    "scan_checkpoints": "scanviz.engine.scan.checkpoints",
+    "ScanArgs": "scanviz.engine.scan.args",
     "trace": "scanviz.profiler.values.call",
+    "vjp": "scanviz.engine.gradient.transforms",
     "vmap": "scanviz.engine.rewrites.batching.vmap",
 }
 

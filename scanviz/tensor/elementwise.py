@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.config import config
-from scanviz.engine.graph.declaration import declarations
+from scanviz.engine.graph.declaration import declared_already
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as ops
@@ -86,7 +86,9 @@ TensorType('{result}', (None,))
 
 _OPTIONAL = (ops.clip, ops.round, ops.where)  # with arguments that may be left out: in variadic.py
 _public = [
-    each for each in declarations() if isinstance(each, ops.ElementwiseDeclaration) and each not in _OPTIONAL
+    each
+    for each in declared_already()
+    if isinstance(each, ops.ElementwiseDeclaration) and each not in _OPTIONAL
 ]
 _made = [each.name for each in _public]
 for _declaration in _public:

@@ -8,7 +8,8 @@ axis, an index pattern); equal parameters make equal ops.  Every further meaning
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import importlib
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -115,19 +116,35 @@ class Declaration:
 
 
 _REGISTRY: dict[str, Declaration] = {}
+# What declares the ops whose files nothing has imported yet: filled by the layer that has them.
+OTHERS: list[Callable[[], object]] = []
 
 
 def declared(name: str) -> Declaration:
     """Return the declaration with this name."""
     found = _REGISTRY.get(name)
     if found is None:
+        _declare_others()
+        found = _REGISTRY.get(name)
+    if found is None:
         raise ScanvizNotImplementedError(f"there is no op named {name!r} in this version of scanviz")
     return found
 
 
 def declarations() -> Iterator[Declaration]:
-    """Iterate over all declared ops in the order of declaration."""
+    """Iterate over all declared ops in the order of declaration; files that nothing has imported yet are imported."""
+    _declare_others()
+    return declared_already()
+
+
+def declared_already() -> Iterator[Declaration]:
+    """Iterate over the ops whose files are imported."""
     return iter(tuple(_REGISTRY.values()))
+
+
+def _declare_others() -> None:
+    for declare in OTHERS:  # each time: another thread may be in the middle of it
+        declare()
 
 
 class GraphPart(NamedTuple):
@@ -315,12 +332,15 @@ class MeaningTable(Generic[Row]):
         What a row gives, such as ``"pullback"``.
     place : str
         Where rows are written, with ``{family}`` for the file's name.
+    later : collection of str
+        Families whose rows are imported when one is asked for.
     """
 
-    __slots__ = ("_kinds", "_rows", "meaning", "place")
+    __slots__ = ("_kinds", "_later", "_rows", "meaning", "place")
 
-    def __init__(self, meaning: str, place: str) -> None:
+    def __init__(self, meaning: str, place: str, later: Collection[str] = ()) -> None:
         self.meaning, self.place = meaning, place
+        self._later = set(later)
         self._rows: dict[str, Row] = {}
         self._kinds: dict[type[Declaration], Row] = {}
 
@@ -354,6 +374,11 @@ class MeaningTable(Generic[Row]):
 
     def get(self, key: Declaration) -> Row | None:
         """Return the row of an op, or None where it has none."""
+        if key.family in self._later:
+            importlib.import_module(
+                "scanviz." + self.place.removesuffix(".py").replace("/", ".").format(family=key.family)
+            )
+            self._later.discard(key.family)
         found = self._rows.get(key.name)
         return found if found is not None else self._kinds.get(type(key))
 

@@ -17,6 +17,19 @@ if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Variable
 
 MEANINGS: dict[str, Callable[..., Any]] = {}
+# Names whose meaning is in a file that nothing has imported yet → what imports it.
+LATER: dict[str, Callable[[], object]] = {}
+
+
+def has_meaning(name: str) -> bool:
+    """Return whether a layer gives a name a meaning."""
+    return name in MEANINGS or name in LATER
+
+
+def _meaning_of(name: str) -> Callable[..., Any] | None:
+    if name not in MEANINGS and name in LATER:
+        LATER[name]()
+    return MEANINGS.get(name)
 
 
 def _mean(name: str, *arguments: Any, **options: Any) -> Any:
@@ -85,7 +98,7 @@ class Syntax:
         attribute = MEANINGS.get(f"attribute:{name}")
         if attribute is not None:
             return attribute(self)
-        method = MEANINGS.get(f"method:{name}")
+        method = _meaning_of(f"method:{name}")
         if method is None:
             raise refusals.no_attribute(self, name, _added_names())
         return MethodType(method, self)
@@ -143,7 +156,7 @@ class Syntax:
 
 
 def _added_names() -> list[str]:
-    return [name.split(":", 1)[1] for name in MEANINGS if ":" in name]
+    return [name.split(":", 1)[1] for name in (*MEANINGS, *LATER) if ":" in name]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

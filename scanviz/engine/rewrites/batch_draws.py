@@ -12,6 +12,7 @@ one large draw once equal operations are merged.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import SIZES
@@ -21,21 +22,29 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.elementwise import maximum
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
-from scanviz.engine.ops.random import parameters_by_category
 from scanviz.engine.ops.shape import alloc, reshape
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import nobody_checks, own_tier, results_left, unread_sequence
+from scanviz.engine.rewrites.loops import (
+    drawn_name,
+    nobody_checks,
+    own_tier,
+    random_states,
+    results_left,
+    unread_sequence,
+)
 from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, SHORT_ROW, elements, is_short
 from scanviz.engine.rewrites.rows import most_dimensions
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.rewrites.step_draws import Chain, StepDraw, chains_of, drawn_name, random_states
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.step_draws import Chain, StepDraw
 
 
 @rule(name="batch_draws", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -49,11 +58,15 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
         return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: numbers would be drawn that no step reads", 1)
+    from scanviz.engine.rewrites.step_draws import (
+        chains_of,  # with all draws: much code, which few loops need
+    )
+
     fitting: list[Chain] = []
     refusals: list[Refusal] = []
     for found in chains_of(view):
         answer = found if isinstance(found, Refusal) else _too_much(found, view, level) or found
-        (fitting if isinstance(answer, Chain) else refusals).append(answer)  # type: ignore[arg-type]
+        (refusals if isinstance(answer, Refusal) else fitting).append(answer)  # type: ignore[arg-type]
     if not fitting:
         return max(refusals, key=lambda refusal: refusal.preconditions_met)
     gone = [chain.carry for chain in fitting]
@@ -136,6 +149,8 @@ def _numbers(draw: StepDraw, state: Variable, view: ScanView) -> tuple[Variable,
 
 def _row_parameters(draw: StepDraw) -> list[Variable]:
     """Return the parameters of a draw for a row as long as a stride; where it is not read they are the first ones again."""
+    from scanviz.engine.ops.random import parameters_by_category
+
     found = []
     for parameter, by_category in zip(draw.parameters, parameters_by_category(draw.node.op), strict=False):
         if tensor_type(parameter).ndim == by_category:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.first_rows import first_rows
@@ -16,7 +17,7 @@ from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.effects import effects_of, has_effect
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.unroll import unchecked_sequence
-from scanviz.engine.scan.variables import LoopVariable, inner_outputs
+from scanviz.engine.scan.variables import Carry, LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
@@ -26,6 +27,16 @@ def own_tier(view: ScanView) -> Refusal | None:
     return (
         None if tier is None else Refusal(f"`{view.op.scan_name}` was asked to run on the tier {tier!r}", 5)
     )
+
+
+def random_states(op: Scan) -> list[Carry]:
+    """Return the random states that a loop carries."""
+    return [each for each in op.of_type(Carry) if each.read.type == RANDOM_STATE]
+
+
+def drawn_name(node: Apply) -> str:
+    """Return what numbers that a node draws are called: their name, or that of the operation."""
+    return node.outputs[-1].name or node.op.name
 
 
 def results_left(op: Scan, gone: Collection[LoopVariable]) -> list[LoopVariable]:

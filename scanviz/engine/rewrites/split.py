@@ -11,7 +11,6 @@ from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.factorise import SOLVE, cholesky, cholesky_solve, lu_factor, lu_solve
 from scanviz.engine.rewrites.formatting import named, some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import always_computed, closure, is_known
@@ -28,6 +27,10 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
     """Solve in each step with factors, where the matrix is the same at every step."""
     view = ScanView(node)
     nodes = toposort(view.op.inner_outputs)
+    if not any(each.op.declaration.family == "factorise" for each in nodes):
+        return None
+    from scanviz.engine.ops.factorise import SOLVE  # much code, which few loops need
+
     solves = [each for each in nodes if each.op.declaration is SOLVE]
     if not solves:
         return None
@@ -58,6 +61,8 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
 
 
 def _by_factors(node: Apply) -> Variable:
+    from scanviz.engine.ops.factorise import cholesky, cholesky_solve, lu_factor, lu_solve
+
     matrix, side = node.inputs
     wanted = tensor_type(node.outputs[0]).dtype
     with made_by(NAME, node.provenance, (node.node_id,)):

@@ -13,13 +13,12 @@ from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops.random import STATE_WORDS, is_draw, parameters_by_category, words_of_element
 from scanviz.engine.ops.sizes import size_of
-from scanviz.engine.rewrites.loops import always_computed, closure
+from scanviz.engine.rewrites.loops import always_computed, closure, drawn_name, random_states
 from scanviz.engine.rewrites.profitability import MOST_GROWTH
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import Carry
 from scanviz.engine.slotted import dataclass
 
@@ -82,16 +81,6 @@ class Chain:
 
     carry: Carry
     draws: tuple[StepDraw, ...]
-
-
-def drawn_name(node: Apply) -> str:
-    """Return what numbers that a node draws are called: their name, or that of the operation."""
-    return node.outputs[-1].name or node.op.name
-
-
-def random_states(op: Scan) -> list[Carry]:
-    """Return the random states that a loop carries."""
-    return [each for each in op.of_type(Carry) if each.read.type == RANDOM_STATE]
 
 
 def chains_of(view: ScanView) -> list[Chain | Refusal]:

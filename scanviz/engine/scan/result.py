@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from scanviz.engine.errors import ScanvizAttributeError, ScanvizTypeError
-from scanviz.engine.graph.syntax import MEANINGS
+from scanviz.engine.graph.syntax import has_meaning
 from scanviz.engine.named_tuple import NamedTuple
 
 Class = TypeVar("Class", bound=type)
@@ -27,7 +27,7 @@ def no_variable(*more: str) -> Callable[[Class], Class]:
         raise self.not_a_variable()
 
     def missing(self: Any, name: str) -> NoReturn:
-        if f"method:{name}" in MEANINGS or f"attribute:{name}" in MEANINGS:
+        if has_meaning(f"method:{name}") or has_meaning(f"attribute:{name}"):
             raise ScanvizAttributeError(**_told(self.not_a_variable()))
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 

@@ -15,7 +15,11 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import dimshuffle
 
 Row = Callable[[Apply, Sequence[Variable], Sequence[bool]], Variable | None]
-BATCHING: MeaningTable[Row] = MeaningTable("batched meaning", "engine/rewrites/batching/{family}.py")
+BATCHING: MeaningTable[Row] = MeaningTable(
+    "batched meaning",
+    "engine/rewrites/batching/{family}.py",
+    later=("decompose", "factorise", "neural", "sort"),  # few graphs have any
+)
 
 
 def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:

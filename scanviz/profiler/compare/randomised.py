@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
-Statistic = Callable[[float], float]
+Statistic = Callable[[Array], Array]  # of shifts, figure by figure along the last axis
 MOST = 4096  # exchanges that are looked at
 LIMIT = 2.0  # times the median size: what is larger counts as this
 RESOLUTION = 1e-3  # a difference of logarithms below is one of the histograms that medians are read from
@@ -64,14 +64,15 @@ def between_rounds(differences: Sequence[Sequence[float]], doubt: float) -> list
     limit = _limit(_statistics(values, _signs(rounds)), doubt)
     if limit is None:
         return [_student(row, doubt / len(values)) for row in values]
-    return [_inverted(*_of_rounds(row), limit) for row in values]
+    return _inverted(*_of_rounds(values), limit)
 
 
 def _of_rounds(differences: Array) -> tuple[Array, Statistic]:
-    """Return the averages of all two rounds, and the statistic of what is left when a shift is taken off."""
-    one = np.ones((1, len(differences)))
-    averages = ((differences[:, None] + differences[None]) / 2)[np.triu_indices(len(differences))]
-    return averages, lambda shift: float(_statistics((differences - shift)[None], one)[0, 0])
+    """Return the averages of all two rounds, by figure, and the statistic of what is left when a shift is taken off."""
+    one = np.ones(differences.shape[1])
+    first, second = np.triu_indices(len(one))
+    averages = (differences[:, first] + differences[:, second]) / 2
+    return averages, lambda shifts: _limited(differences - shifts[..., None]) @ one / math.sqrt(len(one))
 
 
 def between_series(
@@ -93,16 +94,19 @@ def between_series(
     limit = _limit(_statistics(_centred(np.hstack([old, new])), labels), doubt)
     if limit is None:
         return [_welch(x, y, doubt / len(old)) for x, y in zip(old, new, strict=True)]
-    return [_inverted(*_of_series(x, y, labels[:1]), limit) for x, y in zip(old, new, strict=True)]
+    return _inverted(*_of_series(old, new, labels[0]), limit)
 
 
 def _of_series(before: Array, after: Array, label: Array) -> tuple[Array, Statistic]:
-    """Return the differences of all two runs, and the statistic of what is left when a shift is taken off the second series."""
+    """Return the differences of all two runs, by figure, and the statistic when a shift is taken off the second series."""
+    share = label / math.sqrt((label**2).sum())
 
-    def statistic(shift: float) -> float:
-        return float(_statistics(_centred(np.concatenate([before, after - shift])[None]), label)[0, 0])
+    def statistic(shifts: Array) -> Array:
+        left = after - shifts[..., None]
+        both = np.concatenate([np.broadcast_to(before, (*left.shape[:-1], before.shape[-1])), left], axis=-1)
+        return _limited(_centred(both)) @ share
 
-    return (after[:, None] - before[None]).ravel(), statistic
+    return (after[:, :, None] - before[:, None]).reshape(len(after), -1), statistic
 
 
 def drift(values: Sequence[float]) -> float:
@@ -147,18 +151,24 @@ def _labels(before: int, after: int) -> Array:
 
 
 def _centred(values: Array) -> Array:
-    return values - np.median(values, axis=1, keepdims=True)
+    return values - np.median(values, axis=-1, keepdims=True)
 
 
 def _statistics(values: Array, exchanges: Array) -> Array:
     """Return Student's statistic, as a share of the largest there can be, by exchange and figure."""
-    sizes = np.abs(values)
-    limit = np.maximum(LIMIT * np.median(sizes, axis=1, keepdims=True), RESOLUTION)
-    values = np.clip(values, -limit, limit)
-    scale = np.sqrt((np.maximum(np.abs(values), RESOLUTION) ** 2).sum(axis=1))
     norms = np.sqrt((exchanges**2).sum(axis=1))
-    statistics: Array = exchanges @ values.T / scale / norms[:, None]
+    statistics: Array = exchanges @ _limited(values).T / norms[:, None]
     return statistics
+
+
+def _limited(values: Array) -> Array:
+    """Return runs limited to twice their median size, scaled so that their squares sum to 1 where none is below the resolution."""
+    limit = np.maximum(LIMIT * np.median(np.abs(values), axis=-1, keepdims=True), RESOLUTION)
+    values = np.clip(values, -limit, limit)
+    limited: Array = values / np.sqrt(
+        (np.maximum(np.abs(values), RESOLUTION) ** 2).sum(axis=-1, keepdims=True)
+    )
+    return limited
 
 
 def _limit(statistics: Array, doubt: float) -> float | None:
@@ -168,23 +178,20 @@ def _limit(statistics: Array, doubt: float) -> float | None:
     return float(largest[allowed]) if allowed >= 1 else None
 
 
-def _inverted(differences: Array, statistic: Statistic, limit: float) -> Bounds:
-    """Return the shifts that a statistic does not reject, around the middle of what was found."""
-    middle = float(np.median(differences))
-    reach = float(np.abs(differences - middle).max()) * 4 + 4 * RESOLUTION
-    low, high = (_edge(statistic, middle, middle + sign * reach, limit, sign) for sign in (-1.0, 1.0))
-    return Bounds(middle, low, high)
+def _inverted(differences: Array, statistic: Statistic, limit: float) -> list[Bounds]:
+    """Return for each figure the shifts that its statistic does not reject, around the middle of what was found.
 
-
-def _edge(statistic: Statistic, inside: float, outside: float, limit: float, sign: float) -> float:
-    """Return where the statistic passes the limit, by halving what is between."""
+    Where the statistic passes the limit is found by halving what is between, for all figures and both sides at once.
+    """
+    middle = np.median(differences, axis=1)
+    reach = np.abs(differences - middle[:, None]).max(axis=1) * 4 + 4 * RESOLUTION
+    sign = np.array([[-1.0], [1.0]])
+    inside, outside = np.tile(middle, (2, 1)), middle + sign * reach
     for _ in range(40):
-        shift = (inside + outside) / 2
-        if -sign * statistic(shift) > limit:
-            outside = shift
-        else:
-            inside = shift
-    return outside
+        shifts = (inside + outside) / 2
+        rejected = -sign * statistic(shifts) > limit
+        inside, outside = np.where(rejected, inside, shifts), np.where(rejected, shifts, outside)
+    return [Bounds(*each) for each in zip(middle.tolist(), *outside.tolist(), strict=True)]
 
 
 def _student(differences: Array, doubt: float) -> Bounds:

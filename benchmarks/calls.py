@@ -1,6 +1,6 @@
 """What a short call costs, plain and profiled, and how that compares with another checkout of scanviz.
 
-    python benchmarks/calls.py [--before FOLDER] [--rounds N] [--json FILE]
+    python benchmarks/calls.py [--quick] [--before FOLDER] [--rounds N] [--json FILE]
 
 Each checkout runs in a process of its own; batches of calls take turns, and the clock is the thread's own, so that other work on
 the machine counts little.  ``git worktree add FOLDER COMMIT`` makes the folder.
@@ -25,7 +25,10 @@ from typing import Any
 HERE, CALLS = Path(__file__).resolve().parent.parent, 100
 FEW, MANY = 50, 550  # steps
 BESIDE_US = 15  # the goal
-SETTLED = 8000  # calls after which nothing of a short function is compiled any more
+SETTLED, QUICKLY = (
+    8000,
+    100,
+)  # calls after which nothing of a short function is compiled any more; too few for that
 
 
 def loop_of(start: Any, steps: Any, name: str, step: Callable[[Any], Any]) -> Any:
@@ -129,7 +132,7 @@ def measured(workers: list[Worker], name: str, how: str, rounds: int) -> dict[st
     return row
 
 
-def beside(rounds: int) -> list[dict[str, Any]]:
+def beside(rounds: int, settled: int) -> list[dict[str, Any]]:
     """Return what a call costs beside its steps, on each tier that is there."""
     import numpy as np
 
@@ -149,17 +152,17 @@ def beside(rounds: int) -> list[dict[str, Any]]:
             ("one number", lambda steps, f=scalar: f(1.0, steps), BESIDE_US),
             ("value and gradient", lambda steps, f=slope: f(place, arrays[steps]), BESIDE_US),
         ):
-            settle(call)
+            settle(call, settled)
             few, many = (min(times) for times in in_turns(call, (FEW, MANY), rounds))
             cost = few - FEW * max(0.0, many - few) / (MANY - FEW)
             rows.append({"call": f"{name}, {tier}", "how": "beside its steps", "us": cost, "goal": goal})
     return rows
 
 
-def settle(call: Callable[[int], object]) -> None:
+def settle(call: Callable[[int], object], calls: int) -> None:
     """Call a function until it is compiled where that pays: that is decided by counts."""
     for steps in (FEW, MANY):
-        for _ in range(SETTLED):
+        for _ in range(calls):
             call(steps)
 
 
@@ -178,6 +181,7 @@ def in_turns(call: Callable[[int], object], steps: tuple[int, ...], rounds: int)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--before", type=Path, help="another checkout to compare with")
+    parser.add_argument("--quick", action="store_true", help="time functions before they are compiled")
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--json", help="write the rows there")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
@@ -196,7 +200,7 @@ def main() -> None:
             rows.append(row)
             before = f"{row['before_us']:>9.1f} µs{row['ratio']:>8.3f}" if "ratio" in row else ""
             print(f"{name:<22}{how:>10}{row['us']:>9.1f} µs{before}", flush=True)
-    for row in beside(options.rounds):
+    for row in beside(options.rounds, QUICKLY if options.quick else SETTLED):
         rows.append(row)
         missed = " missed" if row["goal"] is not None and row["us"] > row["goal"] else ""
         goal = "" if row["goal"] is None else f"   goal {row['goal']} µs{missed}"

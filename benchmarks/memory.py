@@ -1,10 +1,10 @@
 """What loops hold in memory: it must not grow with steps when only the last row is asked for, nor hold more than rows need.
 
-    python benchmarks/memory.py [--json FILE]
+    python benchmarks/memory.py [--quick] [--json FILE]
 
 For each loop the peak of a run beyond what was held before it, as tracemalloc sees it (NumPy tells it of every array), for
-1000 steps and for 100 000; then how far the whole process grew meanwhile, and, with wide rows, the peak in rows: a step
-that made a new array for each operation would need as many rows as it has operations.
+1000 steps and for 100 000 (10 000 with ``--quick``); then how far the whole process grew meanwhile, and, with wide rows, the peak
+in rows: a step that made a new array for each operation would need as many rows as it has operations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from common import write_json
 import scanviz
 from scanviz import tensor as T
 
-FEW, MANY = 1_000, 100_000
+FEW, MANY, QUICK = 1_000, 100_000, 10_000
 NARROW, WIDE = 16, 100_000
 ALLOWED = 4096  # bytes by which a peak may differ: numbers and names, no rows
 
@@ -66,17 +66,19 @@ def process_peak() -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="fewer steps")
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()
+    long = QUICK if options.quick else MANY
     print(
-        f"{'loop':<18}{f'{FEW:,} steps':>14}{f'{MANY:,} steps':>16}{'process grew':>14}{'wide: rows held':>17}"
+        f"{'loop':<18}{f'{FEW:,} steps':>14}{f'{long:,} steps':>16}{'process grew':>14}{'wide: rows held':>17}"
     )
     rows, failed = [], False
     for step, taps in ((tanh, 1), (many_operations, 1), (two_taps, 2)):
         f = make(step, taps)
         few = peak(f, NARROW, FEW)
         before = process_peak()
-        many = peak(f, NARROW, MANY)
+        many = peak(f, NARROW, long)
         grown = process_peak() - before
         row = {
             "loop": step.__name__,

@@ -42,7 +42,7 @@ def test_nothing_is_timed_that_gives_something_else_than_the_loop_by_hand():
 
 
 def test_no_loop_of_the_memory_benchmark_grows_with_its_steps():
-    done = run("memory.py")
+    done = run("memory.py", "--quick")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "grows" not in done.stdout
 
@@ -85,7 +85,14 @@ def test_growth_with_the_number_of_loops_is_fitted_for_each_kind_of_function(tmp
 
 def test_short_calls_are_measured_beside_another_checkout(tmp_path):
     done = run(
-        "calls.py", "--rounds", "1", "--before", str(FOLDER.parent), "--json", str(tmp_path / "calls.json")
+        "calls.py",
+        "--quick",
+        "--rounds",
+        "1",
+        "--before",
+        str(FOLDER.parent),
+        "--json",
+        str(tmp_path / "calls.json"),
     )
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "calls.json").read_text(encoding="utf-8"))["rows"]

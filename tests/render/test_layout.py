@@ -301,6 +301,12 @@ def test_every_engine_gives_png_and_pdf(engine):
     assert MARK.encode() in png and MARK.encode() in pdf
 
 
+@pytest.mark.parametrize("engine", ["own", "dot", "wasm"])
+def test_every_engine_draws_in_a_process_of_its_own(engine):
+    needs(engine)
+    assert {"x", "exp"} <= set(texts_of(drawn(SMALL, engine=engine, seconds=30).data))
+
+
 @pytest.mark.usefixtures("engines_here")
 @pytest.mark.parametrize("form", ["png", "pdf"])
 def test_without_graphviz_there_are_png_and_pdf_all_the_same(monkeypatch, form):

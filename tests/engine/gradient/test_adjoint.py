@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scanviz
+from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.gradient.adjoint import adjoint_taps, rows_after, survives
 from scanviz.engine.gradient.reverse import pull_back
@@ -177,7 +178,7 @@ def test_second_order(case):
 @given(taps=st.tuples(TAPS, TAPS).filter(is_mitmot), steps=st.integers(0, 2), seed=st.integers(0, 10**6))
 @settings(max_examples=max(5, settings.default.max_examples // 5))
 def test_third_order(taps, steps, seed):
-    check(Case([taps], steps, seed, 0), 3, "numpy", 1e-6)
+    check(Case([taps], steps, seed, 0), 3, Mode("numpy", "none"), 1e-6)
 
 
 def state(reads, writes):

@@ -548,7 +548,7 @@ def test_hostile_names_are_made_plain_and_lines_fit() -> None:
         assert max(map(columns, text.splitlines())) <= width
 
 
-@hypothesis.settings(max_examples=60, deadline=None)
+@hypothesis.settings(max_examples=2 * hypothesis.settings.default.max_examples)
 @hypothesis.given(profiles())
 def test_any_record_gives_advice_that_fits_and_is_data(record: ProfileRecord) -> None:
     found = advice_of(record)

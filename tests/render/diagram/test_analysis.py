@@ -17,7 +17,6 @@ from tests.render.diagram.graphs import NAMES, dense, history, large_loop, sever
 
 
 @given(case=random_loops())
-@settings(max_examples=20)
 def test_the_networkx_graph_has_all_of_the_picture(case):
     for depth in (None, 0):
         picture = diagram_of(snapshot(with_gradients(case)[0]), depth=depth)
@@ -34,7 +33,6 @@ def test_the_networkx_graph_has_all_of_the_picture(case):
 
 
 @given(case=random_loops())
-@settings(max_examples=20)
 def test_levels_rise_along_every_edge_of_one_step(case):
     for depth in (None, 0):
         picture = diagram_of(snapshot(with_gradients(case)[0]), depth=depth)
@@ -48,7 +46,6 @@ def test_levels_rise_along_every_edge_of_one_step(case):
 
 
 @given(case=random_loops())
-@settings(max_examples=20)
 def test_what_a_node_reaches_is_reached_from_it(case):
     picture = diagram_of(snapshot(with_gradients(case)[0]))
     for node in picture.nodes[:6]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import scanviz
 from scanviz.engine.errors import ScanvizError
@@ -117,7 +117,6 @@ def test_the_profile_says_what_each_part_took():
 
 
 @given(case=random_loops())
-@settings(max_examples=20)
 def test_loops_of_a_compiled_graph_are_those_of_the_record(case):
     record = compiled(case)
     picture = diagram_of(record.functions[0].graph, record=record)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
@@ -18,7 +18,6 @@ from tests.render.diagram.graphs import compiled, run_of_several_taps
 
 
 @given(case=random_loops())
-@settings(max_examples=25)
 def test_a_path_exists_exactly_where_the_pattern_says(case):
     record = compiled(case)
     graph = record.functions[0].graph
@@ -49,7 +48,6 @@ def test_a_path_exists_exactly_where_the_pattern_says(case):
 
 
 @given(case=random_loops())
-@settings(max_examples=25)
 def test_the_table_says_what_the_twelve_maps_say(case):
     for loop in compiled(case).loops:
         table = mappings_table(loop)

@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
@@ -18,7 +18,6 @@ def names(picture, without):
 
 
 @given(case=random_loops())
-@settings(max_examples=20)
 def test_without_what_is_new_it_is_the_first_moment_and_without_what_is_gone_the_second(case):
     record = history(with_gradients(case)[0])
     for k in range(len(record.applications)):
@@ -39,7 +38,6 @@ def test_without_what_is_new_it_is_the_first_moment_and_without_what_is_gone_the
 
 
 @given(case=random_loops())
-@settings(max_examples=20)
 def test_a_graph_does_not_differ_from_itself(case):
     graph = history(with_gradients(case)[0]).snapshot(0)
     picture = difference(graph, graph)

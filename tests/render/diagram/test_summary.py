@@ -1,7 +1,7 @@
 """A picture too large to read becomes one that is not, says how, and goes on to say the truth."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.record.graph import GraphSnapshot
@@ -109,7 +109,6 @@ def test_inner_loops_are_closed_before_outer_ones():
 
 
 @given(case=random_loops(), limit=st.integers(1, 60))
-@settings(max_examples=30)
 def test_no_picture_has_more_nodes_than_the_limit(case, limit):
     graph = snapshot(with_gradients(case)[0])
     for picture in (diagram_of(graph), diagram_of(graph, depth=0)):

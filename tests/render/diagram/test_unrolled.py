@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.engine.errors import ScanvizError
@@ -136,7 +136,6 @@ def test_times_of_steps_come_from_the_run():
 
 
 @given(case=random_loops(), steps=st.integers(1, 8))
-@settings(max_examples=25)
 def test_every_step_of_any_loop_reads_and_writes_the_cells_of_its_taps(case, steps):
     graph = history(with_gradients(case)[0]).snapshot(0)
     loops = list(all_loops(graph))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -242,7 +243,7 @@ class Function(Shown):
         if close.left > 0 and self._told_all == observe.generation():
             close.left -= 1
             if close.alone and close.left % PARTED:
-                return self._called_alone(self._arguments(values, named), watching, begun)
+                return self._called_alone(values, named, watching, begun)
             watched = passing(self.key, watching, begun, next(_calls))
         else:
             watched = WatchedCall(watching, begun)
@@ -258,15 +259,24 @@ class Function(Shown):
         return self._given(self._arguments(values, named), watched)
 
     def _called_alone(
-        self, arguments: list[Array], watching: tuple[observe.Observer, ...], begun: int
+        self,
+        values: Sequence[Any],
+        named: dict[str, Any],
+        watching: tuple[observe.Observer, ...],
+        entered: int,
     ) -> Any:
         """Return the outputs as if nobody watched, and tell the call as a whole when it has returned.
 
-        What it does beside is short, for it is done in most calls of a function that is called very often.
+        What it does beside is short, for it is done in most calls of a function that is called very often, and no time of the call.
         """
         own = this_thread()
         watch = begin_alone(self.key, watching, next(_calls), own)
-        held = own.ns
+        held, begun = own.ns, time.perf_counter_ns()
+        try:
+            arguments = self._arguments(values, named)
+        except BaseException:
+            end_alone(watch)
+            raise
         try:
             found = self._given(arguments, None)
         except BaseException as error:
@@ -276,7 +286,7 @@ class Function(Shown):
             watch.function_end(watch.call, elapsed, error)
             raise
         ended = time.perf_counter_ns()
-        elapsed, telling = ended - begun - (own.ns - held), own.untold if own.untold_of is watching else 0
+        elapsed, telling = ended - begun - (own.ns - held), own.untold if own.untold_of == watching else 0
         if end_alone(watch):
             runs, watch.runs = watch.runs, []
             for observer in watching:
@@ -287,9 +297,13 @@ class Function(Shown):
         if elapsed > self._close.longest_ns:
             self._close.slow()
         own.untold_of = watching
-        own.untold = telling = time.perf_counter_ns() - ended
+        own.untold = telling = time.perf_counter_ns() - ended + begun - entered
         own.ns += telling
         return found
+
+    def passes_over(self, calls: int) -> None:
+        """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""
+        self._close.left, self._close.longest_ns = calls, sys.maxsize
 
     def _given(self, arguments: list[Array], watched: WatchedCall | None) -> Any:
         if not self._updated:

@@ -145,7 +145,7 @@ def passing(function: int, watching: tuple[Observer, ...], begun: int, call: int
     """
     own = this_thread()
     watched, own.spare = own.spare, None
-    if watched is None or watched.watching is not watching:
+    if watched is None or watched.watching != watching:
         watched = WatchedCall(watching, begun, Watch(function, watching))
     watched.begun = watched.run_begun = begun
     watched.call, watched.ended, watched.held = call, True, own.ns

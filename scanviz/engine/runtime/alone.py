@@ -71,7 +71,7 @@ def leave_alone(watch: Watch, around: Watch | None) -> None:
 def begin_alone(function: int, watching: tuple[Observer, ...], call: int, own: OwnTime) -> AloneWatch:
     """Return what watches a call that goes on as if nobody watched; it is what such a call before it left, mostly."""
     watch, own.spare_alone = own.spare_alone, None
-    if watch is None or watch.observers is not watching:
+    if watch is None or watch.observers != watching:
         watch = AloneWatch(function, watching)
     watch.function, watch.waiting, watch.call = function, call, call
     if own.waiting is not None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
-from scanviz.profiler.recording.passed_calls import CallShares
+from scanviz.profiler.recording.passed_calls import AloneTimes, CallShares
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, median_of
@@ -58,8 +58,8 @@ class FunctionAggregate:
     """
 
     __slots__ = (
-        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_processor", "_shares",
-        "_timed", "_what", "loops", "operations",
+        "_alone", "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts",
+        "_processor", "_shares", "_timed", "_what", "loops", "operations",
     )  # fmt: skip
 
     def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
@@ -76,6 +76,7 @@ class FunctionAggregate:
         self._open: dict[int, _Call] = {}
         self._parts = _CallParts()
         self._shares: CallShares | None = None
+        self._alone = AloneTimes()
 
     @property
     def shares(self) -> CallShares:
@@ -133,8 +134,9 @@ class FunctionAggregate:
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
 
-    def passed_over(self, elapsed_ns: Sequence[int]) -> None:
+    def passed_over(self, elapsed_ns: Sequence[int], checks_ns: int, copies_ns: int) -> None:
         """Count whole calls of which nothing was told but runs of their loops."""
+        self._alone.add(len(elapsed_ns), sum(elapsed_ns), checks_ns, copies_ns)
         self._elapsed.extend(elapsed_ns)
         if len(self._elapsed) >= MOST_WAITING:
             self._count()
@@ -182,13 +184,45 @@ class FunctionAggregate:
         else:
             self._operations.measured(index, name, value)
 
-    def snapshot(self, call_ns: float = 0.0, running_ns: int = 0) -> FunctionRecord:
+    @property
+    def calls_alone(self) -> int:
+        """How many of its calls were told as a whole."""
+        return self._alone.calls
+
+    def alone_cost_ns(self, alone_ns: float) -> int:
+        """Return what these took more than alone, at so much a call."""
+        alone = self._alone
+        return round((alone.run_ns + alone.checks_ns + alone.copies_ns) * alone.price(alone_ns))
+
+    def price(self, alone_ns: float) -> float:
+        """Return which share of the time of calls that were passed over they took more than alone, at so much a call."""
+        return self._alone.price(alone_ns)
+
+    def snapshot(self, call_ns: float = 0.0, running_ns: int = 0, alone_ns: float = 0.0) -> FunctionRecord:
         """Return the record so far.
 
-        Entering and leaving a call takes ``call_ns``, which is in no time of it; calls that have not ended ran for ``running_ns``.
+        Parameters
+        ----------
+        call_ns : float
+            What entering and leaving a call takes, which is in no time of it.
+        running_ns : int
+            How long calls ran that have not ended.
+        alone_ns : float
+            What a call that was passed over took more than alone: it is recording.
         """
         self._count()
         self._add_up()
+        alone, price = self._alone, self._alone.price(alone_ns)
+        times = self._histogram.record()
+        taken = round(alone.run_ns * price)
+        parts = self._parts.record(call_ns, running_ns, self._histogram.count)
+        checks, copies = round(alone.checks_ns * price), round(alone.copies_ns * price)
+        parts = replace(
+            parts,
+            checks_ns=parts.checks_ns - checks,
+            copies_ns=parts.copies_ns - copies,
+            recording_ns=parts.recording_ns + taken + checks + copies,
+        )
         return replace(
             self.record,
             operations=self._operations.records(self.record.operations),
@@ -196,9 +230,9 @@ class FunctionAggregate:
             errors=self._errors,
             running=len(self._open),
             first_ns=self._first_ns,
-            call_times=self._histogram.record(),
+            call_times=replace(times, total_ns=times.total_ns - taken),
             measures=self._measures | self._processor.measures(self._histogram.total),
-            call_parts=self._parts.record(call_ns, running_ns, self._histogram.count),
+            call_parts=parts,
         )
 
 

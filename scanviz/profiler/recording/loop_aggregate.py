@@ -244,6 +244,7 @@ class LoopAggregate:
         totals.unseen_runs += runs * calls
         totals.failed_runs += failed * calls
         totals.total_ns += max(0, sum(times))
+        totals.alone_ns += max(0, sum(times))
         totals.longest_run = max(totals.longest_run, longest)
         self._steps += steps * calls
         if runs == 1 and not failed:
@@ -312,15 +313,15 @@ class LoopAggregate:
         timed = self.stamps - self._ticks
         return self._ticked_steps * division.tick_ns + timed * division.stamp_ns
 
-    def snapshot(self, now: int) -> LoopRecord:
-        """Return the record so far; runs that have not ended count up to now."""
+    def snapshot(self, now: int, price: float = 0.0) -> LoopRecord:
+        """Return the record so far; runs that go on count up to now, and those of calls passed over took that share less."""
         self._times.count_gathered()
         self.count_passed_over()
         from scanviz.record.model import TierRecord
 
         totals, division = self._totals, self._division()
         going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
-        running = sum(max(0, now - run.begun) for run in going_on)
+        running = sum(max(0, now - run.begun) for run in going_on) - round(totals.alone_ns * price)
         tick = division.tick_ns if division is not None else 0.0
         return replace(
             self.record,
@@ -417,6 +418,7 @@ class _Totals:
     """Sums over the runs of a loop."""
 
     __slots__ = (
+        "alone_ns",
         "buffer_bytes",
         "clock",
         "failed_runs",
@@ -435,6 +437,7 @@ class _Totals:
         self.unseen_runs = 0  # passed over: there is no time of their steps
         self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
         self.total_ns = self.setup_ns = self.first_run_ns = 0
+        self.alone_ns = 0  # of them in calls that were told as a whole
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None

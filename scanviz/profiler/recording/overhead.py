@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from scanviz.engine.observe import observers
+from scanviz.profiler.recording.alone_cost import alone_cost
 
 
 class Prices(Protocol):
@@ -30,6 +31,11 @@ class Prices(Protocol):
         """Nanoseconds of entering and leaving a call, before its clock is read first and after it is read last."""
         ...
 
+    @property
+    def alone_ns(self) -> float:
+        """Nanoseconds that a call which is passed over takes more than alone, beyond what it is timed itself."""
+        ...
+
 
 class OverheadCalibration(NamedTuple):
     """A price that is known.
@@ -40,10 +46,13 @@ class OverheadCalibration(NamedTuple):
         Nanoseconds of one time stamp, while the step runs.
     call_ns : float
         Nanoseconds of entering and leaving a call.
+    alone_ns : float
+        Nanoseconds that a call which is passed over takes more than alone.
     """
 
     stamp_ns: float = 0.0
     call_ns: float = 0.0
+    alone_ns: float = 0.0
 
 
 class MeasuredOverhead:
@@ -60,6 +69,11 @@ class MeasuredOverhead:
     def call_ns(self) -> float:
         """Nanoseconds of entering and leaving a call."""
         return call_cost()
+
+    @property
+    def alone_ns(self) -> float:
+        """Nanoseconds that a call which is passed over takes more than alone."""
+        return alone_cost()
 
 
 FREE = OverheadCalibration()

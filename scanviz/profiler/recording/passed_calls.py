@@ -37,6 +37,36 @@ class CallTimes(NamedTuple):
     loops: list[list[int]]
 
 
+class AloneTimes:
+    """Sums over calls that were told as a whole.
+
+    Examples
+    --------
+    >>> times = AloneTimes()
+    >>> times.add(10, 800, 150, 50)
+    >>> times.price(10), times.price(1000)
+    (0.1, 0.3)
+    """
+
+    __slots__ = ("calls", "checks_ns", "copies_ns", "run_ns")
+    MOST = 0.3  # of the time of a call, what it takes more than alone
+
+    def __init__(self) -> None:
+        self.calls = self.run_ns = self.checks_ns = self.copies_ns = 0
+
+    def add(self, calls: int, run_ns: int, checks_ns: int, copies_ns: int) -> None:
+        """Take calls."""
+        self.calls += calls
+        self.run_ns += run_ns
+        self.checks_ns += checks_ns
+        self.copies_ns += copies_ns
+
+    def price(self, alone_ns: float) -> float:
+        """Return which share of their time they took more than alone, at so many nanoseconds a call."""
+        whole = self.run_ns + self.checks_ns + self.copies_ns
+        return min(self.MOST, self.calls * alone_ns / whole) if whole else 0.0
+
+
 class CallShares:
     """How the time of a function's calls divides into parts, from those of which it is known.
 
@@ -77,12 +107,14 @@ class CallShares:
         """Return the parts of calls that took so long and had the same runs, those of loops without times."""
         checks, copies = (float(median_of(known)) if known else 0.0 for known in (self._checks, self._copies))
         times = np.array(whole, np.int64)
-        elapsed = np.rint(times * max(0.0, 1 - checks - copies)).astype(np.int64)
+        left = max(0.0, 1 - checks - copies)  # the share of the run
+        elapsed = np.rint(times * left).astype(np.int64)
         around = int(times.sum()) - int(elapsed.sum())
         checked = round(around * checks / (checks + copies)) if around else 0
         weights = [self._weight(run) for run in runs]
         inside = sum(w for w, run in zip(weights, runs, strict=True) if run[0] in self._outermost)
         every = inside + (float(median_of(self._rest)) if self._rest else 1.0)
+        every = max(every, inside / left) if left else every  # loops are in the run
         found = [
             np.minimum(np.rint(times * (weight / every)).astype(np.int64), elapsed).tolist()
             for weight in weights
@@ -95,4 +127,4 @@ class CallShares:
         return float(median_of(known)) * (run[1] + run[2]) if known else 0.0
 
 
-__all__ = ["CallShares", "CallTimes", "Run"]
+__all__ = ["AloneTimes", "CallShares", "CallTimes", "Run"]

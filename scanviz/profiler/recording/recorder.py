@@ -53,6 +53,7 @@ DEFAULT_BYTES = 64 * 2**20
 # a call: its thread, function, nanoseconds of its run, checks, copies and recording, and the runs of its loops
 _PassedOver = tuple[int, int, int, int, int, int, Sequence[Run]]
 _Told = tuple[int, int, int, int, Sequence[Run]]  # of it, without thread and function
+MANY_ALONE = 500  # calls that were passed over
 REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
 PROGRAMS = 16  # the part of the memory that Programs may take
 
@@ -284,7 +285,7 @@ class Recorder(Observer):
             found = CallTimes(elapsed, sum(checks), sum(copies), loops)
         else:
             found = function.shares.divided(elapsed, runs)
-        function.passed_over(found.elapsed)
+        function.passed_over(found.elapsed, found.checks_ns, found.copies_ns)
         function.returned(found.checks_ns, found.copies_ns, recording, count)
         for run, times in zip(runs, found.loops, strict=True):
             if run[0] in self._loops:
@@ -423,10 +424,10 @@ class Recorder(Observer):
         self._rewrites.write(wait=self._ended is not None)
         with self._lock:
             self._count_passed_over()
-            now, call_ns = self._clock(), self._call_ns()
+            now, call_ns, alone_ns = self._clock(), self._call_ns(), self._alone_ns()
             running = self._timeline.running(now)
             functions = [
-                self._plans.completed(function.snapshot(call_ns, running.get(key, 0)))
+                self._plans.completed(function.snapshot(call_ns, running.get(key, 0), alone_ns))
                 for key, function in self._functions.items()
             ]
             names = numbered([function.name for function in functions])
@@ -442,7 +443,7 @@ class Recorder(Observer):
                 detail=self.detail,
                 wall_ns=max(0, (now if self._ended is None else self._ended) - self._begun),
                 outcome=self._outcome,
-                cost=self._cost(),
+                cost=self._cost(alone_ns),
                 functions=tuple(
                     replace(
                         function,
@@ -453,13 +454,18 @@ class Recorder(Observer):
                 ),
                 loops=tuple(
                     replace(loop, operations=with_work(loop.operations, work.get((loop.function, loop.key))))
-                    for loop in self._with_sides(loop.snapshot(now) for loop in self._loops.values())
+                    for loop in self._with_sides(self._loop_records(now, alone_ns))
                 ),
                 left_out=self._left_out,
                 measures=self._used_of_run(),
                 building=self._timeline.building(),
                 threads=self._timeline.record(now, call_ns),
             )
+
+    def _loop_records(self, now: int, alone_ns: float) -> Iterator[LoopRecord]:
+        for loop in self._loops.values():
+            function = self._functions.get(loop.record.function)
+            yield loop.snapshot(now, 0.0 if function is None else function.price(alone_ns))
 
     def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
         """Iterate over loops with the sides of branches that their steps took."""
@@ -482,7 +488,12 @@ class Recorder(Observer):
         """Return what entering and leaving a call takes; it is not measured where there was none."""
         return self._calibration.call_ns if self._timeline.calls or self._timeline.calls_beside else 0.0
 
-    def _cost(self) -> CostRecord:
+    def _alone_ns(self) -> float:
+        """Return what calls that were passed over took more than alone; it is not measured where there were few."""
+        passed = sum(function.calls_alone for function in self._functions.values())
+        return self._calibration.alone_ns if passed >= MANY_ALONE else 0.0
+
+    def _cost(self, alone_ns: float) -> CostRecord:
         from scanviz.record.model import CostRecord
 
         loops = self._loops.values()
@@ -491,7 +502,10 @@ class Recorder(Observer):
             stamp_ns=self._calibration.stamp_ns if any(loop.stamps for loop in loops) else 0.0,
             chunks=sum(loop.chunks for loop in loops),
             recorder_ns=self._timeline.recording_ns
-            + sum(function.recorder_ns for function in self._functions.values()),
+            + sum(
+                function.recorder_ns + function.alone_cost_ns(alone_ns)
+                for function in self._functions.values()
+            ),
         )
 
 

@@ -19,7 +19,8 @@ from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import function
 from scanviz.engine.runtime import call_schedule, schedule
-from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording import recorder as recording
+from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import ProfileRecord
 from scanviz.testing.laws.law import law
@@ -126,16 +127,24 @@ def _build() -> object:
         st.sampled_from(["alone", "alone", "inside", "building", "long"]), min_size=1, max_size=40
     ),
     close=st.integers(1, 4),
+    alone_ns=st.sampled_from([0.0, 500.0, 1e9]),
 )
-def what_is_passed_over_is_counted(case: Walk, tier: str, kinds: list[str], close: int) -> None:
-    """Calls and runs are counted once each with their steps and errors, calls in calls too, however many are looked at."""
+def what_is_passed_over_is_counted(
+    case: Walk, tier: str, kinds: list[str], close: int, alone_ns: float
+) -> None:
+    """Calls and runs are counted once each with their steps and errors, calls in calls too, however many are looked at.
+
+    Their times add up to what the calls took, whatever it costs that they are watched.
+    """
     writer, f = _Writer(), case.build(Mode(tier))
-    around, expected, recorder = _around(writer), Expected(), Recorder(calibration=FREE)
+    around, expected = _around(writer), Expected()
+    recorder = Recorder(calibration=OverheadCalibration(alone_ns=alone_ns))
     nesting = Nesting(around.key)
     tables = [np.array(table, "int32") for table in case.tables]
     with ExitStack() as held:
         held.enter_context(mock.patch.object(call_schedule, "CLOSE_CALLS", close))
         held.enter_context(mock.patch.object(schedule, "CLOSE_RUNS", close))
+        held.enter_context(mock.patch.object(recording, "MANY_ALONE", 0))
         held.enter_context(observe.observed_by(recorder))
         held.enter_context(observe.observed_by(nesting))
         for k, kind in enumerate(kinds):
@@ -166,6 +175,10 @@ def _check(record: ProfileRecord, expected: Expected, printed: int, walk: int) -
         calls, errors = (expected.calls, expected.errors) if told.key == walk else (printed, 0)
         assert (told.calls, told.errors, told.running) == (calls, errors, 0), told.name
         assert told.call_times.count == calls
+        loops = [loop for loop in record.loops if loop.function == told.key and loop.parent is None]
+        assert min([told.total_ns, *(loop.total_ns for loop in loops)]) >= 0
+        if not errors:  # where one ended a call its runs are told as they were
+            assert sum(loop.total_ns for loop in loops) <= told.total_ns + calls * len(loops)
     for loop in record.loops:
         tally = Tally(loop.runs, loop.failed_runs, loop.steps)
         assert (tally, loop.running) == (expected.loops[loop.name], 0), (loop.name, tally)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.recording import overhead
+from scanviz.profiler.recording.alone_cost import alone_cost
 from scanviz.profiler.recording.overhead import MeasuredOverhead, call_cost, stamp_cost
 from scanviz.profiler.recording.recorder import Recorder
 
@@ -41,3 +43,9 @@ def test_one_disturbed_round_does_not_change_a_price(monkeypatch: pytest.MonkeyP
         overhead, "_differences", lambda *work: [20_000, 22_000, 9_000_000, 21_000, 18_000, 20_000, 24_000]
     )
     assert stamp_cost() == 21_000 / 200
+
+
+def test_what_a_call_takes_more_that_is_passed_over_is_measured_where_nobody_else_is_told_of_it():
+    with observed_by(Observer()):
+        assert alone_cost() == 0
+    assert 0 <= alone_cost() == MeasuredOverhead().alone_ns <= 100_000

@@ -543,3 +543,14 @@ def test_a_recorder_that_lists_what_is_built_knows_loops_before_any_call() -> No
     for each in (listing, usual):
         (loop,) = each.record().loops
         assert (loop.name, loop.runs, loop.steps) == ("rnn", 1, 5)
+
+
+def test_what_calls_take_more_that_are_passed_over_is_recording_and_no_time_of_theirs(monkeypatch) -> None:
+    monkeypatch.setattr(recording, "MANY_ALONE", 2)
+    made = recorder(calibration=OverheadCalibration(alone_ns=100.0))
+    made.call_run(1, 800, 150, 50, 0, [])
+    for _ in range(3):
+        made.call_run(1, 1000, -1, -1, 0, [])  # as a whole
+    (function,) = made.record().functions
+    parts = function.call_parts
+    assert (function.total_ns, parts.checks_ns, parts.copies_ns, parts.recording_ns) == (2880, 540, 180, 400)

@@ -1,7 +1,7 @@
 """Ten lessons on scan: from a for-loop to the gradient of a loop, its rewrites, and finding what is slow or NaN.
 
-Without a number the lessons are listed. With one the lesson opens in the terminal: its text, its program, which can be changed and
-run, and an exercise that is checked. Where there is no terminal, or with --text, the lesson is printed.
+Without a number the lessons are listed. With one the lesson opens in the terminal: its text, its program, which can be changed, run
+and stepped through, and an exercise that is checked. Where there is no terminal, or with --text, the lesson is printed.
 
 --write puts the program and the exercise into a file, to be worked on in an editor; --check says whether the exercise in it is
 right. --notebooks writes them as Jupyter notebooks, whose cells run, draw and check the same.

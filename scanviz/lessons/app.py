@@ -98,7 +98,7 @@ class LearnApp(App[None]):
                 yield TextArea.code_editor("", language=None, id="program")
                 yield Static("the exercise: complete it, F6 checks it", classes="head")
                 yield TextArea.code_editor("", language=None, id="answer")
-                yield RichLog(id="told", wrap=True, markup=False, highlight=False)
+                yield RichLog(id="told", wrap=True, markup=False, highlight=False, auto_scroll=False)
             yield Player(id="player")
         yield Footer()
 
@@ -182,9 +182,18 @@ class LearnApp(App[None]):
             self._tell("There is no further hint. The solution:", self.lesson.solution)
 
     def action_picture(self) -> None:
-        """Draw the program's loop."""
+        """Draw the program's loop in the place of the program, or give the place back."""
+        if self.query_one("#desk").has_class("drawn") and self.seen == "desk":
+            self._tell("")
+            self.action_pane("desk")
+            return
         program, options = self._text("program"), self.lesson.picture
-        self._in_background(lambda: self._drawn(program, options), "is being drawn …", self._ran)
+        self._in_background(lambda: self._drawn(program, options), "is being drawn …", self._drew)
+
+    def _drew(self, outcome: Outcome) -> None:
+        self._tell("F8 goes back to the program.", outcome.output)
+        self.query_one("#desk").add_class("drawn")
+        self.query_one("#told").focus()
 
     def action_steps(self) -> None:
         """Walk through the program step by step: run it first, unless that was done since it was changed."""
@@ -256,6 +265,7 @@ class LearnApp(App[None]):
 
     def _show(self) -> None:
         lesson = self.lesson
+        self.workers.cancel_all()
         self._stepped = ""
         self.query_one(Player).state = ViewState(ProfileRecord())
         self.query_one("#text", Markdown).update(lesson.page)
@@ -273,8 +283,11 @@ class LearnApp(App[None]):
         return self.query_one(f"#{name}", TextArea).text
 
     def _tell(self, sentence: str, printed: str = "") -> None:
+        """Show a sentence, and what was printed, below the program."""
+        self.query_one("#desk").remove_class("drawn")
         log = self.query_one("#told", RichLog)
         log.clear()
+        log.scroll_home(animate=False)
         if sentence:
             log.write(plain_lines(sentence))
         for line in map(sanitize, printed.splitlines()):

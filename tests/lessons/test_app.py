@@ -128,6 +128,10 @@ def test_the_picture_is_of_the_program_as_it_is_now_and_cannot_steer_the_termina
         await press(pilot, "f8")
         assert drawn == [("x = 1", lesson(5).picture)]
         assert "the picture" in told(app) and "\x1b" not in told(app)
+        editor = app.query_one("#program")
+        assert not editor.display  # the picture has its place
+        await press(pilot, "f8")
+        assert editor.display and app.focused is editor and len(drawn) == 1
 
     use(5, walk)
 

@@ -47,11 +47,11 @@ _DARK_LOOP_KINDS = {
     "non_sequence": Paint("#1f2937", "#cbd5e1"),
 }
 NODE_KINDS = {
-    "input": Paint("#ffffff", "#57606a"),
+    "input": Paint(PAPER, "#57606a"),
     "shared": Paint("#fff7ed", "#9a3412"),
     "constant": Paint("#f6f8fa", "#8c959f"),
-    "operation": Paint("#ffffff", "#57606a"),
-    "output": Paint("#ffffff", "#1f2328"),
+    "operation": Paint(PAPER, "#57606a"),
+    "output": Paint(PAPER, "#1f2328"),
     "loop": Paint("#f6f8fa", "#1f2328"),
     "port": Paint("#f6f8fa", "#57606a"),
     "inner_input": Paint("#f6f8fa", "#57606a"),
@@ -61,11 +61,11 @@ NODE_KINDS = {
     "summary": Paint("#f6f8fa", "#57606a"),
 }
 _DARK_NODE_KINDS = {
-    "input": Paint("#161b22", "#9da7b3"),
+    "input": Paint(DARK_PAPER, "#9da7b3"),
     "shared": Paint("#431407", "#fdba74"),
     "constant": Paint("#161b22", "#6e7681"),
-    "operation": Paint("#161b22", "#9da7b3"),
-    "output": Paint("#161b22", "#e6edf3"),
+    "operation": Paint(DARK_PAPER, "#9da7b3"),
+    "output": Paint(DARK_PAPER, "#e6edf3"),
     "loop": Paint("#161b22", "#e6edf3"),
     "port": Paint("#161b22", "#9da7b3"),
     "inner_input": Paint("#161b22", "#9da7b3"),
@@ -181,48 +181,52 @@ def edge_line(role: str, change: str, loop_kind: str = "") -> str:
 
 def style_sheet() -> str:
     """Return the style sheet that turns a picture dark where its reader wants that."""
-    rules = [f".sv-ground{{fill:{DARK_PAPER}}}", f".sv-text{{fill:{DARK_INK}}}"]
-    rules.append(f".sv-text.sv-faint{{fill:{DARK_FAINT}}}")
-    rules.append(_shape("sv-cluster", _DARK_CLUSTER))
-    rules += [_shape(f"sv-{kind}", paint) for kind, paint in _DARK_NODE_KINDS.items()]
-    rules += [_shape(f"sv-kind-{kind}", paint) for kind, paint in _DARK_LOOP_KINDS.items()]
-    rules += [f".sv-shape.sv-heat-{level}{{fill:{fill}}}" for level, fill in enumerate(_DARK_HEAT)]
-    lines = {f"edge-{role}": line for role, line in _DARK_EDGES.items()}
-    lines |= {f"edge-kind-{kind}": paint.line for kind, paint in _DARK_LOOP_KINDS.items()} | _DARK_CHANGES
-    for name, line in lines.items():
-        rules.append(f".sv-line.sv-{name}{{stroke:{line}}}.sv-tip.sv-{name}{{fill:{line};stroke:{line}}}")
-        rules.append(
-            f".sv-text.sv-{name}{{fill:{line}}}.sv-plus.sv-{name}{{fill:{DARK_PAPER};stroke:{line}}}"
-        )
-    rules += [f".sv-shape.sv-{change}{{stroke:{line}}}" for change, line in _DARK_CHANGES.items()]
-    return "@media (prefers-color-scheme:dark){" + "".join(rules) + "}"
+    return "@media (prefers-color-scheme:dark){" + "".join(dark_rules()) + "}"
 
 
-def dark_colours() -> dict[tuple[str, str], str]:
-    """Return the dark colour of every light one that pictures have, by whether it fills or outlines.
+def dark_rules(within: str = "") -> list[str]:
+    """Return the rules that turn pictures dark by the colours that their shapes and texts have as attributes.
+
+    Parameters
+    ----------
+    within : str
+        What the pictures stand in, as a selector ends with a space.
+
+    Examples
+    --------
+    >>> dark_rules(".dark ")[0]
+    '.dark [fill="#ffffff"]{fill:#0d1117}'
+    """
+    return [
+        f'{within}[{name}="{light}"]{{{name}:{dark}}}'
+        for light, dark in dark_colours().items()
+        for name in ("fill", "stroke")
+    ]
+
+
+def dark_colours() -> dict[str, str]:
+    """Return the dark colour of every light one that pictures have.
 
     Whoever drew a picture gave its shapes these colours as attributes, so a style sheet can turn it dark by them.
 
     Examples
     --------
-    >>> dark_colours()["fill", "#dcfce7"], dark_colours()["stroke", "#15803d"]
+    >>> dark_colours()["#dcfce7"], dark_colours()["#15803d"]
     ('#052e16', '#86efac')
     """
-    paints = _paints()
-    inks = [(INK, DARK_INK), (FAINT, DARK_FAINT)]
-    inks += [(EDGES[role], dark) for role, dark in _DARK_EDGES.items()]
-    inks += [(CHANGES[change], dark) for change, dark in _DARK_CHANGES.items()]
-    found = {("fill", light): dark for light, dark in [*inks, *zip(HEAT, _DARK_HEAT, strict=True)]}
-    found |= {("fill", light.fill): dark.fill for light, dark in paints}
-    found |= {("stroke", light.line): dark.line for light, dark in paints}
-    return found | {("stroke", light): dark for light, dark in [*inks, (PAPER, DARK_PAPER)]}
+    return dict(dark_pairs())
 
 
-def _paints() -> list[tuple[Paint, Paint]]:
-    """Return the light and the dark paint of everything that has an inside and a border."""
-    pairs = [(paint, _DARK_NODE_KINDS[kind]) for kind, paint in NODE_KINDS.items()]
-    pairs += [(paint, _DARK_LOOP_KINDS[kind]) for kind, paint in LOOP_KINDS.items()]
-    return [*pairs, (CLUSTER, _DARK_CLUSTER)]
+def dark_pairs() -> list[tuple[str, str]]:
+    """Return every light colour of a picture with the dark one in its place, by what it is the colour of."""
+    paints = [(paint, _DARK_NODE_KINDS[kind]) for kind, paint in NODE_KINDS.items()]
+    paints += [(paint, _DARK_LOOP_KINDS[kind]) for kind, paint in LOOP_KINDS.items()]
+    paints.append((CLUSTER, _DARK_CLUSTER))
+    pairs = [pair for light, dark in paints for pair in zip(light, dark, strict=True)]
+    pairs += [(EDGES[role], dark) for role, dark in _DARK_EDGES.items()]
+    pairs += [(CHANGES[change], dark) for change, dark in _DARK_CHANGES.items()]
+    pairs += zip(HEAT, _DARK_HEAT, strict=True)
+    return [*pairs, (INK, DARK_INK), (PAPER, DARK_PAPER), (FAINT, DARK_FAINT)]
 
 
 def darkened(markup: str) -> str:
@@ -233,13 +237,5 @@ def darkened(markup: str) -> str:
     >>> darkened('<rect fill="#ffffff" stroke="#15803d"/>')
     '<rect fill="#0d1117" stroke="#86efac"/>'
     """
-    dark = {a: b for light, other in _paints() for a, b in zip(light, other, strict=True)}
-    dark |= {line: _DARK_EDGES[role] for role, line in EDGES.items() if line not in dark}
-    dark |= {line: _DARK_CHANGES[change] for change, line in CHANGES.items()}
-    dark |= dict(zip(HEAT, _DARK_HEAT, strict=True))
-    dark |= {INK: DARK_INK, PAPER: DARK_PAPER, FAINT: DARK_FAINT}
+    dark = dark_colours()
     return re.sub("#[0-9a-f]{6}", lambda match: dark.get(match[0], match[0]), markup)
-
-
-def _shape(name: str, paint: Paint) -> str:
-    return f".sv-shape.{name}{{fill:{paint.fill};stroke:{paint.line}}}"

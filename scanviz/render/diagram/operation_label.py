@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_BETWEEN = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+_BETWEEN = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
 _DEFAULTS = re.compile(r", keepdims=False|keepdims=False, |\{keepdims=False\}")
 _TRANSPOSED = "dimshuffle{order=(1, 0)}"
 OPEN = "·"  # stands for what an arrow brings

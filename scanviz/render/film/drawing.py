@@ -14,8 +14,9 @@ from scanviz.render.svg import document, svg_head, svg_parts, text_at
 
 SECONDS = 1.8  # a frame
 _FADE = 0.2  # seconds
-_CURVE_HEIGHT, _CURVE_WIDTH = 90.0, 640.0
+_CURVE_HEIGHT = 90.0
 _LEAST_WIDTH = 720.0
+_CURVE_SIDES = 60.0  # left and right of the curve
 
 Seen = tuple[float, ...]  # how clearly something is seen, frame by frame
 Wrap = Callable[[Seen, str], str]
@@ -85,7 +86,7 @@ class FilmDrawing:
             head = head[1 + len(film.whole.notes) :]
         else:
             head.insert(1, self._captions(wrap))
-            body.append(_curve(film, self.placed.height, wrap))
+            body.append(_curve(film, self.placed, wrap))
             below = _CURVE_HEIGHT + 40.0
         return document(film.whole.title, head, "\n".join(body), self.placed, below)
 
@@ -147,16 +148,16 @@ def _keyframes(name: str, seen: Seen) -> str:
     return f"@keyframes {name}{{{''.join(stops)}}}.{name}{{animation:{name} {whole:.2f}s linear infinite}}"
 
 
-def _curve(film: Film, top: float, wrap: Wrap) -> str:
+def _curve(film: Film, placed: Placed, wrap: Wrap) -> str:
     """Return the curve of operations over the frames, with a point at each and its number in its frame."""
     values = [frame.operations for frame in film.frames]
     most = max(values, default=0) or 1
     count = len(values)
-    left, floor = 60.0, top + _CURVE_HEIGHT + 22.0
-    across = [left + _CURVE_WIDTH * k / max(1, count - 1) for k in range(count)]
+    top, left = placed.height, _CURVE_SIDES
+    floor, end = top + _CURVE_HEIGHT + 22.0, max(placed.width, _LEAST_WIDTH) - _CURVE_SIDES
+    across = [left + (end - left) * k / max(1, count - 1) for k in range(count)]
     up = [floor - _CURVE_HEIGHT * value / most for value in values]
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
-    end = left + _CURVE_WIDTH
     parts = [
         text_at(14, top + 12, film.counted, size=SMALL, anchor="start", colour=FAINT),
         f'<path class="sv-line sv-edge-data" d="M{left:.1f} {floor:.1f}L{end:.1f} {floor:.1f}" fill="none" stroke="{FAINT}"/>',

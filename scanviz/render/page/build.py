@@ -17,7 +17,7 @@ from typing import Any
 
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.render.colours import DARK_INK, dark_colours
+from scanviz.render.colours import DARK_INK, dark_rules
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.model import Diagram
@@ -112,10 +112,13 @@ def _asset(name: str) -> str:
 
 def _dark_pictures() -> str:
     """Return rules that turn pictures dark where the page is."""
-    rules = [f'[{name}="{light}"] {{ {name}: {dark} }}' for (name, light), dark in dark_colours().items()]
-    rules += [f"text:not([fill]) {{ fill: {DARK_INK} }}"]
     wanted, chosen = (
-        "\n".join(f":root{page} .picture {rule}" for rule in rules)
+        "\n".join(
+            [
+                *dark_rules(f":root{page} .picture "),
+                f":root{page} .picture text:not([fill]){{fill:{DARK_INK}}}",
+            ]
+        )
         for page in (':not([data-theme="light"])', '[data-theme="dark"]')
     )
     return f"@media screen {{\n@media (prefers-color-scheme: dark) {{\n{wanted}\n}}\n{chosen}\n}}\n"

@@ -42,7 +42,7 @@ from scanviz.tui.views.base import TabView, TextBlock
 ONE_LINE = 100  # columns below which the tree is one line above the tabs
 LOW = 30  # rows below which the first tab is packed closer
 NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
-BESIDE = 150  # columns below which a list stands above what belongs to it, else beside it
+BESIDE = 180  # columns below which a list stands above what belongs to it, else beside it
 SHORT = 4  # letters of a title that is cut
 SOON = 0.3  # seconds after which nobody waits for the first tab any more
 TIDYING = 10.0  # seconds between two searches for objects that nothing holds

@@ -8,6 +8,7 @@ from textwrap import fill
 
 from rich.text import Text
 
+from scanviz.record.glosses import gloss
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TraceRecord
@@ -55,7 +56,7 @@ def rulers(
             f"{SIGN if marked else NO_SIGN}{sanitize(variable.name)}",
             style="bold reverse" if marked else "bold",
         )
-        text.append(f"  {variable.kind}", style="not bold dim")
+        text.append(f"  {_kind(variable, width)}", style="not bold dim")
         text.append("\n")
         text.append_text(
             ruler(variable, state.step, steps, width, contents(known, variable, index, state.step))
@@ -85,6 +86,12 @@ def contents(known: Sequence[TraceRecord], variable: LoopVariableRecord, index: 
     """Return what is known of the rows of a loop variable's buffer around a step."""
     before, after = (rows_held(known, variable, index, at) for at in (step - 1, step))
     return Contents(before, after, are_numbers(known, index))
+
+
+def _kind(variable: LoopVariableRecord, width: int) -> str:
+    """Return the kind of a loop variable, with what it means where there is room for that."""
+    told = gloss(variable.kind)
+    return told if len(variable.name) + len(told) + 4 <= width else variable.kind
 
 
 def ruler(

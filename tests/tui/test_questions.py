@@ -4,7 +4,10 @@ import asyncio
 from dataclasses import replace
 
 from scanviz.profiler.values.replay import Replayer
+from scanviz.record.parts import parts_of
 from scanviz.record.rewrites import EffectRecord
+from scanviz.record.verdict import verdict
+from scanviz.tui.verdict_bar import segments
 from tests.tui.driver import opened, text_of
 from tests.tui.records_for_tui import gradient_record
 from tests.tui.test_linked_selection import planted_record
@@ -163,5 +166,44 @@ def test_the_state_at_step_37_and_one_step_back():
                 assert f"reads row {step} as level[t-1]; writes row {step + 1} as level[t]" in text_of(
                     app, "#values-rulers"
                 )
+
+    asyncio.run(run())
+
+
+def screen_of(app):
+    """Return all that is seen, as one line: what wraps is found too."""
+    return " ".join(" ".join(strip.text.split()) for strip in app.screen._compositor.render_strips())
+
+
+def test_where_most_of_the_time_goes_is_read_off_the_first_screen_of_any_terminal():
+    record = gradient_record()
+    slowest = max(record.loops, key=lambda loop: loop.total_ns)
+    hottest = max(slowest.operations, key=lambda operation: operation.mean_ns)
+    most = segments(parts_of(record))[0]
+
+    async def run(size):
+        async with opened(record, size) as (app, pilot):
+            app.state = app.state.at_loop(slowest.key)
+            await pilot.pause()
+            seen = screen_of(app)
+            assert most.title in seen  # of the whole run
+            assert verdict(record)[0].text.split(" is ")[0] in seen  # in words
+            assert (
+                slowest.name in seen and app.view.table().chosen == hottest.index
+            )  # which loop, and what of it
+            assert str(hottest.source).rpartition("/")[2] in seen  # the slow line
+
+    for size in ((80, 24), (120, 40), (200, 60)):
+        asyncio.run(run(size))
+
+
+def test_what_made_the_nan_is_on_the_first_screen_and_two_keys_tell_the_whole_chain():
+    async def run():
+        async with opened(planted_record(), (80, 24)) as (app, pilot):
+            seen = screen_of(app)
+            assert "The first NaN in `tank` is" in seen and "at step 23" in seen
+            await press(pilot, "7 f")
+            seen = screen_of(app)
+            assert "made by outflow" in seen and "it worked on inflow[22], as the caller gave it" in seen
 
     asyncio.run(run())

@@ -31,7 +31,7 @@ from scanviz.tui.stacked_bar import Segment, legend, stacked
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.run_parts import bound_cells, function_rows, run_summary
-from scanviz.tui.views.steps import quoted
+from scanviz.tui.views.steps import all_steps, quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, place_cell, text_cell
 
 _COLUMNS = (
@@ -63,6 +63,10 @@ def limits_of(record: ProfileRecord) -> Mapping[str, float] | None:
     return record.measures if known_limits(record) else None
 
 
+AROUND = 9  # rows of what stands above the operations, with some to spare
+LEAST_STEPS, MOST_STEPS = 8, 30  # rows of a chart of steps
+
+
 class ProfileView(TabView):
     """The tab."""
 
@@ -87,6 +91,7 @@ class ProfileView(TabView):
         """Lay the tab out."""
         yield TextBlock(id="profile-about")
         yield SortedTable(_COLUMNS, id="profile-table")
+        yield TextBlock(id="profile-steps")
         yield TextBlock(id="profile-pair")
 
     def redraw(self) -> None:
@@ -114,7 +119,9 @@ class ProfileView(TabView):
             ]
             table.retitle(table_columns(loop.operations, limits is not None))
             table.fill(self._folded(rows, loop, loop.body_ns))
-            pair.show(_pair(self.state, self.room.width) or "")
+            beside = _pair(self.state, self.room.width) or Text("")
+            pair.show(beside)
+            self._show_steps(table.row_count + len(str(beside).split("\n")))
         elif function is not None:
             about.show(self._with_limits(function_summary(function)))
             more = columns(function.operations)
@@ -126,6 +133,19 @@ class ProfileView(TabView):
         else:
             about.show("Nothing was recorded yet.")
             table.fill([])
+        if loop is None:
+            self._show_steps(self.room.height)
+
+    def _show_steps(self, taken: int) -> None:
+        """Show the times of the steps where that many rows leave room for it: tab 2 shows them larger."""
+        steps, height = self.query_one("#profile-steps", TextBlock), self.room.height - taken - AROUND
+        steps.display = height >= LEAST_STEPS
+        table = self.table()
+        table.styles.height = (
+            table.row_count + 2 if steps.display else "1fr"
+        )  # with its heading and scroll bar
+        if steps.display:
+            steps.show(all_steps(self.state, self.room.width, min(height, MOST_STEPS)))
 
     def _with_limits(self, summary: Text) -> Text:
         limits = limits_in_words(self.state.record)

@@ -28,18 +28,18 @@ from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.film import FilmView
-from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
+from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, place_cell, text_cell
 
 COLUMNS = (
     Column("no.", number=True),
     Column("rule"),
-    Column("operations a step"),
+    Column("a step"),
     Column("what it did", flexible=True),
     Column("operations"),
     Column("time", number=True),
 )
 MEASURED = Column("faster", number=True)  # by scanviz rewrites --ablate --into
-LONGEST = 28  # columns of a rule's name in the list
+LONGEST, LONGEST_LOOP = 24, 16  # columns of a rule's name in the list, and of a loop's
 BAR = 3  # columns of the scroll bar and of a margin
 STYLES = ("unified", "side-by-side", "tree", "costs")
 WHOLE = STYLES.index("tree")
@@ -161,7 +161,7 @@ class RewritesView(TabView):
         room = self.room
         if self.app.has_class("stacked"):
             return room
-        return Size(room.width - round(0.45 * room.width) - BAR + 1, room.height)  # as in app.tcss
+        return Size(room.width - round(0.5 * room.width) - BAR + 1, room.height)  # as in app.tcss
 
     def _marked(self) -> frozenset[int]:
         """Return the applications whose lines name the loop variable that was chosen in Variables."""
@@ -392,16 +392,21 @@ def counts_of(history: RewritesRecord) -> dict[int, str]:
         if cost is None:
             continue
         told = [
-            f"{sanitize(loop)} {now.get(loop, 0)} → {count}"
+            f"{_called(loop)} {now.get(loop, 0)} → {count}"
             for loop, count in cost.per_step.items()
             if now.get(loop) != count
         ]
-        told += [f"{sanitize(loop)} {now[loop]} → gone" for loop in cost.gone if loop in now]
+        told += [f"{_called(loop)} {now[loop]} → gone" for loop in cost.gone if loop in now]
         now.update(cost.per_step)
         for loop in cost.gone:
             now.pop(loop, None)
         found[rewrite.index] = ", ".join(told)
     return found
+
+
+def _called(loop: str) -> str:
+    """Return the name of a loop, cut at its beginning: loops without a name end with their lines."""
+    return place_cell(sanitize(loop).rpartition("/")[2], LONGEST_LOOP).text
 
 
 def _about(history: RewritesRecord) -> Text:

@@ -96,7 +96,7 @@ class StepsView(TabView):
             return
         if self._loop != loop.key:
             self._loop, self._window = loop.key, self.whole
-            self._logarithmic = loop.step_times.max_ns > APART * max(1, loop.step_times.p50_ns)
+            self._logarithmic = _is_far_apart(loop)
         self._window = self._window.following(self.state.step, self.whole)
         about.show(_about(loop, self.state.run, self._logarithmic))
         series = loop.drawn()
@@ -213,6 +213,27 @@ def quoted(name: str) -> str:
     import shlex
 
     return shlex.quote(sanitize(name))
+
+
+def _is_far_apart(loop: LoopRecord) -> bool:
+    return loop.step_times.max_ns > APART * max(1, loop.step_times.p50_ns)
+
+
+def all_steps(state: ViewState, width: int, height: int) -> Text:
+    """Return the times of all steps of the loop that is looked at in so many rows, with a line above that says what they are."""
+    loop = state.loop_record
+    if loop is None or not len(loop.series):
+        return Text("")
+    apart = _is_far_apart(loop)
+    lines = chart(
+        loop.drawn(),
+        Window(0, max(0, state.steps - 1)),
+        (width, height - 1),
+        state.step,
+        apart,
+        SLOW * loop.step_times.p50_ns,
+    )
+    return Text("\n").join([_about(loop, None, apart), *lines])
 
 
 def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from fractions import Fraction
-from heapq import nsmallest
-from typing import Any
+from numbers import Rational
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-Number = int | Fraction
+if TYPE_CHECKING:
+    from fractions import Fraction  # which brings decimal numbers with it, slowly
+
+Number: TypeAlias = "int | Fraction"
 Monomial = tuple[Any, ...]  # of unknowns, in any order
 
 
@@ -46,7 +48,7 @@ class Polynomial:
     @staticmethod
     def of(value: Number | Hashable, built: Any = None) -> Polynomial:
         """Return a number, or an unknown size."""
-        return Polynomial({(): value} if isinstance(value, int | Fraction) else {(value,): 1}, built)
+        return Polynomial({(): value} if isinstance(value, Rational) else {(value,): 1}, built)
 
     def __add__(self, other: Polynomial | Number) -> Polynomial:
         return self._plus(other, 1)
@@ -145,9 +147,8 @@ class Polynomial:
 
     def _signed_terms(self, most: int | None = None) -> Iterator[str]:
         """Iterate over the terms as they are printed one after the other, each with its sign; no more than so many."""
-        count = len(self.terms) if most is None else most
-        ordered = nsmallest(count, self.terms.items(), key=lambda each: (-len(each[0]), [*map(str, each[0])]))
-        for k, (key, value) in enumerate(ordered):
+        ordered = sorted(self.terms.items(), key=lambda each: (-len(each[0]), [*map(str, each[0])]))
+        for k, (key, value) in enumerate(ordered[:most]):
             sign = ("-" if value < 0 else "") if k == 0 else " - " if value < 0 else " + "
             yield sign + _term(key, -value if value < 0 else value)
 
@@ -180,7 +181,7 @@ def _as_polynomial(value: Polynomial | Number) -> Polynomial:
 
 def _term(key: Monomial, value: Number) -> str:
     """Return a product of a positive number and sizes."""
-    number = str(value) if Fraction(value).denominator == 1 else f"{float(value):.4g}"
+    number = str(value) if value.denominator == 1 else f"{float(value):.4g}"
     names = [f"{name}{_POWERS.get(key.count(name), f'^{key.count(name)}')}" for name in dict.fromkeys(key)]
     if not names:
         return number

@@ -6,11 +6,13 @@ and 2 n³/3 for an LU factorisation.  An elementary function counts as :data:`FU
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.facts import Flops, Sizes
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 FUNCTION = 10  # operations that exp, tanh and the like count as
 
@@ -50,5 +52,7 @@ def substitutions(count: int) -> Flops:
 
 def solving(op: Op, sizes: Sizes) -> Any:
     """Return those of a factorisation and two triangular systems."""
+    from fractions import Fraction  # which brings decimal numbers with it, slowly
+
     share = Fraction(1, 3) if op.parameters.assume == "pos" else Fraction(2, 3)
     return substitutions(2)(op, sizes) + cube(share)(op, sizes)

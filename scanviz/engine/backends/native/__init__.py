@@ -9,8 +9,6 @@ from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native import (  # noqa: F401  # rows of native code
     branch,
     creation,
-    draws,
-    factorise,
     index,
     inside,
     join,

@@ -85,7 +85,9 @@ class Writing(NamedTuple):
     write: Callable[[Step, Instruction], None]
 
 
-WRITE: MeaningTable[Writing] = MeaningTable("native code", "engine/backends/native/{family}.py")
+WRITE: MeaningTable[Writing] = MeaningTable(
+    "native code", "engine/backends/native/{family}.py", later=("factorise", "random")
+)
 
 
 def why_not(instruction: AnyInstruction, program: Program) -> str | None:

@@ -16,6 +16,7 @@ from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.program.instructions import all_loops
 
+LARGE_BYTES = 64 * 2**10  # of an array that caches near the processor hold few of
 _INTO = re.compile(r"( +)(\w+)\((.*), (\w+)\)$")  # a call that writes its result into its last argument
 
 
@@ -79,19 +80,26 @@ class PlainLoop:
             namespace, lines = dict(self.plain.function.__globals__), list[str]()
             for number, text in enumerate(self.lines, 1):
                 if self.plain.lines.get(number) == place and number > self.head:
-                    lines.append(self._into_spare(text, place, namespace))
+                    lines.append(self._once_more(text, place, namespace))
                 lines.append(text)
             entry = self.plain.function.__name__
             self.variants[place] = compile_source("\n".join(lines) + "\n", entry, namespace, {}, {}, "twice")
         return self.variants[place]
 
-    def _into_spare(self, text: str, place: int, namespace: dict[str, Any]) -> str:
-        """Return a line that does what a line does, writing into memory that nothing reads."""
+    def _once_more(self, text: str, place: int, namespace: dict[str, Any]) -> str:
+        """Return a line that does what a line does, writing into memory that nothing reads.
+
+        Large spare memory would take room in the processor's caches that the step's own arrays have, and make all of it slower:
+        there an operation that does not read what it writes over writes the same twice.
+        """
         written, outputs = _INTO.match(text.split("  # ")[0]), self.loop.body.instructions[place].outputs
         shape = self.made.plan.places[outputs[0]].shape
         if written is None or shape is None or None in shape:
             return text
-        namespace["spare"] = np.empty(shape, self.loop.body.registers[outputs[0]].type.dtype)
+        spare = np.empty(shape, self.loop.body.registers[outputs[0]].type.dtype)
+        if spare.nbytes >= LARGE_BYTES and written[4] not in re.findall(r"\w+", written[3]):
+            return text
+        namespace["spare"] = spare
         return f"{written[1]}{written[2]}({written[3]}, spare)"
 
 

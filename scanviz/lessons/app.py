@@ -30,7 +30,6 @@ from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.state import ViewState
 
-PICTURE_WIDTH = 100  # columns that a picture may have; the pane scrolls
 NARROW = 110  # columns below which one pane is seen at a time
 WIDE = 170  # columns from which on all are
 Pane = Literal["page", "desk", "player"]
@@ -188,7 +187,9 @@ class LearnApp(App[None]):
             self.action_pane("desk")
             return
         program, options = self._text("program"), self.lesson.picture
-        self._in_background(lambda: self._drawn(program, options), "is being drawn …", self._drew)
+        shared = 1 if self._columns < NARROW else 2 if self._columns < WIDE else 3  # panes beside one another
+        width = max(40, self._columns // shared - 4)
+        self._in_background(lambda: self._drawn(program, options, width), "is being drawn …", self._drew)
 
     def _drew(self, outcome: Outcome) -> None:
         self._tell("F8 goes back to the program.", outcome.output)
@@ -223,10 +224,10 @@ class LearnApp(App[None]):
         """Go to the first step with a NaN or an infinity: the player's key asks for it."""
         self.query_one(Player).first_bad()
 
-    def _drawn(self, program: str, options: Sequence[str]) -> Outcome:
+    def _drawn(self, program: str, options: Sequence[str], width: int) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
             path = self._saved(folder, program)
-            return Outcome(True, output=self.draw(path, options, PICTURE_WIDTH, _not_waited_for()))
+            return Outcome(True, output=self.draw(path, options, width, _not_waited_for()))
 
     @staticmethod
     def _saved(folder: str, program: str) -> Path:

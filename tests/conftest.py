@@ -82,6 +82,7 @@ def pytest_collection(session: pytest.Session) -> None:
     In a fresh copy of the repository pytest has to rewrite and compile every test file, which takes it longer than some hundred tests:
     this way each file is done by one process, and read by the others, instead of by all of them at once.
     """
+    gc.disable()  # next to nothing of what is collected goes away
     worker = os.environ.get("PYTEST_XDIST_WORKER", "")
     if not worker or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return
@@ -97,6 +98,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 10, 10)
+    gc.enable()
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

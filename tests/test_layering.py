@@ -8,6 +8,7 @@ of each other.  A module that stands in no row fails the test: give it a place h
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping
@@ -138,11 +139,18 @@ def has_place(module: str) -> bool:
     return module == "scanviz" or within(module, "scanviz.testing") or unit(module, RANKS) is not None
 
 
+@functools.cache
+def parts_of(source: str) -> list[ast.AST]:
+    """Return what is looked at of a source: imports, calls and conditions; files are parsed once for all tests."""
+    kinds = (ast.Import, ast.ImportFrom, ast.Call, ast.If)
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+
+
 def imports_of(
     source: str, module: str, is_package: bool, modules: Collection[str]
 ) -> Iterator[tuple[int, str]]:
     """Yield (line, full name) of each module that `source` imports; `modules` tells a submodule from an attribute."""
-    for node in ast.walk(ast.parse(source)):
+    for node in parts_of(source):
         match node:
             case ast.Import():
                 yield from ((node.lineno, alias.name) for alias in node.names)
@@ -325,7 +333,7 @@ def test_an_import_that_the_design_allows_is_not_reported(module: str, source: s
 def lines_for_types(source: str) -> set[int]:
     """Return the lines that only type checkers look at."""
     found: set[int] = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in parts_of(source):
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
             found.update(*(range(each.lineno, (each.end_lineno or each.lineno) + 1) for each in node.body))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -36,6 +37,7 @@ PLAIN = {
 }
 
 
+@functools.cache  # strategies are looked through once each, which takes longer than to draw
 def values(hint: Any) -> st.SearchStrategy[Any]:
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
@@ -56,8 +58,17 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
 
 
 def records(kind: Any, /, **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    others = {name: values(hint) for name, hint in field_types(kind).items() if name not in given}
-    return st.builds(kind, **others, **given)
+    others = _fields_but(kind, frozenset(given))
+    if not given:
+        return others.map(lambda fields: kind(**fields))
+    return st.tuples(others, st.fixed_dictionaries(given)).map(lambda both: kind(**both[0], **both[1]))
+
+
+@functools.cache
+def _fields_but(kind: Any, given: frozenset[str]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(
+        {name: values(hint) for name, hint in field_types(kind).items() if name not in given}
+    )
 
 
 @st.composite

@@ -77,17 +77,41 @@ def carried(variable: LoopVariableRecord, step: int, steps: int) -> str:
     >>> carried(state, 18, 20)
     'row 21 is read by step 19 as x[t-1]'
     """
-    if variable.kind not in ("mitmot", "mitsot", "sitsot"):
-        return ""
     found = []
-    for written, row in zip(variable.writes, rows_written(variable, step), strict=True):
+    for row, uses in later_uses(variable):
         verbs = []
-        for verb, taps in (("read", variable.reads), ("written again", variable.writes)):
-            later = sorted((step + written - tap, tap) for tap in taps if step < step + written - tap < steps)
-            words = ", ".join(f"by step {at} as {called(variable, tap)}" for at, tap in later)
-            verbs += [f"{verb} {words}"] if later else []
-        found += [f"row {row} is {' and '.join(verbs)}"] if verbs else []
+        for verb, readers in uses:
+            later = [f"by step {step + after} as {name}" for after, name in readers if step + after < steps]
+            verbs += [f"{verb} {', '.join(later)}"] if later else []
+        found += [f"row {step + row} is {' and '.join(verbs)}"] if verbs else []
     return "; ".join(found)
+
+
+def later_uses(variable: LoopVariableRecord) -> list[tuple[int, list[tuple[str, list[tuple[int, str]]]]]]:
+    """Return of each row that a step writes how later steps use it: what they do, how many steps later, and as what.
+
+    Rows are counted from the step's number.
+
+    Examples
+    --------
+    >>> state = LoopVariableRecord("mitsot", "x", reads=(-3, -1), writes=(0,), inner_inputs=("x[t-3]", "x[t-1]"))
+    >>> later_uses(state)
+    [(3, [('read', [(1, 'x[t-1]'), (3, 'x[t-3]')]), ('written again', [])])]
+    """
+    if variable.kind not in ("mitmot", "mitsot", "sitsot"):
+        return []
+    before = rows_before(variable)
+    doing = (("read", variable.reads), ("written again", variable.writes))
+    return [
+        (
+            written + before,
+            [
+                (verb, sorted((written - tap, called(variable, tap)) for tap in taps if tap < written))
+                for verb, taps in doing
+            ],
+        )
+        for written in variable.writes
+    ]
 
 
 def why_kind(variable: LoopVariableRecord) -> str:

@@ -27,8 +27,9 @@ from scanviz.record.slow_steps import slow_in_words, slowest_share
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.typical import typical_step
 from scanviz.record.verdict import verdict
-from scanviz.render.buffers import called, rows_before, why_kind
+from scanviz.render.buffers import called, later_uses, rows_before, why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connection_matrix
+from scanviz.render.page.rows import spans_of
 
 MOST_NUMBERS = 8  # of a value that the page shows
 MOST_OUTSIDE = 30  # operations outside of loops that stand in the table of the whole run
@@ -54,6 +55,7 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "loops": [_loop(loop) for loop in record.loops],
         "measures": [_measure(measure) for measure in measures("operation", "heading")],
         "traces": [_trace(trace, numbers) for trace in record.traces],
+        "rows_held": _rows_held(record),
         "blame": _blame(record),
         "command": "scanviz report FILE --values --scan NAME --run RUN --step STEP"
         + (" --recompute" if record.calls else ""),
@@ -170,7 +172,21 @@ def _buffer(variable: LoopVariableRecord) -> dict[str, Any]:
         "why": why_kind(variable),
         "read_names": [called(variable, tap) for tap in variable.reads],
         "write_names": [called(variable, tap) for tap in variable.writes],
+        "later": later_uses(variable),
     }
+
+
+def _rows_held(record: ProfileRecord) -> dict[str, list[list[list[Any]]]]:
+    """Return what rows hold after which steps, of the first run of each loop whose values were kept: by loop and loop variable."""
+    loops = {loop.key: loop for loop in record.loops}
+    found: dict[str, list[list[list[Any]]]] = {}
+    for trace in record.traces:
+        if trace.loop in loops and str(trace.loop) not in found:
+            found[str(trace.loop)] = [
+                [[*span[:3], *_numbers(span[3:], 5)] for span in spans_of(trace, variable, index)]
+                for index, variable in enumerate(loops[trace.loop].variables)
+            ]
+    return found
 
 
 def _shared_out(traces: Sequence[TraceRecord]) -> int:

@@ -1,6 +1,7 @@
 // A chart of times over steps, with a cursor, and zoom by wheel, drag and keys. Drawn as SVG, so it prints and can be read aloud.
 
-const CHART = { width: 960, height: 280, left: 70, right: 12, top: 12, bottom: 34 };
+const NARROW = innerWidth < 640;
+const CHART = { width: NARROW ? 400 : 960, height: 280, numbers: NARROW ? 3 : 6, left: 70, right: 12, top: 12, bottom: 34 };
 
 class Chart {
   /** points are {x, y, why}; picked is called with the x of a point. */
@@ -48,8 +49,8 @@ class Chart {
       parts.push(element("svg:line", { x1: CHART.left, x2: CHART.width - CHART.right, y1: y(value), y2: y(value), class: "grid" }),
         element("svg:text", { x: CHART.left - 6, y: y(value) + 4, "text-anchor": "end" }, duration(value)));
     }
-    for (let k = 0; k <= 6; k++) {
-      const value = this.range[0] + ((this.range[1] - this.range[0]) * k) / 6;
+    for (let k = 0; k <= CHART.numbers; k++) {
+      const value = this.range[0] + ((this.range[1] - this.range[0]) * k) / CHART.numbers;
       parts.push(element("svg:text", { x: x(value), y: bottom + 18, "text-anchor": "middle" }, count(Math.round(value))));
     }
     for (const each of this.visible()) {

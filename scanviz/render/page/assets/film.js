@@ -115,7 +115,7 @@ class Film {
 /** The operations of a step over the frames of a film; a click shows a frame. */
 class Curve {
   constructor(film, picked) {
-    this.size = { width: innerWidth < 640 ? 360 : 960, height: 92, left: 34, right: 16, top: 20, bottom: 12 };
+    this.size = { width: NARROW ? 360 : 960, height: 92, left: 34, right: 16, top: 20, bottom: 12 };
     this.values = film.frames.map((each) => each.operations);
     this.most = Math.max(1, ...this.values);
     this.svg = element("svg:svg", { viewBox: `0 0 ${this.size.width} ${this.size.height}`, class: "chart curve", role: "img",

@@ -147,19 +147,19 @@ class Picture {
     this.draw();
   }
 
-  /** Begin where one can read: at the loop that is looked at, from its top, where the whole would be too small. */
+  /** Begin where one can read: at the loop that is looked at, an open one from its top, where the whole would be too small. */
   home(key) {
-    const box = this.picture.clusters?.find((each) => each.loop === key);
-    const part = box && this.parts.get(box.id);
+    const open = this.picture.clusters?.find((each) => each.loop === key);
+    const part = this.parts.get((open ?? this.picture.nodes.find((each) => each.kind === "loop" && each.loop === key))?.id);
     if (!part || !this.painted() || Math.max(this.whole.width, this.whole.height) < READABLE) return;
     const here = part.getBoundingClientRect();
     const frame = this.svg.getBoundingClientRect();
     const scale = this.scale();
     const middle = this.view.x + this.view.width / 2 + (here.x + here.width / 2 - frame.x - frame.width / 2) * scale;
     const top = this.view.y + this.view.height / 2 + (here.y - frame.y - frame.height / 2) * scale;
-    const width = Math.min(READABLE, here.width * scale * 1.08);
+    const width = Math.min(READABLE, frame.width / LEAST_SCALE, open ? here.width * scale * 1.08 : Infinity);
     const height = width * (frame.height / frame.width);
-    this.view = { x: middle - width / 2, y: top - 0.03 * height, width, height };
+    this.view = { x: middle - width / 2, y: top - (open ? 0.03 : 0.4) * height, width, height };
     this.draw();
   }
 

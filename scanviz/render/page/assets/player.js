@@ -86,33 +86,18 @@ function firstBad(traces) {
   return first;
 }
 
-/** The mean of each row of a buffer as it is after a step, of rows that are known: what was last written or read. */
-function rowsHeld(traces, variable, index, step) {
-  const found = new Map();
-  const own = ["sequence", "nitsot"].includes(variable.kind);
-  for (const trace of traces) {
-    const of = trace.variables.filter((each) => each.variable === index && (own || each.tap !== null));
-    trace.steps.forEach((at, k) => {
-      if (at > step) return;
-      for (const each of of) {
-        const row = own ? at : at + each.tap + variable.rows_before;
-        const when = 2 * at + (each.role === "output" ? 1 : 0);
-        if ((found.get(row)?.when ?? -1) < when) found.set(row, { when, mean: each.statistics[k][3] || each.statistics[k][4] ? NaN : number(each.statistics[k][2]) });
-      }
-    });
-  }
-  return found;
+/** The mean of each row of a buffer as it is after a step, of rows that are known. */
+function rowsHeld(loop, index, step) {
+  const spans = data.rows_held[loop.key]?.[index] ?? [];
+  return new Map(spans.filter(([, first, end]) => first <= step && (end === null || step < end)).map(([row, , , mean]) => [row, number(mean)]));
 }
 
 /** Which later steps read, and write again, the rows that a step writes, in words. */
 function carried(variable, step, steps) {
-  if (!["mitmot", "mitsot", "sitsot"].includes(variable.kind)) return "";
-  return variable.writes.map((written) => {
-    const verbs = [["read", variable.reads, variable.read_names], ["written again", variable.writes, variable.write_names]].map(([verb, taps, names]) => {
-      const later = taps.map((tap, k) => [step + written - tap, names[k]]).filter(([at]) => step < at && at < steps).sort(([a], [b]) => a - b);
-      return later.length ? `${verb} ${later.map(([at, name]) => `by step ${at} as ${name}`).join(", ")}` : "";
-    }).filter(Boolean);
-    return verbs.length ? `row ${step + written + variable.rows_before} is ${verbs.join(" and ")}` : "";
+  return variable.later.map(([row, uses]) => {
+    const verbs = uses.map(([verb, readers]) => [verb, readers.filter(([after]) => step + after < steps)]).filter(([, readers]) => readers.length)
+      .map(([verb, readers]) => `${verb} ${readers.map(([after, name]) => `by step ${step + after} as ${name}`).join(", ")}`);
+    return verbs.length ? `row ${step + row} is ${verbs.join(" and ")}` : "";
   }).filter(Boolean).join("; ");
 }
 
@@ -141,14 +126,14 @@ function buffer(loop, variable, index, step) {
   const note = (row, text) => names.set(row, [...(names.get(row) ?? []), text]);
   reads.forEach((row, k) => note(row, `reads ${variable.kind === "sequence" ? variable.inner_inputs[0] : variable.read_names[k]}`));
   writes.forEach((row, k) => note(row, `writes ${variable.kind === "nitsot" ? variable.name : variable.write_names[k]}`));
-  const held = rowsHeld(data.traces.filter((each) => each.loop === loop.key).slice(0, 1), variable, index, step);
-  const means = [...held].filter(([row, each]) => row >= from && row < to && Number.isFinite(each.mean)).map(([, each]) => each.mean);
+  const held = rowsHeld(loop, index, step);
+  const means = [...held].filter(([row, mean]) => row >= from && row < to && Number.isFinite(mean)).map(([, mean]) => mean);
   const low = Math.min(...means), high = Math.max(...means);
   const heat = (row) => {
-    const mean = held.get(row)?.mean;
+    const mean = held.get(row);
     return mean === undefined || !Number.isFinite(mean) ? null : `--heat: ${((mean - low) / (high - low || 1)).toFixed(3)}`;
   };
-  const meanOf = (row) => (held.has(row) ? element("span", { class: Number.isFinite(held.get(row).mean) ? "mean" : "mean bad", title: "mean of the row" }, shown(held.get(row).mean)) : null);
+  const meanOf = (row) => (held.has(row) ? element("span", { class: Number.isFinite(held.get(row)) ? "mean" : "mean bad", title: "mean of the row" }, shown(held.get(row))) : null);
   const cells = [];
   if (from > 0) cells.push(element("li", { class: "gap" }, "…"));
   for (let row = from; row < to; row++) {

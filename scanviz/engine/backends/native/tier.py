@@ -108,7 +108,9 @@ class NativeCode:
             watch = arena.watch or told_alone()
             if watch is not None:
                 return self._observed(arena, first, last, watch)
-        if self._in_parts is not None and arena.watch is None:
+        # a control block shows what steps take without a profile, so threads take it where they would
+        is_plain = arena.watch is None or arena.watch.counted is not None
+        if self._in_parts is not None and is_plain:
             if (
                 not self._in_parts.step_ns and last - first > FIRST_CHUNK
             ):  # how long steps take is known after some

@@ -16,6 +16,7 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
+from scanviz.engine.backends.native.threads import InParts
 from scanviz.engine.backends.native.workers import Workers
 from scanviz.testing.laws.rows_apart import parts_always
 
@@ -50,6 +51,19 @@ def test_rows_that_are_not_mixed_are_taken_by_threads_with_the_bits_of_one():
     for _ in range(2):
         np.testing.assert_array_equal(f(given), alone)
     assert divided(f)
+
+
+def test_steps_that_show_what_a_step_takes_without_a_profile_are_taken_by_threads_too(monkeypatch):
+    f, given = batch_of_rows()
+    expected, shared = f(given), []
+    f(given)
+    usual = InParts.run
+    monkeypatch.setattr(
+        InParts, "run", lambda self, arena, *steps: usual(self, arena, *steps) and not shared.append(steps)
+    )
+    with scanviz.profile() as session:
+        np.testing.assert_array_equal(f(given), expected)
+    assert shared and session.record.loops[0].control_steps >= sum(last - first for first, last in shared)
 
 
 def test_rows_that_are_mixed_are_not():

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from scanviz.cli.files import profile_place
 from scanviz.cli.options import Option, parse, program_of
 from scanviz.cli.run import set_mode
+from scanviz.record.paths import working_folder
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def main(arguments: list[str]) -> int:
                 steps_a_stamp=steps_a_stamp,
                 children="children" in options,
                 roofline="roofline" in options,
+                folder=working_folder(),
             ),
         )
     except CannotRunError as error:

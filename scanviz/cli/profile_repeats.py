@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Parsed, UsageError
 from scanviz.profiler.report.units import counted
+from scanviz.profiler.run.profiled import saved_line
+from scanviz.record.paths import working_folder
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
@@ -92,4 +93,4 @@ def _report(parsed: Parsed, record: ProfileRecord, output: Path) -> None:
     print_report(record, sys.stderr, top=parsed.number("top", 8), scan_name=parsed.options.get("scan"))
     runs = 1 + len(record.repeats)
     told = f"the first of {runs} runs; scanviz compare uses them all" if runs > 1 else "one run"
-    write_text(f"{told}\nsaved {output}  (scanviz report {shlex.quote(str(output))})\n", sys.stderr)
+    write_text(f"{told}\n{saved_line(output, working_folder())}", sys.stderr)

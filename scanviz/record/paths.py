@@ -30,6 +30,26 @@ def recorded_path(file: str) -> str:
     return min((text for text in found if text), key=len, default=os.path.basename(file))
 
 
+def working_folder() -> str:
+    """Return the folder that the process is in; nothing where that is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def seen_from(folder: str, file: str) -> str:
+    """Return what a file is called by somebody in a folder: its whole name where it is not inside.
+
+    Examples
+    --------
+    >>> inside = os.path.join("/home", "me", "runs", "rnn.scanviz")
+    >>> seen_from("/home/me", inside).replace(os.sep, "/"), seen_from("/tmp", inside).replace(os.sep, "/")
+    ('runs/rnn.scanviz', '/home/me/runs/rnn.scanviz')
+    """
+    return _inside(file, folder) or file
+
+
 def _notebook_cell(file: str) -> str:
     """Return what a notebook calls the cell that a file name stands for, as in ``In[3]``; nothing for other files."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()

@@ -12,6 +12,7 @@ from collections import Counter
 from itertools import pairwise
 
 from scanviz.record.loops import LoopRecord
+from scanviz.record.units import duration
 
 HEAVY = 0.1  # of a loop's time: where its slowest hundredth takes more, every view tells it
 SLOW = 2.0  # times the typical step
@@ -81,9 +82,9 @@ def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
 
     Examples
     --------
-    >>> numbers = {"cpu_ns": 2e6, "involuntary_switches": 40.0, "page_faults": 3.0}
+    >>> numbers = {"cpu_ns": 2e6, "page_faults": 3.0}
     >>> reasons(LoopRecord(1, 1, None, "h", None, total_ns=9_000_000, measures=numbers), 5e6)
-    ['the loop was off the CPU for 7.0 ms (40 involuntary context switches)']
+    ['the loop was off the CPU for 7.00 ms']
     """
     numbers, found = loop.measures, list[str]()
     if period := period_of(loop):
@@ -92,9 +93,7 @@ def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
         found.append(longer)
     off = max(0.0, loop.total_ns - numbers.get("cpu_ns", loop.total_ns))
     if off > MOST_OF_IT * slow_ns:
-        switches = numbers.get("involuntary_switches", 0.0)
-        lost = f" ({switches:,.0f} involuntary context switches)" if switches else ""
-        found.append(f"the loop was off the CPU for {off / 1e6:.1f} ms{lost}")
+        found.append(f"the loop was off the CPU for {duration(off)}")
     faults = numbers.get("page_faults", 0.0)
     if faults * FAULT_NS > MOST_OF_IT * slow_ns:
         found.append(f"{faults:,.0f} page faults: memory that was touched for the first time")

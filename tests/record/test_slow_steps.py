@@ -71,7 +71,7 @@ def test_missing_pages_and_a_lost_processor_are_reasons_and_nothing_is_made_up()
         return slow_in_words(LoopRecord(1, 1, None, "h", None, total_ns=9_000_000, measures=numbers), 4e6)
 
     assert "20,000 page faults" in words(page_faults=20_000.0)
-    assert "the loop was off the CPU for 5.0 ms" in words(cpu_ns=4e6)
+    assert "the loop was off the CPU for 5.00 ms" in words(cpu_ns=4e6)
     assert words(page_faults=30.0, cpu_ns=8.9e6, slow_timed_steps=4.0) == (
         "why is not known: no branch, no period, and no operation stands out"
     )

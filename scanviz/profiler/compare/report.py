@@ -129,7 +129,9 @@ def _busy(comparison: Comparison) -> Iterator[ReportLine]:
     off = comparison.off_processor
     if comparison.unequally_busy:
         shares = " and ".join(f"{100 * share:.0f} %" for share in off if share is not None)
-        told = f"no verdict: calls of A and B were off the CPU {shares} of their time: the machine was not as busy for both"
+        told = (
+            f"the machine was not as busy for both: calls of A and B were off the CPU {shares} of their time"
+        )
         yield ReportLine(f"{told}; scanviz compare --run runs both in turns", WARNING, wraps=True)
     elif max(share or 0.0 for share in off) > BUSY:
         shares = ", ".join(
@@ -159,7 +161,7 @@ def _changes(comparison: Comparison, top: int) -> Iterator[ReportLine]:
         compared for compared in told if compared.interval is not None or abs(compared.lost_ns) >= least
     ]
     small = len(told) - len(changed)
-    if comparison.rows and not told:
+    if comparison.rows and not told and not headline(comparison):
         some = any(row.verdict == "no verdict" for row in comparison.rows)
         yield ReportLine("")
         yield ReportLine(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
+from scanviz.profiler.report.text import columns as columns_of
 from scanviz.profiler.report.units import amount, counted, duration, quantity, share, size, sparkline
 from scanviz.record.glosses import glosses
 from scanviz.record.measures import Measure, columns, shown
@@ -365,8 +366,8 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
         steps = amount(sum(loop.steps for loop in forward))
         keeps = size(sum(loop.kept_bytes for loop in forward))
         rows.append([f"  {names}", steps, duration(there), duration(back), ratio, keeps, _listed(kept)])
-    count = 7 if width >= MIDDLE else 6
-    heading, *others = table([row[:count] for row in rows], 1, width)
+    fits = sum(max(columns_of(row[k]) for row in rows) + 2 for k in range(7)) - 2 <= width
+    heading, *others = table([row[: 7 if fits else 6] for row in rows], 1, width)
     lines = [ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others)]
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scanviz.profiler.report.text import QUIET, ReportLine, table
-from scanviz.profiler.report.units import duration
+from scanviz.profiler.report.text import QUIET, ReportLine, columns, table
+from scanviz.profiler.report.units import amount, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 
@@ -18,16 +18,18 @@ def origin_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine
     """
     if not record.origins:
         return []
-    rows = [["  merged from", "time", "calls", "", "script"]]
-    for origin in sorted(record.origins, key=lambda origin: -origin.wall_ns)[:top]:
+    rows = [["  merged from", "time", "calls", ""]]
+    origins = sorted(record.origins, key=lambda origin: -origin.wall_ns)[:top]
+    for origin in origins:
         calls = sum(function.calls for function in record.functions if function.origin == origin.name)
         ended = sanitize(origin.outcome.in_short)
-        script = " ".join([origin.script, *origin.arguments])
-        rows.append(
-            [f"  {sanitize(origin.name)}", duration(origin.wall_ns), f"{calls:,}", ended, sanitize(script)]
-        )
-    heading, *others = table(rows, 1, width)
-    lines = [ReportLine(""), ReportLine(heading, QUIET), *map(ReportLine, others)]
+        rows.append([f"  {sanitize(origin.name)}", duration(origin.wall_ns), amount(calls), ended])
+    scripts = [sanitize(" ".join([origin.script, *origin.arguments])) for origin in origins]
+    all_well = not any(row[3] for row in rows)
+    heading, *others = table([row[:3] if all_well else row for row in rows], 1, width)
+    wide = columns(heading) if all_well else max(map(columns, others))
+    lines = [ReportLine(""), ReportLine(f"{heading:<{wide}}  script", QUIET)]
+    lines += [ReportLine(f"{text:<{wide}}  {script}") for text, script in zip(others, scripts, strict=True)]
     more = len(record.origins) - top
     if more > 0:
         lines.append(ReportLine(f"  and {more} more (--top {len(record.origins)} shows them)", QUIET))

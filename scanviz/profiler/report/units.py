@@ -3,35 +3,11 @@
 from __future__ import annotations
 
 from scanviz.record.measures import Unit
+from scanviz.record.units import duration, three_digits
 
-_TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _BYTES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
 _RATES: dict[Unit, str] = {"bytes/s": "GB/s", "flops/s": "GFLOP/s"}
 _BARS = "▁▂▃▄▅▆▇█"
-
-
-def _three_digits(value: float) -> str:
-    if value >= 99.95:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
-
-
-def duration(nanoseconds: float) -> str:
-    """Return a time with three digits and its unit.
-
-    Examples
-    --------
-    >>> duration(1234), duration(0), duration(0.3), duration(59_960_000_000)
-    ('1.23 µs', '0', '<1 ns', '60.0 s')
-    """
-    if nanoseconds <= 0:
-        return "0"
-    if nanoseconds < 1:
-        return "<1 ns"
-    for size_ns, unit in _TIMES:
-        if nanoseconds >= size_ns * 0.9995:
-            return f"{_three_digits(nanoseconds / size_ns)} {unit}"
-    return f"{_three_digits(nanoseconds)} ns"
 
 
 def share(part: float, whole: float) -> str:
@@ -60,14 +36,14 @@ def size(count: float) -> str:
     """
     for scale, unit in _BYTES:
         if count >= scale:
-            return f"{_three_digits(count / scale)} {unit}"
+            return f"{three_digits(count / scale)} {unit}"
     return f"{count:.0f} B"
 
 
 def _rate(a_second: float, unit: str) -> str:
     """Return a rate in billions, so that rates are compared at a glance."""
     billions = a_second / 1e9
-    return f"{_three_digits(billions) if billions >= 0.0995 else format(billions, '.3f')} {unit}"
+    return f"{three_digits(billions) if billions >= 0.0995 else format(billions, '.3f')} {unit}"
 
 
 def amount(value: int) -> str:
@@ -120,3 +96,14 @@ def sparkline(values: list[float], full: float) -> str:
     if full <= 0:
         return ""
     return "".join(_BARS[min(7, max(0, round(8 * value / full) - 1))] for value in values)
+
+
+__all__ = [
+    "amount",
+    "counted",
+    "duration",
+    "quantity",
+    "share",
+    "size",
+    "sparkline",
+]

@@ -27,6 +27,7 @@ from scanviz.profiler.run.progress import Progress
 from scanviz.profiler.run.runner import CannotRunError, Script, run
 from scanviz.record.archive import is_profile
 from scanviz.record.outcome import OutcomeRecord
+from scanviz.record.paths import seen_from
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.signals import signals_wait
 
@@ -64,6 +65,8 @@ class RunOptions(NamedTuple):
         Whether processes made by multiprocessing are recorded too.
     roofline : bool
         Whether the machine's limits are measured when the run has ended.
+    folder : str
+        Where the user stands: the program may go elsewhere.
     """
 
     output: Path | None
@@ -78,6 +81,7 @@ class RunOptions(NamedTuple):
     steps_a_stamp: int = 1
     children: bool = False
     roofline: bool = False
+    folder: str = ""
 
 
 def free_name(path: Path) -> Path:
@@ -135,6 +139,12 @@ def run_profiled(program: Script, options: RunOptions) -> None:
         raise
     finally:
         ended.progress.stop()
+
+
+def saved_line(saved: Path, folder: str) -> str:
+    """Return what is printed of a saved profile for whoever stands in a folder: its name, and what shows it."""
+    name = seen_from(folder, str(saved))
+    return f"saved {name}  (scanviz report {shlex.quote(name)})\n"
 
 
 def _recorded_children(program: Script, options: RunOptions, output: Path) -> Path:
@@ -283,7 +293,7 @@ class Ending:
         options, best = self.options, to_try(record)
         print_report(record, self.stream, top=options.top, scan_name=options.scan, to_try=best)
         if saved:
-            write_text(f"saved {saved}  (scanviz report {shlex.quote(str(saved))})\n", self.stream)
+            write_text(saved_line(saved, options.folder), self.stream)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:
             names = ", ".join(map(sanitize, self.tracer.loop_names[:8]))
             write_text(

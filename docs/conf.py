@@ -22,6 +22,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 html_theme = "furo"
 html_title = f"scanviz {version}"
 html_copy_source = False
+html_show_search_summary = False  # it is fetched, which pages that are opened as files may not do
 templates_path = ["_templates"]
 html_sidebars = {
     "**": [
@@ -37,6 +38,21 @@ html_static_path = ["_static"]
 html_css_files = ["scanviz.css"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
+# sections and parameters of docstrings are well formed, and there are docstrings: a warning, and so an error
+numpydoc_validation_checks = {
+    "GL01",
+    "GL02",
+    "GL06",
+    "GL07",
+    "GL10",
+    "PR02",
+    "PR03",
+    "PR05",
+    "PR09",
+    "PR10",
+    "RT03",
+}
+numpydoc_validation_exclude = {r"^scanviz\.testing\.random_loops$"}  # made by Hypothesis: it has no source
 autodoc_typehints = "none"  # docstrings give types, shapes and units
 autosummary_generate = False
 suppress_warnings = ["myst.header"]  # a page of the command line begins below the top

@@ -39,7 +39,7 @@ def dimshuffle(x: Any, *pattern: Any) -> Variable:
     ----------
     x : array_like
         Any tensor.
-    pattern : ints and ``"x"``, or one list of these
+    *pattern : ints and ``"x"``, or one list of these
         Which axis of ``x`` becomes each axis of the result; ``"x"`` is a new one of size 1.
 
     Returns
@@ -71,7 +71,7 @@ def transpose(x: Any, *order: Any, axes: Sequence[int] | None = None) -> Variabl
     ----------
     x : array_like
         Any tensor.
-    order : ints, or one list of these
+    *order : ints, or one list of these
         Which axis comes where.
     axes : list of int, optional
         The same, by keyword.

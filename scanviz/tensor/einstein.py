@@ -35,7 +35,7 @@ def einsum(*operands: Any, dtype: object = None, optimize: Any = False) -> Varia
 
     Parameters
     ----------
-    operands
+    *operands
         Subscripts and as many arrays: ``einsum("ij,jk->ik", a, b)``; or each array with a list of numbers for its axes, and
         at last, if wanted, a list for the result.  A letter that is not in the result is summed over; without ``->`` the
         result has the letters that stand once, in the order of the alphabet.  ``...`` stands for axes that broadcast.

@@ -28,7 +28,7 @@ def reshape(x: Any, *newshape: Any, ndim: int | None = None) -> Variable:
     ----------
     x : array_like
         Any tensor.
-    newshape : ints, scalar variables, or one list or vector of these
+    *newshape : ints, scalar variables, or one list or vector of these
         Sizes; one may be -1.
     ndim : int, optional
         Length of a symbolic shape vector, where it is not known.

@@ -108,10 +108,12 @@ def var(
     ----------
     x : array_like
         Tensor of any shape.
-    axis, dtype, keepdims
+    axis, dtype
         As in :func:`mean`.
     ddof : float
         What is taken off the number of elements before dividing by it; 1 gives the unbiased estimate.
+    keepdims
+        As in :func:`mean`.
 
     Returns
     -------

@@ -61,15 +61,17 @@ def scan_checkpoints(
 
     Parameters
     ----------
-    fn, sequences, outputs_info, non_sequences, n_steps
+    fn, sequences, outputs_info, non_sequences
         As for :func:`scan`.  ``fn`` may not end the loop by ``until``: chunks have a fixed length.
     name : str
         Name of the loop; its parts are ``NAME_outer``, ``NAME_inner`` and ``NAME_rest``.
+    n_steps
+        As for :func:`scan`.
     save_every_N : int, integer scalar or "auto"
         Steps of a chunk; ``"auto"`` takes the square root of the number of steps, rounded up.
     padding : bool
         False promises that the number of steps is a multiple of ``save_every_N``: then no loop for the rest is built.  A broken
-        promise is an error, when building or when run.  (The name is the documents'; nothing is padded.)
+        promise is an error, when building or when run.  The name is that of Theano's documents; nothing is padded.
 
     Returns
     -------

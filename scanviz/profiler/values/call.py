@@ -126,7 +126,7 @@ def trace(
     ----------
     f : callable
         A scanviz function, or anything that calls some.
-    *values, **named
+    *values
         What it is called with.
     scan : str
         Which loops: a name, or a pattern such as ``"rnn*"``.  Loops of their gradients are kept too.
@@ -135,6 +135,8 @@ def trace(
     every : int
         Keep every k-th step, beside the first, the last, and those around the first NaN and infinity; k doubles whenever
         the room for them is full.
+    **named
+        What it is called with, by name.
 
     Returns
     -------

@@ -34,7 +34,7 @@ from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
-from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import CACHED, Specialised, SpecialisedLoop, Tier, Write
 
 AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
@@ -42,7 +42,7 @@ USUAL_STEP = 20  # operations of a step whose code costs no more than LLVM does
 
 
 class Counted:
-    """What the loops of one Program have cost so far, for a Program of the same function that suits machine code better.
+    """What the loops of one Program have cost so far: together, and for a Program of the function that suits machine code better.
 
     Attributes
     ----------
@@ -53,35 +53,53 @@ class Counted:
     pays : bool
         Whether machine code pays for all loops: calls are many.
     left_ns : dict
-        By a loop's name what its steps may still cost until machine code pays.
-    shares : dict
-        By a loop's name how much of the work that pays for its machine code it has done, for the shapes that have done most.
+        By a loop's name what its steps may still cost, where another Program of the function has counted before.
+    before : dict
+        By a loop's name the share of the work that pays which it did there.
+    begun : dict
+        By a loop's name NumPy's code of it, for the last few sets of shapes.
+    compiled : set of str
+        Names of loops that have machine code.
     """
 
-    __slots__ = ("due", "is_open", "left_ns", "pays", "shares")
+    __slots__ = ("before", "begun", "compiled", "due", "is_open", "left_ns", "pays")
 
     def __init__(self) -> None:
         self.is_open = self.due = self.pays = False
         self.left_ns: dict[str, float] = {}
-        self.shares: dict[str, float] = {}
+        self.before: dict[str, float] = {}
+        self.begun: dict[str, list[Begun]] = {}
+        self.compiled: set[str] = set()
 
-    def count(self, name: str, left_ns: float, is_due: bool) -> None:
-        """Note what a loop may still cost, and whether the other Program pays by now."""
-        if self.is_open:
-            self.left_ns[name] = min(left_ns, self.left_ns.get(name, inf))
-            self.due |= is_due
+    @property
+    def loops(self) -> int:
+        """How many loops count together at most."""
+        return len(self.begun) + len(self.before)
+
+    def note(self, name: str, begun: Begun) -> None:
+        """Count with NumPy's code of a loop from now on."""
+        self.begun[name] = [*self.begun.get(name, ())[1 - CACHED :], begun]
 
     def have_done(self, name: str, share: float) -> bool:
         """Return whether a loop that has done a share of the work that pays, and the others as much or less, pay together.
 
         Shapes that are seldom met do little of it, so they stay on NumPy however much others have done.
         """
-        others = (min(done, share) for loop, done in self.shares.items() if loop != name)
-        return share + sum(others) >= 1
+        others = {*self.before, *self.begun, *self.compiled} - {name}
+        return share + sum(min(self._share(each), share) for each in others) >= 1
+
+    def _share(self, name: str) -> float:
+        """Return how much of the work that pays a loop has done, for the shapes that have done most."""
+        if name in self.compiled:
+            return 1.0
+        begun = self.begun.get(name, ())
+        return max((each.share_with(0.0) for each in begun), default=self.before.get(name, 0.0))
 
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are."""
-        other.left_ns, other.shares = dict(self.left_ns), dict(self.shares)
+        other.left_ns = {name: min(each.left_ns for each in made) for name, made in self.begun.items()}
+        other.left_ns.update(dict.fromkeys(self.compiled, 0.0))
+        other.before = {name: self._share(name) for name in other.left_ns}
 
 
 class Begun(Specialised):
@@ -93,20 +111,26 @@ class Begun(Specialised):
         What its steps may still cost until machine code pays.
     step_ns : float
         What a step costs by estimate.
+    pays_after_ns : float
+        What its steps may cost in all.
     """
 
-    __slots__ = ("left_ns", "step_ns")
+    __slots__ = ("left_ns", "pays_after_ns", "step_ns")
 
-    def __init__(self, plan: Plan, tier: Tier, write: Write, left_ns: float, step_ns: float) -> None:
+    def __init__(
+        self, plan: Plan, tier: Tier, write: Write, left_ns: float, step_ns: float, pays_after_ns: float
+    ) -> None:
         why = "generated for the shapes met"
         if left_ns < inf:
             why += f"; machine code pays after about {max(1, round(left_ns / step_ns)):,} steps"
         super().__init__(plan, tier, write, why)
-        self.left_ns, self.step_ns = left_ns, step_ns
+        self.left_ns, self.step_ns, self.pays_after_ns = left_ns, step_ns, pays_after_ns
 
-    def take(self, steps: int) -> None:
-        """Count steps."""
-        self.left_ns -= steps * self.step_ns
+    def share_with(self, cost_ns: float) -> float:
+        """Return how much of the work that pays for machine code is done with so much more; none where there can be none."""
+        if self.left_ns == inf:
+            return 0.0
+        return 1 - (self.left_ns - cost_ns) / self.pays_after_ns if self.pays_after_ns else 1.0
 
     def stay(self, why: str) -> None:
         """Note that there can be no machine code, and why."""
@@ -144,10 +168,11 @@ class AutoLoop(SpecialisedLoop):
         found = super().code_for(shapes, states, watch, steps)
         known = self._known(steps)
         if isinstance(found, Begun):
-            pays = self._pays_at_once(found, known)
-            self._take(found, known)
-            if pays:
+            cost = known * found.step_ns
+            if self._may_pay(found, cost) and self._pays(found, cost):
+                found.left_ns -= cost
                 return self._compiled(found, shapes, states, watch, steps)
+            found.left_ns -= cost
         if self.counted.is_open:
             self._count(found, known)
         return found
@@ -155,6 +180,11 @@ class AutoLoop(SpecialisedLoop):
     def _known(self, steps: int) -> int:
         """Return how many of the steps that may be taken are surely taken."""
         return 0 if self.loop.until is not None else steps
+
+    def _may_pay(self, begun: Begun, cost_ns: float) -> bool:
+        """Return False where machine code cannot pay yet: quickly, for it is asked in each call."""
+        share = (begun.pays_after_ns - begun.left_ns + cost_ns) * max(2, self.counted.loops)
+        return share >= begun.pays_after_ns or self.counted.pays
 
     def going_on(self, arena: LoopArena, step: int) -> Any:
         """Return what runs a loop with a stop condition from a step on: machine code where the steps so far say that it pays.
@@ -166,49 +196,36 @@ class AutoLoop(SpecialisedLoop):
             return code
         return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
 
-    def _pays_at_once(self, begun: Begun, steps: int) -> bool:
-        """Return whether machine code pays for so many steps alone, or for those so far and these, or for all loops here."""
+    def _pays(self, begun: Begun, cost_ns: float) -> bool:
+        """Return whether machine code pays for so much work alone, or for that so far and this, of all loops of the function."""
         if begun.left_ns == inf:
             return False
-        at_once = steps * begun.step_ns >= AT_ONCE * self._pays_after_ns()
-        return self.counted.pays or at_once or self._pays_together(begun, steps)
+        at_once = cost_ns >= AT_ONCE * begun.pays_after_ns
+        return at_once or self.counted.pays or self._pays_together(begun, cost_ns)
 
-    def _share(self, begun: Begun, steps: int) -> float:
-        """Return how much of the work that pays for machine code is done after so many steps more."""
-        left_ns, pays_after = begun.left_ns - steps * begun.step_ns, self._pays_after_ns()
-        return 1 - left_ns / pays_after if pays_after else 1.0
-
-    def _pays_together(self, begun: Begun, steps: int) -> bool:
-        """Return whether machine code pays after so many steps more for this loop and the others of the function."""
-        return begun.left_ns < inf and self.counted.have_done(self.loop.name, self._share(begun, steps))
-
-    def _take(self, begun: Begun, steps: int) -> None:
-        """Count steps."""
-        begun.take(steps)
-        if begun.left_ns < inf:
-            shares, name = self.counted.shares, self.loop.name
-            shares[name] = max(shares.get(name, 0.0), self._share(begun, 0))
+    def _pays_together(self, begun: Begun, cost_ns: float) -> bool:
+        return begun.left_ns < inf and self.counted.have_done(self.loop.name, begun.share_with(cost_ns))
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if isinstance(code, Begun):
-            self._take(code, steps)
+            code.left_ns -= steps * code.step_ns
         if self.counted.is_open:
             self._count(code, steps)
 
     def _count(self, code: Specialised, steps: int) -> None:
-        """Count steps for the Program that suits machine code better."""
+        """Count steps for the Program that suits machine code better: it is due where one more call like this pays for it."""
         if isinstance(code, Begun):
-            self.counted.count(self.loop.name, code.left_ns, self._pays_together(code, steps))
+            cost = steps * code.step_ns
+            self.counted.due |= self._may_pay(code, cost) and self._pays_together(code, cost)
         else:
             self._again_ns -= steps * self._step_ns
-            if self._again_ns <= 0:
-                self.counted.count(self.loop.name, 0.0, True)
+            self.counted.due |= self._again_ns <= 0
 
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""
         made = super()._for_shapes(shapes, rows, steps)
-        if isinstance(made, Begun) and self._pays_at_once(made, self._known(steps)):
+        if isinstance(made, Begun) and self._pays(made, self._known(steps) * made.step_ns):
             return self._in_place_of(made, shapes, rows)
         return made
 
@@ -219,7 +236,9 @@ class AutoLoop(SpecialisedLoop):
             return super()._made(plan)
         counted, pays_after = self.counted, self._pays_after_ns()
         left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
-        return Begun(plan, self.tier, self._write, left_ns, max(1.0, step_ns(body, plan)))
+        made = Begun(plan, self.tier, self._write, left_ns, max(1.0, step_ns(body, plan)), pays_after)
+        counted.note(self.loop.name, made)
+        return made
 
     def _pays_after_ns(self) -> float:
         """Return how much steps cost until machine code pays: the more code, the more."""
@@ -253,8 +272,8 @@ class AutoLoop(SpecialisedLoop):
         if isinstance(made, str):
             begun.stay(f"no native code: {made}")
             return begun
-        self._again_ns, self._step_ns = AGAIN * self._pays_after_ns(), begun.step_ns
-        self.counted.shares[self.loop.name] = 1.0
+        self._again_ns, self._step_ns = AGAIN * begun.pays_after_ns, begun.step_ns
+        self.counted.compiled.add(self.loop.name)
         return made
 
     def _machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised | str:

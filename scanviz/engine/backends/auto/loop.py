@@ -58,23 +58,21 @@ class Counted:
         By a loop's name the share of the work that pays which it did there.
     begun : dict
         By a loop's name NumPy's code of it, for the last few sets of shapes.
+    loops : int
+        How many there are.
     compiled : set of str
         Names of loops that have machine code.
     """
 
-    __slots__ = ("before", "begun", "compiled", "due", "is_open", "left_ns", "pays")
+    __slots__ = ("before", "begun", "compiled", "due", "is_open", "left_ns", "loops", "pays")
 
     def __init__(self) -> None:
         self.is_open = self.due = self.pays = False
+        self.loops = 0
         self.left_ns: dict[str, float] = {}
         self.before: dict[str, float] = {}
         self.begun: dict[str, list[Begun]] = {}
         self.compiled: set[str] = set()
-
-    @property
-    def loops(self) -> int:
-        """How many loops count together at most."""
-        return len(self.begun) + len(self.before)
 
     def note(self, name: str, begun: Begun) -> None:
         """Count with NumPy's code of a loop from now on."""
@@ -113,9 +111,11 @@ class Begun(Specialised):
         What a step costs by estimate.
     pays_after_ns : float
         What its steps may cost in all.
+    least_ns : float
+        As long as more than that is left machine code does not pay, whatever other loops have done.
     """
 
-    __slots__ = ("left_ns", "pays_after_ns", "step_ns")
+    __slots__ = ("least_ns", "left_ns", "pays_after_ns", "step_ns")
 
     def __init__(
         self, plan: Plan, tier: Tier, write: Write, left_ns: float, step_ns: float, pays_after_ns: float
@@ -125,6 +125,7 @@ class Begun(Specialised):
             why += f"; machine code pays after about {max(1, round(left_ns / step_ns)):,} steps"
         super().__init__(plan, tier, write, why)
         self.left_ns, self.step_ns, self.pays_after_ns = left_ns, step_ns, pays_after_ns
+        self.least_ns = 0.0
 
     def share_with(self, cost_ns: float) -> float:
         """Return how much of the work that pays for machine code is done with so much more; none where there can be none."""
@@ -158,6 +159,8 @@ class AutoLoop(SpecialisedLoop):
     ) -> None:
         super().__init__(loop, runners, tier, write)
         self.counted = counted or Counted()
+        self.counted.loops += 1
+        self._may_end = loop.until is not None
         # of a loop that was compiled in its first call: what its steps may cost until that pays again, and what one does
         self._again_ns, self._step_ns = inf, 0.0
 
@@ -166,25 +169,15 @@ class AutoLoop(SpecialisedLoop):
     ) -> Specialised:
         """Return the code for shapes: machine code from the call on in which it pays."""
         found = super().code_for(shapes, states, watch, steps)
-        known = self._known(steps)
+        known = 0 if self._may_end else steps  # of the steps that may be taken those that surely are
         if isinstance(found, Begun):
             cost = known * found.step_ns
-            if self._may_pay(found, cost) and self._pays(found, cost):
-                found.left_ns -= cost
+            found.left_ns = left = found.left_ns - cost
+            if (left <= found.least_ns or self.counted.pays) and self._pays(found, cost):
                 return self._compiled(found, shapes, states, watch, steps)
-            found.left_ns -= cost
         if self.counted.is_open:
             self._count(found, known)
         return found
-
-    def _known(self, steps: int) -> int:
-        """Return how many of the steps that may be taken are surely taken."""
-        return 0 if self.loop.until is not None else steps
-
-    def _may_pay(self, begun: Begun, cost_ns: float) -> bool:
-        """Return False where machine code cannot pay yet: quickly, for it is asked in each call."""
-        share = (begun.pays_after_ns - begun.left_ns + cost_ns) * max(2, self.counted.loops)
-        return share >= begun.pays_after_ns or self.counted.pays
 
     def going_on(self, arena: LoopArena, step: int) -> Any:
         """Return what runs a loop with a stop condition from a step on: machine code where the steps so far say that it pays.
@@ -197,14 +190,14 @@ class AutoLoop(SpecialisedLoop):
         return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
 
     def _pays(self, begun: Begun, cost_ns: float) -> bool:
-        """Return whether machine code pays for so much work alone, or for that so far and this, of all loops of the function."""
+        """Return whether machine code pays for all the work so far of the loops of the function, or for the last of it alone."""
         if begun.left_ns == inf:
             return False
         at_once = cost_ns >= AT_ONCE * begun.pays_after_ns
-        return at_once or self.counted.pays or self._pays_together(begun, cost_ns)
+        return at_once or self.counted.pays or self._pays_together(begun, 0.0)
 
     def _pays_together(self, begun: Begun, cost_ns: float) -> bool:
-        return begun.left_ns < inf and self.counted.have_done(self.loop.name, begun.share_with(cost_ns))
+        return self.counted.have_done(self.loop.name, begun.share_with(cost_ns))
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
@@ -217,7 +210,8 @@ class AutoLoop(SpecialisedLoop):
         """Count steps for the Program that suits machine code better: it is due where one more call like this pays for it."""
         if isinstance(code, Begun):
             cost = steps * code.step_ns
-            self.counted.due |= self._may_pay(code, cost) and self._pays_together(code, cost)
+            if code.left_ns - cost <= code.least_ns:
+                self.counted.due |= self._pays_together(code, cost)
         else:
             self._again_ns -= steps * self._step_ns
             self.counted.due |= self._again_ns <= 0
@@ -225,8 +219,12 @@ class AutoLoop(SpecialisedLoop):
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""
         made = super()._for_shapes(shapes, rows, steps)
-        if isinstance(made, Begun) and self._pays(made, self._known(steps) * made.step_ns):
-            return self._in_place_of(made, shapes, rows)
+        if isinstance(made, Begun):
+            cost = 0.0 if self._may_end else steps * made.step_ns
+            made.left_ns -= cost
+            if self._pays(made, cost):
+                return self._in_place_of(made, shapes, rows)
+            made.left_ns += cost
         return made
 
     def _made(self, plan: Plan) -> Specialised:
@@ -237,6 +235,7 @@ class AutoLoop(SpecialisedLoop):
         counted, pays_after = self.counted, self._pays_after_ns()
         left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
         made = Begun(plan, self.tier, self._write, left_ns, max(1.0, step_ns(body, plan)), pays_after)
+        made.least_ns = pays_after * (1 - 1 / max(2, counted.loops))
         counted.note(self.loop.name, made)
         return made
 

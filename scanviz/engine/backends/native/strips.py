@@ -15,7 +15,7 @@ import numpy as np
 from scanviz.engine.backends.native import formulas
 from scanviz.engine.backends.native.elementary import FUNCTIONS
 from scanviz.engine.backends.native.elements import Operand, collapsed, lanes_of, load, pieces, store
-from scanviz.engine.backends.native.instructions import elements_of, formula_of
+from scanviz.engine.backends.native.instructions import elements_of, formula_of, why_not
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace
 from scanviz.engine.backends.native.steps import StepsWriter
@@ -109,6 +109,8 @@ def _instructions(steps: StepsWriter, shape: tuple[int, ...] | None) -> list[Ins
             return None
         kind = instruction.op.declaration
         if not isinstance(kind, ElementwiseDeclaration) and kind is not CAST:
+            return None
+        if why_not(instruction, steps.body) is not None:
             return None
         block = formula_of(instruction, steps.body)
         (output,) = instruction.outputs

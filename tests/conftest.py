@@ -83,14 +83,45 @@ def pytest_collection(session: pytest.Session) -> None:
     this way each file is done by one process, and read by the others, instead of by all of them at once.
     """
     gc.disable()  # next to nothing of what is collected goes away
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    if not worker or session.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+    count = _processes_of_all(session.config)
+    if not count:
         return
-    number, count = int(worker.removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+    number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
     folder = Path(__file__).parent
     for path in sorted(folder.rglob("test_*.py"))[number::count]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # which collecting it tells
             importlib.import_module(".".join(path.relative_to(folder.parent).with_suffix("").parts))
+
+
+def _processes_of_all(config: pytest.Config) -> int:
+    """Return how many processes share all tests; 0 where only some were asked for, or in one process."""
+    everything = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    return int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")) if everything else 0
+
+
+# What waits for screens, browsers and commands half of its time.
+WAITING = (
+    "tests/tui/",
+    "tests/cli/",
+    "tests/render/page/",
+    "tests/test_benchmarks.py",
+    "tests/test_examples.py",
+)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let one process begin with the tests that wait, while others compute, and none be waited for at the end."""
+    if count := _processes_of_all(config):
+        items.sort(key=lambda item: item.nodeid.startswith(WAITING))  # the last, and else as they were
+        items[:] = last_first(items, sum(item.nodeid.startswith(WAITING) for item in items), count)
+
+
+def last_first(items: list[pytest.Item], last: int, processes: int) -> list[pytest.Item]:
+    """Return items so that the last of so many processes, each of which gets an equal part, begins with the last ones."""
+    begun = len(items) - max(last, len(items) // processes)
+    others = items[: len(items) - last]
+    return [*others[:begun], *items[len(items) - last :], *others[begun:]]
 
 
 def pytest_collection_finish() -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.conftest import pytest_xdist_auto_num_workers
+from tests.conftest import last_first, pytest_xdist_auto_num_workers
 
 
 def processes(**given):
@@ -50,6 +50,14 @@ def test_a_debugger_finds_the_tests_in_its_own_process(monkeypatch):
     monkeypatch.setattr(sys, "gettrace", lambda: None)
     monkeypatch.setitem(sys.modules, "pydevd", SimpleNamespace())
     assert processes() == 0
+
+
+@pytest.mark.parametrize("last", [0, 2, 3, 5, 11])
+def test_one_process_begins_with_the_tests_that_wait(last):
+    found = last_first(list(range(11)), last, 3)
+    begun = min(8, 11 - last)  # of 11 three go to the last process, or all that wait
+    assert found[begun : begun + last] == list(range(11 - last, 11))
+    assert found[:begun] + found[begun + last :] == list(range(11 - last))
 
 
 def test_products_take_one_thread_here_and_in_what_tests_start():

@@ -132,9 +132,9 @@ def declared(name: str) -> Declaration:
 
 
 def declarations() -> Iterator[Declaration]:
-    """Iterate over all declared ops in the order of declaration; files that nothing has imported yet are imported."""
+    """Iterate over all declared ops by family and name, whatever was imported first; files that nothing has imported yet are."""
     _declare_others()
-    return declared_already()
+    return iter(sorted(declared_already(), key=lambda each: (each.family, each.name)))
 
 
 def declared_already() -> Iterator[Declaration]:

@@ -63,3 +63,8 @@ def test_a_table_gives_rows_and_names_its_holes():
     assert table.get(declared("tanh")) is None
     with pytest.raises(ScanvizNotImplementedError, match=r"tests/elementwise\.py"):
         table[declared("tanh")]
+
+
+def test_operations_are_listed_in_one_order_whatever_was_imported_first():
+    found = [(each.family, each.name) for each in declarations()]
+    assert found == sorted(found)

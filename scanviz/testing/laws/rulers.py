@@ -82,18 +82,24 @@ def traced(role: str, taps: Sequence[int], values: Sequence[Sequence[float]]) ->
     ]
 
 
-@law(sample=40, seen=SEEN)
-def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
-    """What a ruler says of a row is what it holds, also where steps were not kept; what a kept step touches is known."""
-    from scanviz.tui.heat import rows_held
-
-    after, values = seen.run()
+def trace_of(seen: SeenLoop) -> TraceRecord:
+    """Return the record of the steps that were kept."""
+    _, values = seen.run()
     kept = [values[step] for step in seen.kept]
     variables = (
         *traced("input", seen.reads, [read for read, _ in kept]),
         *traced("output", seen.writes, [written for _, written in kept]),
     )
-    trace = TraceRecord(1, 0, STEPS, seen.kept, variables=variables)
+    return TraceRecord(1, 0, STEPS, seen.kept, variables=variables)
+
+
+@law(sample=40, seen=SEEN)
+def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
+    """What a ruler says of a row is what it holds, also where steps were not kept; what a kept step touches is known."""
+    from scanviz.tui.heat import rows_held
+
+    after, _ = seen.run()
+    trace = trace_of(seen)
     for step in range(-1, STEPS):
         told = rows_held([trace], seen.variable, 0, step)
         assert told == {row: after[step + 1][row] for row in told}, (step, told)
@@ -101,3 +107,18 @@ def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
             assert set(seen.rows(seen.writes, step)) <= told.keys()
         if step + 1 in seen.kept:
             assert set(seen.rows(seen.reads, step + 1)) <= told.keys()
+
+
+@law(sample=40, seen=SEEN)
+def the_page_shows_of_rows_what_the_terminal_shows(seen: SeenLoop) -> None:
+    """Spans of steps, which the page reads, say of each row after each step what it holds, and as much as the ruler does."""
+    from scanviz.render.page.rows import spans_of
+    from scanviz.tui.heat import rows_held
+
+    after, _ = seen.run()
+    trace = trace_of(seen)
+    spans = spans_of(trace, seen.variable, 0)
+    for step in range(STEPS):
+        told = {row: mean for row, first, end, mean in spans if first <= step and (end is None or step < end)}
+        assert told == {row: after[step + 1][row] for row in told}, (step, told)
+        assert told == rows_held([trace], seen.variable, 0, step), step

@@ -40,6 +40,7 @@ def test_counts_of_a_step_go_from_the_graph_as_built_to_the_one_that_runs():
 
 def test_a_ratio_that_is_not_sure_is_told_as_noise():
     assert _measured(effect("a", 1.01, 0.95, 1.07)).text == "noise ±6 %"
+    assert _measured(effect("a", 3.0, 0.9, 68.0)).text == "noise 0.9 to 68×"
     assert _measured(effect("a", 1.7, 1.6, 1.8)).text == "1.70×"
     assert _measured(None).text == ""
 
@@ -51,6 +52,20 @@ async def test_the_tab_begins_with_what_rewriting_did_to_a_step():
         told = text_of(app, "#rewrites-about")
         assert told.startswith("operations a step: ") and "grad_of_rnn 8 → 4" in told
         assert any("→" in row for row in app.view.rows())
+
+
+@waits
+async def test_costs_are_told_with_the_shapes_of_the_run():
+    record = gradient_record()
+    async with opened(record, size=(160, 60)) as (app, pilot):
+        await at(app, pilot, "Rewrites")
+        await pilot.press("v", "v", "v")
+        await pilot.pause()
+        told = " ".join(text_of(app, "#rewrites-difference").split())
+        assert "with the shapes of the last call" in told
+        for loop in record.loops:
+            flops = sum(operation.measures.get("flops", 0) for operation in loop.operations)
+            assert f"{loop.name}, a step: {flops:,.0f} floating-point operations" in told and flops > 0
 
 
 @waits

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine
+from scanviz.profiler.report.units import amount, quantity
+from scanviz.record.loops import OperationRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import GraphCostRecord, RewriteRecord, RewritesRecord
 
@@ -53,6 +56,42 @@ def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[Report
             yield ReportLine(f"    after   {pair[1]}", wraps=True)
 
 
+def run_cost_lines(record: ProfileRecord, function: FunctionRecord) -> Iterator[ReportLine]:
+    """Return what a step of each loop of a function does as it runs, and what is outside of loops: with the shapes it met last.
+
+    Examples
+    --------
+    >>> from scanviz.record.loops import LoopRecord
+    >>> work = OperationRecord(0, "dot(w, h)", "dot", "float64[8]", None, measures={"flops": 128.0, "bytes": 1152.0})
+    >>> record = ProfileRecord(loops=(LoopRecord(0, 0, None, "rnn", None, operations=(work,)),))
+    >>> for line in run_cost_lines(record, FunctionRecord(0, "f", None, "numpy")):
+    ...     print(line.text)
+      as it runs, with the shapes of the last call
+        rnn, a step: 128 floating-point operations, 1.12 KiB read and written
+    """
+    rows = [
+        (f"{sanitize(loop.name)}, a step", loop.operations)
+        for loop in record.loops
+        if loop.function == function.key
+    ]
+    rows.append(("outside of loops, a call", function.operations))
+    told = [f"    {name}: {_work(operations)}" for name, operations in rows if _is_known(operations)]
+    if told:
+        yield ReportLine("  as it runs, with the shapes of the last call", TITLE)
+        yield from (ReportLine(text, wraps=True) for text in told)
+
+
+def _is_known(operations: Sequence[OperationRecord]) -> bool:
+    return any("bytes" in operation.measures for operation in operations)
+
+
+def _work(operations: Sequence[OperationRecord]) -> str:
+    flops, moved = (
+        sum(operation.measures.get(name, 0.0) for operation in operations) for name in ("flops", "bytes")
+    )
+    return f"{amount(round(flops))} floating-point operations, {quantity(moved, 'bytes')} read and written"
+
+
 def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:
     """Return what the graph costs after so many applications."""
     known = [
@@ -61,4 +100,4 @@ def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:
     return known[-1] if known else rewrites.cost
 
 
-__all__ = ["cost_at", "cost_lines"]
+__all__ = ["cost_at", "cost_lines", "run_cost_lines"]

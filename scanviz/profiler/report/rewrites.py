@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scanviz.profiler.report.costs import cost_lines
+from scanviz.profiler.report.costs import cost_lines, run_cost_lines
 from scanviz.profiler.report.diff import marked, side_by_side
 from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
 from scanviz.profiler.report.units import duration
@@ -83,6 +83,7 @@ def render_rewrites(
             lines += [
                 *([ReportLine("")] if lines else []),
                 *_function_lines(function, function.rewrites, asked, width),
+                *(run_cost_lines(record, function) if asked.style == "costs" else ()),
             ]
     if lines and (asked.step, asked.rule, asked.scan, asked.why, asked.why_not) == (None,) * 5:
         lines += [ReportLine(""), ReportLine(MORE, QUIET, wraps=True)]

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.geometry import Size
 from textual.widgets import DataTable
 
+from scanviz.profiler.report.costs import run_cost_lines
 from scanviz.profiler.report.rewrites import RewritesOptions as Options
 from scanviz.profiler.report.rewrites import applications_of, step_lines, why_not_lines
 from scanviz.profiler.report.text import ReportLine
@@ -40,6 +41,7 @@ COLUMNS = (
 )
 MEASURED = Column("faster", number=True)  # by scanviz rewrites --ablate --into
 LONGEST, LONGEST_LOOP = 24, 16  # columns of a rule's name in the list, and of a loop's
+WILD = 2.0  # between quartiles, above which noise is told as both, for it is not around 1
 BAR = 3  # columns of the scroll bar and of a margin
 STYLES = ("unified", "side-by-side", "tree", "costs")
 WHOLE = STYLES.index("tree")
@@ -211,7 +213,11 @@ class RewritesView(TabView):
         if not history.applications:
             return Text(f"no rule changed this function (rules: {sanitize(history.selection)})")
         each = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
-        told = report_text(step_lines(history, each, Options(style=STYLES[self.style_at]), width), width)
+        options, function = Options(style=STYLES[self.style_at]), self.state.function_record
+        lines = list(step_lines(history, each, options, width))
+        if options.style == "costs" and function is not None:
+            lines += run_cost_lines(self.state.record, function)
+        told = report_text(lines, width)
         return _with_signs(told, linked_selection(self.state))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
@@ -380,6 +386,8 @@ def _measured(effect: EffectRecord | None) -> Cell:
     if effect is None:
         return Cell("", 0.0)
     if effect.low <= 1 <= effect.high:
+        if effect.high > WILD * effect.low:
+            return Cell(f"noise {effect.low:.2g} to {effect.high:.2g}×", 1.0, "dim")
         return Cell(f"noise ±{100 * (effect.high - effect.low) / 2:.0f} %", 1.0, "dim")
     return Cell(f"{effect.ratio:.2f}×", effect.ratio)
 

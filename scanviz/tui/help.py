@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import ClassVar
 
 from rich.table import Table
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
@@ -15,6 +16,7 @@ from textual.widgets import Static
 
 from scanviz.record.glosses import GLOSSES
 from scanviz.tui.explanations import explanation
+from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import TabView
 
 
@@ -50,17 +52,29 @@ def _table(title: str, widget: object) -> Table:
     table.add_column(no_wrap=True)
     table.add_column()
     for owner, binding in _bindings(type(widget)):
-        table.add_row(key_names(binding), explanation(owner, binding))
+        if not binding.action.startswith("view("):
+            table.add_row(key_names(binding), explanation(owner, binding))
+    if isinstance(widget, App):
+        table.add_row(f"1 … {len(VIEWS)}", ", ".join(view.TITLE for view in VIEWS))
     return table
 
 
 def _bindings(kind: type) -> Iterator[tuple[type, Binding]]:
-    """Iterate over the keys of a part of the application, and of what it is a kind of; Textual's own are not among them."""
+    """Iterate over the keys of a part of the application, and what it has not taken of what it is a kind of; none of Textual's."""
+    taken: set[str] = set()
     for owner in kind.__mro__:
         bindings: list[BindingType] = (
             vars(owner).get("BINDINGS", []) if owner.__module__.startswith("scanviz.") else []
         )
-        yield from ((owner, binding) for binding in bindings if isinstance(binding, Binding))
+        for binding in bindings:
+            keys = (
+                [key for key in binding.key.split(",") if key not in taken]
+                if isinstance(binding, Binding)
+                else []
+            )
+            taken.update(keys)
+            if keys and isinstance(binding, Binding):
+                yield owner, replace(binding, key=",".join(keys))
 
 
 def _words() -> Table:

@@ -18,6 +18,8 @@ from scanviz.tui.state import ViewState
 
 Key = tuple[str, int]  # ("function" or "loop", key)
 MOST = 2_000  # loops that are shown
+ENDING = 8  # letters of a name's end that stay
+MARGIN, STEP = 10, 2  # columns of a share and what is left of it; of each loop around
 
 
 class LoopTree(Tree[Key]):
@@ -50,7 +52,9 @@ class LoopTree(Tree[Key]):
         self.show_root = False
         self.auto_expand = False  # choosing a function does not close it; its triangle, h and l do
         self.guide_depth = 2
-        self._shown_record: object = None
+        self._shown_record: ProfileRecord | None = None
+        self._written_for = 0  # columns
+        self._names: dict[Key, str] = {}  # whole, as they are searched
         self._by_key: dict[Key, TreeNode[Key]] = {}
         self._found: list[TreeNode[Key]] = []
         self._found_at = -1
@@ -92,27 +96,40 @@ class LoopTree(Tree[Key]):
         labels: dict[Key, Text] = {
             ("function", key): self._function_label(function, whole) for key, function in functions.items()
         }
+        around: dict[int | None, int] = {}
         for loop in record.loops[:MOST]:
+            around[loop.key] = around.get(loop.parent, 0) + 1
             if loop.function in functions:
-                labels["loop", loop.key] = self._loop_label(loop, functions[loop.function])
+                labels["loop", loop.key] = self._loop_label(loop, functions[loop.function], around[loop.key])
+        self._names = {("function", key): function.name for key, function in functions.items()}
+        self._names |= {("loop", loop.key): loop.name for loop in record.loops}
         for key, node in self._by_key.items():
             if node.label != labels[key]:
                 node.set_label(labels[key])
 
-    @staticmethod
-    def _function_label(function: FunctionRecord, whole: int) -> Text:
+    def on_resize(self) -> None:
+        """Cut names for another width."""
+        if self._shown_record is not None and self.size.width != self._written_for:
+            self._tell_times(self._shown_record)
+
+    def _fitted(self, name: str, around: int) -> str:
+        """Return a name that fits beside its share, inside so many loops."""
+        self._written_for = self.size.width
+        return shortened(sanitize(name), max(12, self.size.width - MARGIN - STEP * around))
+
+    def _function_label(self, function: FunctionRecord, whole: int) -> Text:
         label = Text(f"{share(function.total_ns, whole):>6} ")
-        label.append(sanitize(function.name), style="bold")
+        label.append(self._fitted(function.name, 0), style="bold")
         if function.origin:
             label.append(f"  {sanitize(function.origin)}", style="not bold italic")
         return label.append(f"  {duration(function.total_ns)}", style="dim")
 
-    @staticmethod
-    def _loop_label(loop: LoopRecord, function: FunctionRecord) -> Text:
+    def _loop_label(self, loop: LoopRecord, function: FunctionRecord, around: int) -> Text:
         whole = function.total_ns or loop.total_ns
         label = Text(f"{share(loop.total_ns, whole):>6} ")
         label.append("↩ " if loop.gradient_of is not None else "")
-        return label.append(sanitize(loop.name)).append(f"  {duration(loop.total_ns)}", style="dim")
+        name = self._fitted(loop.name, around + (loop.gradient_of is not None))
+        return label.append(name).append(f"  {duration(loop.total_ns)}", style="dim")
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Key]) -> None:
         """Show what the cursor stands on."""
@@ -137,7 +154,7 @@ class LoopTree(Tree[Key]):
     def search(self, text: str) -> int:
         """Find loops and functions by their names, and go to the first; return how many."""
         wanted = text.casefold()
-        nodes = [(node, str(node.label).casefold()) for node in self._by_key.values()]
+        nodes = [(node, self._names.get(key, "").casefold()) for key, node in self._by_key.items()]
         self._found = [node for node, label in nodes if wanted and wanted in label]
         self._found_at = -1
         self.next_found(1)
@@ -173,6 +190,17 @@ class LoopTree(Tree[Key]):
             node.collapse()
         elif node.parent is not None and node.parent is not self.root:
             self.move_cursor(node.parent)
+
+
+def shortened(name: str, room: int) -> str:
+    """Return a name that fits, cut in the middle: names of loops without a name end with their lines.
+
+    Examples
+    --------
+    >>> shortened("grad_of_scan at loops.py:11", 18), shortened("rnn", 12)
+    ('grad_of_s…ps.py:11', 'rnn')
+    """
+    return name if len(name) <= room else f"{name[: room - ENDING - 1]}…{name[-ENDING:]}"
 
 
 def _keys(record: ProfileRecord) -> list[Key]:

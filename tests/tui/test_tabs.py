@@ -6,7 +6,9 @@ from textual.geometry import Region
 from textual.widgets import DataTable, Input, Static
 
 from scanviz.render.diagram.summary import loops_to_close
+from scanviz.tui.help import _bindings
 from scanviz.tui.search_input import SearchInput
+from scanviz.tui.views.film import FilmPane
 from scanviz.tui.views.tables import SortedTable
 from tests.tui.driver import at, opened, text_of, waits
 
@@ -278,3 +280,20 @@ async def test_slash_filters_and_escape_gives_up():
         assert app.query_one("#search", SearchInput).asked
         await pilot.press("escape")
         assert not app.query_one("#search", SearchInput).asked
+
+
+@waits
+async def test_help_tells_each_key_once_and_tabs_by_their_names():
+    async with opened() as (app, pilot):
+        await at(app, pilot, "Rewrites")
+        await pilot.press("f", "question_mark")
+        await pilot.pause()
+        shown = [strip.text for strip in app.screen._compositor.render_strips()]
+        assert len([line for line in shown if "the frame before" in line]) == 1
+        keys = [binding.key for _, binding in _bindings(FilmPane)]
+        named = ",".join(keys).split(",")
+        assert len(named) == len(set(named)) and "h" in keys and "left" in keys
+        await pilot.press("end")
+        await pilot.pause()
+        shown = " ".join(strip.text for strip in app.screen._compositor.render_strips())
+        assert "mitmot" in shown

@@ -21,7 +21,7 @@ COLUMNS = (
     Column("line"),
     Column("time", number=True),
     Column("share", number=True),
-    Column("text"),
+    Column("text", flexible=True),
     Column("loops"),
 )
 

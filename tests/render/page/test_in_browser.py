@@ -278,8 +278,11 @@ def test_a_large_graph_begins_with_its_loops_closed_and_opens_on_a_key(browser, 
     browser.press("o")
     assert browser.evaluate(count) > closed > 0
     assert "open=1" in browser.evaluate("location.hash")
+    width = "Number(document.querySelector('.frame .picture').getAttribute('viewBox').split(' ')[2])"
+    browser.wait_for(f"{width} <= 1100")  # units: at the loop that is looked at, large enough to be read
     browser.press("o")
     assert browser.evaluate(count) == closed and not browser.problems()
+    browser.wait_for(f"{width} <= 1100")
 
 
 def test_a_picture_that_left_the_page_before_it_was_painted_is_not_moved(browser, file):

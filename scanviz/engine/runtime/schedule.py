@@ -42,7 +42,7 @@ LONGEST_BLOCK = 512
 NANOSECONDS = 1000  # shorter steps take nanoseconds
 # Where they do, parts are counted by time: each costs some ten microseconds, whatever it holds.
 SHORT_PART_NS = 20_000, 4_000_000  # a pause at the beginning, and in the long run
-PIECE_NS = 200_000  # a piece of a long part that nothing is compared with
+PIECE_NS = 2_000_000  # a piece of a long part that nothing is compared with: entering native code takes some ten microseconds
 LONGEST_SAMPLE = 32  # steps of a sample whose operations are timed
 
 
@@ -174,7 +174,9 @@ class SamplingSchedule:
         if not self.control:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]
-        untimed = [] if is_early or step_ns >= pace.untimed_ns else [Part("plain", UNTIMED * pause)]
+        # beside steps of nanoseconds a stamp is much
+        rarely = 3 * UNTIMED if 0 < last <= pause else UNTIMED
+        untimed = [] if is_early or step_ns >= pace.untimed_ns else [Part("plain", rarely * pause)]
         return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
 
 

@@ -162,7 +162,7 @@ class SamplingSchedule:
         step_ns, pace = max(1, self.step_ns), self._pace
         first, last = (limit // step_ns if 0 < self.step_ns < NANOSECONDS else 0 for limit in SHORT_PART_NS)
         longest_pause = max(pace.longest_pause, min(PAUSE_NS // step_ns, USUAL.longest_pause), last)
-        is_long, is_early = step_ns >= LONG_NS, self._pause < max(pace.longest_pause, last)
+        is_long, is_early = step_ns >= LONG_NS, self._pause < max(pace.longest_pause, last // 2)
         pause = min(LONGEST_SAMPLE if is_long else max(self._pause, first), max(1, NOTIFY_NS // step_ns))
         shortest, longest = (limit // step_ns for limit in BLOCK_NS)
         block = max(1, min(max(pace.block, min(shortest, pause // 4)), longest))
@@ -175,7 +175,7 @@ class SamplingSchedule:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]
         # beside steps of nanoseconds a stamp is much
-        rarely = 3 * UNTIMED if 0 < last <= pause else UNTIMED
+        rarely = 3 * UNTIMED if 0 < last <= 2 * pause else UNTIMED
         untimed = [] if is_early or step_ns >= pace.untimed_ns else [Part("plain", rarely * pause)]
         return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
 

@@ -204,21 +204,19 @@ def test_choosing_and_filling_in_is_the_same_before_sizes_are_known(total, rest,
 
 
 def test_where_an_op_has_no_rule_the_question_is_left_to_its_result():
+    unruly = Declaration(
+        "test_only_large_ones",
+        "test",
+        arity=1,
+        doc="The elements above 1.",
+        infer=lambda op, inputs: (TensorType(inputs[0].type.dtype, (None,)),),
+        perform=lambda op, values: (values[0][values[0] > 1],),
+    )
     x = T.vector("x")
-    made = build_one(Op(_unruly), T.exp(x))
+    made = build_one(Op(unruly), T.exp(x))
     assert shape_of(made) == (Polynomial.of(Unknown(made, 0)),)
     call = scanviz.function([x], T.exp(made).shape[0], mode=scanviz.Mode("reference", "all"))
     assert call(np.array([1.0, -9.0, 3.0])) == 2
-
-
-_unruly = Declaration(
-    "test_only_large_ones",
-    "test",
-    arity=1,
-    doc="The elements above 1.",
-    infer=lambda op, inputs: (TensorType(inputs[0].type.dtype, (None,)),),
-    perform=lambda op, values: (values[0][values[0] > 1],),
-)
 
 
 def test_ops_of_higher_layers_add_rules_of_their_own():

@@ -52,6 +52,12 @@ def test_the_site_lists_every_guide():
     assert not {guide for guide in guides if f"\n{guide}\n" not in index}
 
 
+def test_every_guide_begins_with_the_question_that_it_answers():
+    for page in (ROOT / "docs").glob("*.md"):
+        title, first = page.read_text("utf-8").split("\n\n", 2)[:2]
+        assert title.startswith("# ") and (page.stem == "index" or "?" in first), page.name
+
+
 def test_every_command_has_a_page(tool, monkeypatch):
     class Done:
         stdout = "usage: scanviz\n"

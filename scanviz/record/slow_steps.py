@@ -43,9 +43,8 @@ def period_of(loop: LoopRecord) -> int:
     rows = [row for row in loop.timed() if row.reason == SLOWEST and row.time_ns > SLOW * loop.typical_ns]
     apart = [b.step - a.step for a, b in pairwise(rows) if a.run == b.run]
     candidates = {math.gcd(a, b) for a, b in pairwise(apart)} | set(apart)
-    steps = {
-        row.step for row in rows
-    }  # a place that is slow in every run, such as the first step, is no period
+    # different ones: a place that is slow in every run, such as the first step, is no period
+    steps = {row.step for row in rows}
     for period in sorted((each for each in candidates if each > 1), reverse=True):
         ((_, count),) = Counter(step % period for step in steps).most_common(1)
         often = count >= max(FEWEST, PERIODIC * len(steps))

@@ -49,6 +49,15 @@ TIDYING = 10.0  # seconds between two searches for objects that nothing holds
 NEWS = 0.1  # seconds between two looks at what a script has told
 
 
+class ViewTabs(TabbedContent):
+    """The tabs: chosen by the application alone, which gives the focus too."""
+
+    def _on_tab_pane_focused(self, event: TabPane.Focused) -> None:
+        """Stay: this may come late, when the next key has chosen another tab."""
+        event.stop()
+        event.prevent_default()
+
+
 class ScanvizApp(App[None]):
     """Walk through a profile.
 
@@ -117,7 +126,7 @@ class ScanvizApp(App[None]):
         yield VerdictBar(id="verdict")
         with Horizontal(id="body"):
             yield LoopTree(id="tree")
-            with Vertical(id="right"), TabbedContent(id="tabs"):
+            with Vertical(id="right"), ViewTabs(id="tabs"):
                 for number, kind in enumerate(VIEWS, 1):
                     view = kind(first, id=kind.__name__)
                     view.source = self.source

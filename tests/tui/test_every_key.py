@@ -232,7 +232,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
     ),
     "lines that scroll": (
         LinesPane,
-        "3 p w",
+        "3 p w g",
         [
             *(Key(key, picture_row, back="g") for key in ("j", "down", "pagedown", "G", "end")),
             *(Key(key, picture_row, before="G", back="g") for key in ("k", "up", "pageup", "g", "home")),

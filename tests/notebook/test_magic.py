@@ -12,7 +12,7 @@ import numpy as np, scanviz
 from scanviz import tensor as T
 x = T.vector("x")
 sums, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t + s), sequences=x, outputs_info=0.0, name="sums")
-f = scanviz.function([x], sums, name="<b>f</b>")
+f = scanviz.function([x], sums, name="<b>sums</b>")
 f(np.ones(50))
 """
 
@@ -51,7 +51,7 @@ def test_the_page_stands_in_a_frame_that_is_closed_to_everything_around_it(shell
         r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts"[^<>]*></iframe>', data["text/html"]
     )
     page = html.unescape(found[1])
-    assert page.startswith("<!DOCTYPE html>") and "<b>f</b>" not in page
+    assert page.startswith("<!DOCTYPE html>") and "<b>sums</b>" not in page
     assert "_scanviz" in shell.user_ns
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from scanviz.engine.codec import LIMIT, Codec, Form, Misfit, MisfitError
 from scanviz.engine.errors import InternalError, ScanvizError
-from scanviz.engine.graph.declaration import Op, declarations, declared
+from scanviz.engine.graph.declaration import Op, declared, declared_already
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance, SourceLine, intern_line
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
@@ -160,12 +160,19 @@ def _array(archive: zipfile.ZipFile, k: int, told: _ArrayOfFile) -> Array:
     return found
 
 
+def _class_of_parameters(name: str) -> Any:
+    """Return the named tuple of operations' parameters of this name, None if there is none in the modules that declare them.
+
+    An operation that is written or read is declared: nothing is imported here, where a script may have ended.
+    """
+    return _parameter_classes(sum(1 for _ in declared_already())).get(name)
+
+
 @cache
-def _parameter_classes() -> dict[str, Any]:
-    """Return the named tuples of operations' parameters by name: those of the modules that declare operations."""
+def _parameter_classes(_declared: int) -> dict[str, Any]:
     modules = {
         getattr(of, "__module__", "")
-        for declaration in declarations()
+        for declaration in declared_already()
         for of in (declaration.infer, declaration.perform)
     }
     found: dict[str, Any] = {}
@@ -219,7 +226,7 @@ class _Forms:
         if op.declaration is SCAN or op.parameters is None:  # a loop's instruction says what its step is
             return [op.name, None, None]
         kind = type(op.parameters)
-        if _parameter_classes().get(kind.__name__) is not kind:
+        if _class_of_parameters(kind.__name__) is not kind:
             raise InternalError(
                 f"the parameters of {op.name} are no named tuple of the file that declares it"
             )
@@ -233,7 +240,7 @@ class _Forms:
             raise Misfit("an operation of this version of scanviz", name) from None
         if kind is None:
             return Op(declaration)
-        known = _parameter_classes().get(kind)
+        known = _class_of_parameters(kind)
         if known is None:
             raise Misfit("a class of parameters", kind)
         return Op(declaration, self.codec.form(known).read(parameters))

@@ -6,7 +6,8 @@ One rule a role (the table of states is in :mod:`scanviz.engine.gradient.adjoint
 forward        backward
 =============  ===============================================================================
 sequence       result of each step, reversed again; zero for rows that no step read
-non-sequence   a sitsot that the steps' contributions are added to, from zeros
+non-sequence   a sitsot that the steps' contributions are added to, from zeros; what the step
+               computes of non-sequences alone likewise, and is pulled back after the loop
 state          a mitmot over the cotangent of its rows, in reversed time
 step output    a sequence: the cotangent of its rows, reversed
 carry, until   nothing: random states and conditions have no derivative
@@ -25,7 +26,8 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import gradient_name
 from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.guards import chosen_inside, wild_inside
-from scanviz.engine.gradient.loop_connection import downstream, upstream
+from scanviz.engine.gradient.invariants import Invariants
+from scanviz.engine.gradient.loop_connection import differentiable_sources, downstream, upstream
 from scanviz.engine.gradient.loop_rows import LoopRows, reversed_rows
 from scanviz.engine.gradient.residuals import Residuals, row_name
 from scanviz.engine.gradient.reverse import pull_back
@@ -91,10 +93,11 @@ class BackwardLoop:
         self.arriving = {
             output: Variable(output.value.type, gradient_name(f"{output.name}[t]")) for output in self.outputs
         }
+        self.invariants = Invariants(view)
         self.sums = {
             variable: Variable(variable.variable.type, gradient_name(variable.name))
-            for variable in self.wanted
-            if isinstance(variable, NonSequence)
+            for variable in (*self.wanted, *self.invariants.outer)
+            if isinstance(variable, NonSequence) and self._is_wanted(variable)
         }
         self.forward: dict[tuple[LoopVariable, int], Variable] = {}
 
@@ -103,6 +106,18 @@ class BackwardLoop:
         return {
             tap: Variable(kind, step_name(gradient_name(state.name), tap)) for tap in self.taps[state].reads
         }
+
+    def _is_wanted(self, non_sequence: NonSequence) -> bool:
+        """Return whether a non-sequence is wanted, or an invariant value has a derivative with respect to one that is."""
+        if non_sequence not in self.invariants.outer:
+            return True
+        sources = differentiable_sources(self.op).get(non_sequence.variable, frozenset())
+        return any(variable in sources for variable in self.wanted)
+
+    def _around(self, non_sequence: NonSequence) -> Variable:
+        """Return the value of a non-sequence, or of what a step computes of non-sequences alone."""
+        value = self.invariants.outer.get(non_sequence)
+        return self.view.outer(non_sequence) if value is None else value
 
     def derivatives(self) -> dict[LoopVariable, Derivative]:
         """Return the cotangent of each wanted loop variable's outer input."""
@@ -113,7 +128,26 @@ class BackwardLoop:
         variables = self._variables(
             {variable: d for variable, d in pulled.items() if isinstance(d, Variable)}
         )
-        return {**self._apply(variables), **undefined}
+        return self._after(self._apply(variables)) | undefined
+
+    def _after(self, found: dict[LoopVariable, Derivative]) -> dict[LoopVariable, Derivative]:
+        """Return cotangents with those of invariant values pulled back to the non-sequences that they are computed of."""
+        totals = {
+            invariant: total
+            for invariant in self.invariants.outer
+            if isinstance(total := found.pop(invariant, None), Variable)
+        }
+        wanted = [variable for variable in self.wanted if isinstance(variable, NonSequence)]
+        if not totals or not wanted:
+            return found
+        further = self.invariants.pulled_back(totals, wanted, wild_inside(self.view.node))
+        for variable, more in further.items():
+            before = found.get(variable)
+            if isinstance(before, Variable) and isinstance(more, Variable):
+                found[variable] = add(before, more)
+            elif before is None or isinstance(more, Undefined):
+                found[variable] = more
+        return found
 
     def _pulled(self) -> dict[Variable, Derivative]:
         """Return what one step backwards gives each variable that the forward step reads."""
@@ -128,27 +162,34 @@ class BackwardLoop:
         wrt: list[Variable] = [read for state in self.states for read in state.reads.values()]
         wrt += [variable.slice for variable in self.wanted if isinstance(variable, LoopSequence)]
         wrt += [non_sequence.variable for non_sequence in self.sums]
-        found = pull_back(seeds, wrt, wild=wild_inside(node), chosen=chosen_inside(node, self.given))
+        found = pull_back(
+            seeds,
+            wrt,
+            wild=wild_inside(node),
+            chosen=chosen_inside(node, self.given),
+            leaves=[invariant.variable for invariant in self.invariants.outer],
+        )
         return dict(zip(wrt, found, strict=True))
 
     def _undefined(self, pulled: Mapping[Variable, Derivative]) -> dict[LoopVariable, Undefined]:
         """Return the wanted loop variables that have no derivative: their own, or of a state they go into."""
         found: dict[LoopVariable, Undefined] = {}
         owner = {
-            inner: variable for variable in (*self.states, *self.wanted) for inner in inner_inputs(variable)
+            inner: [variable] for variable in (*self.states, *self.wanted) for inner in inner_inputs(variable)
         }
+        sources = differentiable_sources(self.op)
         for inner, derivative in pulled.items():
             if isinstance(derivative, Undefined):
-                touched = upstream(self.op, [owner[inner]])
+                touched = upstream(self.op, owner.get(inner) or sources[inner])
                 found.update({variable: derivative for variable in self.wanted if variable in touched})
         return found
 
     def _variables(self, pulled: Mapping[Variable, Variable]) -> list[LoopVariable]:
         """Return the loop variables of the backward loop, over variables of the backward step alone."""
         made: list[LoopVariable] = [self._adjoint(state, pulled) for state in self.states]
+        self.sums = {each: total for each, total in self.sums.items() if each.variable in pulled}
         for non_sequence, total in self.sums.items():
-            term = pulled.get(non_sequence.variable)
-            now = total if term is None else add(total, term)
+            now = add(total, pulled[non_sequence.variable])
             made.append(State(gradient_name(non_sequence.name), {-1: total}, {0: now}))
         self.sequences = [
             variable
@@ -180,7 +221,8 @@ class BackwardLoop:
 
     def _closed(self, made: Sequence[LoopVariable]) -> list[LoopVariable]:
         """Return loop variables with values of the forward step replaced by what provides them."""
-        self.residuals = Residuals(self.view, self._forward_row, self._like)
+        there = {invariant.variable: (invariant, 0) for invariant in self.invariants.outer}
+        self.residuals = Residuals(self.view, self._forward_row, self._like, there)
         results = [value for variable in made for value in inner_outputs(variable)]
         own = [
             *(row for rows in self.rows.values() for row in rows.values()),
@@ -222,13 +264,13 @@ class BackwardLoop:
         readers: dict[LoopVariable, Variable] = {}
         for (variable, tap), inner in self.forward.items():
             if isinstance(variable, NonSequence):
-                readers[NonSequence(variable.name, inner)] = rows.value(variable)
+                readers[NonSequence(variable.name, inner)] = self._around(variable)
             else:
                 readers[LoopSequence(variable.name, inner, tap)] = rows.reversed(variable, tap)
         for output, arriving in self.arriving.items():
             readers[LoopSequence(gradient_name(output.name), arriving)] = reversed_rows(self.given[output])
         outer = [*readers.values(), *(rows.buffer(state, self.given.get(state)) for state in self.states)]
-        outer += [zeros_like(rows.value(non_sequence)) for non_sequence in self.sums]
+        outer += [zeros_like(self._around(non_sequence)) for non_sequence in self.sums]
         op = Scan([*readers, *variables], None, self._settings())
         names = [variable.name for variable in variables]
         results = build(op, [rows.steps_back, *outer], names)
@@ -236,7 +278,7 @@ class BackwardLoop:
         for each, result in zip([*self.states, *self.sums, *self.sequences], results, strict=True):
             match each:
                 case NonSequence():
-                    found[each] = last_row(result, zeros_like(rows.value(each)))
+                    found[each] = last_row(result, zeros_like(self._around(each)))
                 case LoopSequence():
                     found[each] = rows.of_sequence(each, result)
                 case State() if each in self.wanted:

@@ -2,7 +2,8 @@
 
 The step of the backward loop reads values of the forward step.  Each is had in the cheapest of four ways:
 
-1. it is there: a row of a sequence, a non-sequence, a row of a state or a result that the loop gives anyway;
+1. it is there: a row of a sequence, a non-sequence or what is computed of non-sequences alone, a row of a state or a result that
+   the loop gives anyway;
 2. it is computed again, where that is a few cheap operations on what is there;
 3. it is kept: the forward loop gives one result more, a row a step (a *residual*);
 4. it is computed again whatever it costs, where its shape changes from step to step or the loop around it was asked
@@ -14,7 +15,7 @@ The forward loop with its residuals is a new node beside the user's; the rewrite
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from scanviz.engine.gradient.adjoint import survives
 from scanviz.engine.graph.declaration import Op
@@ -59,13 +60,21 @@ class Residuals:
         ``row(loop variable, tap)``: the backward step's variable that holds a row or value of the forward loop.
     size_of : callable
         ``size_of(inner input)``: a variable of the backward step of the same shape, if there is one at no cost.
+    there : mapping
+        Variables of the step → loop variables and taps that hold their values, beside the forward loop's own.
     """
 
-    def __init__(self, view: ScanView, row: RowOf, size_of: Callable[[Variable], Variable | None]) -> None:
+    def __init__(
+        self,
+        view: ScanView,
+        row: RowOf,
+        size_of: Callable[[Variable], Variable | None],
+        there: Mapping[Variable, tuple[LoopVariable, int]],
+    ) -> None:
         self.view, self.row, self.size_of = view, row, size_of
         self.kept: list[StepOutput] = []
         self.known: dict[Variable, Variable] = {}
-        self._there = _there(view.op)
+        self._there = {**there, **_there(view.op)}
         self._node_ids = {node.node_id for node in toposort(view.op.inner_outputs)}
         self._free: dict[Variable, bool] = {}
         self._sizes: dict[Variable, Shape] | None = None

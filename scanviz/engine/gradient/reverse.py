@@ -80,13 +80,19 @@ def _fitting(variable: Variable, value: Variable) -> Variable:
 
 
 def reached_from(
-    sources: Collection[Variable], outputs: Sequence[Variable], stop: Collection[Variable] = ()
+    sources: Collection[Variable],
+    outputs: Sequence[Variable],
+    stop: Collection[Variable] = (),
+    leaves: Collection[Variable] = (),
 ) -> set[Variable]:
-    """Return the variables above ``outputs`` that have a derivative with respect to one of ``sources``, these included."""
+    """Return the variables above ``outputs`` that have a derivative with respect to one of ``sources``, these included.
+
+    ``stop`` are constants, and ``leaves`` are taken as nothing computed them.
+    """
     load_rows()
     blocked = set(stop)
     reached = {source for source in sources if source not in blocked and is_floating(source)}
-    for node in toposort(outputs):
+    for node in toposort(outputs, leaves):
         connected = [k for k, variable in enumerate(node.inputs) if variable in reached]
         if not connected:
             continue
@@ -103,6 +109,7 @@ def pull_back(
     consider_constant: Collection[Variable] = (),
     wild: Collection[Variable] = (),
     chosen: Collection[Variable] | None = None,
+    leaves: Collection[Variable] = (),
 ) -> list[Derivative]:
     """Return the cotangents of ``wrt`` for cotangents of outputs.
 
@@ -118,6 +125,8 @@ def pull_back(
         Inputs that may not be finite (see :mod:`scanviz.engine.gradient.guards`).
     chosen : collection of Variable, optional
         Outputs whose cotangents may hold zeros because something was selected; by default those that are not known to hold none.
+    leaves : collection of Variable
+        Taken as nothing computed them: what arrives at one of ``wrt`` among them goes no further.
 
     Returns
     -------
@@ -127,12 +136,12 @@ def pull_back(
     """
     with building("gradient"):
         outputs = list(seeds)
-        reached = reached_from(wrt, outputs, consider_constant)
+        reached = reached_from(wrt, outputs, consider_constant, leaves)
         found = Cotangents(given=set(seeds.values()))
         for output, value in seeds.items():
             if output in reached:
                 found.arrive(output, value)
-        nodes = toposort(outputs)
+        nodes = toposort(outputs, leaves)
         found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
         if chosen is None:
             chosen = [variable for variable, seed in seeds.items() if not surely_not_zero(seed)]

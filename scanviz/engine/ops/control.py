@@ -11,7 +11,7 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.elementwise_declaration import is_truth
@@ -145,3 +145,17 @@ def _matched(first: Variable, second: Variable) -> tuple[Variable, Variable]:
         )
     common = np.result_type(a.dtype, b.dtype)
     return cast(first, common), cast(second, common)
+
+
+def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
+    """Return the nodes that every step computes: not those that only a branch of an ``ifelse`` may need."""
+    found: set[Apply] = set()
+    stack = [output.owner for output in outputs if output.owner is not None]
+    while stack:
+        node = stack.pop()
+        if node in found:
+            continue
+        found.add(node)
+        needed = node.inputs[:1] if node.op.declaration is IFELSE else node.inputs
+        stack.extend(variable.owner for variable in needed if variable.owner is not None)
+    return found

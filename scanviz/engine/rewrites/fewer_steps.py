@@ -18,11 +18,12 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, describe
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_not_negative
 from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, checked_rows
+from scanviz.engine.rewrites.loops import checked_rows
 from scanviz.engine.rewrites.row_reads import (
     Read,
     cannot_fail,

@@ -8,7 +8,6 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_sca
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_equal
@@ -49,20 +48,6 @@ def results_without(op: Scan, gone: Collection[LoopVariable]) -> list[Variable]:
     kept = [variable for variable in op.variables if variable not in gone]
     results = [output for variable in kept for output in inner_outputs(variable)]
     return results if op.until is None else [*results, op.until.condition]
-
-
-def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
-    """Return the nodes that every step computes: not those that only a branch of an ``ifelse`` may need."""
-    found: set[Apply] = set()
-    stack = [output.owner for output in outputs if output.owner is not None]
-    while stack:
-        node = stack.pop()
-        if node in found:
-            continue
-        found.add(node)
-        needed = node.inputs[:1] if node.op.declaration is IFELSE else node.inputs
-        stack.extend(variable.owner for variable in needed if variable.owner is not None)
-    return found
 
 
 def is_known(variable: Variable, known: Collection[Variable]) -> bool:

@@ -12,12 +12,13 @@ from collections.abc import Collection, Sequence
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, own_tier, results_without, size_nodes
+from scanviz.engine.rewrites.loops import own_tier, results_without, size_nodes
 from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
 from scanviz.engine.rewrites.rows import Rows, reads_whole

@@ -16,7 +16,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebu
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.control import IFELSE, always_computed
 from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
@@ -25,7 +25,6 @@ from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named, some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
-    always_computed,
     closure,
     is_known,
     nobody_checks,

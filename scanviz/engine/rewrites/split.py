@@ -10,10 +10,11 @@ from __future__ import annotations
 from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.rewrites.formatting import named, some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_computed, closure, is_known
+from scanviz.engine.rewrites.loops import closure, is_known
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop

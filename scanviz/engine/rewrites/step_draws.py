@@ -13,9 +13,10 @@ from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.random import STATE_WORDS, is_draw, parameters_by_category, words_of_element
 from scanviz.engine.ops.sizes import size_of
-from scanviz.engine.rewrites.loops import always_computed, closure, drawn_name, random_states
+from scanviz.engine.rewrites.loops import closure, drawn_name, random_states
 from scanviz.engine.rewrites.profitability import MOST_GROWTH
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import ScanView

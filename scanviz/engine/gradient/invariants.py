@@ -1,0 +1,109 @@
+"""What a step computes of its non-sequences alone: its derivative is taken once, outside of the loop.
+
+A step that makes its weights positive, ``T.dot(h, T.softplus(W))``, computes the same at every step.  With ``V = softplus(W)``, all
+steps' contributions to the cotangent of ``W`` are one linear map of theirs to the cotangent of ``V``; so the backward loop adds up
+what arrives at ``V``, and the sum is pulled back to ``W`` when the loop is over.  The values of ``V`` are computed before
+the loop, as :mod:`scanviz.engine.rewrites.push_before` does for the forward loop: they are kept once, not for every step.
+
+Left in the step is what is a cheap look at a non-sequence, such as its transpose, and what a branch may leave out.  A loop of no
+steps computes the rest all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.gradient.table import Derivative
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.control import IFELSE, always_computed
+from scanviz.engine.scan.effects import has_effect
+from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.variables import NonSequence
+
+
+class Invariants:
+    """Values of a step that are the same at every step, as non-sequences of the backward loop.
+
+    Parameters
+    ----------
+    view : ScanView
+        The forward loop.
+
+    Attributes
+    ----------
+    outer : dict
+        Non-sequence, over the variable of the forward step that it is the value of → that value outside of the loop.
+    """
+
+    def __init__(self, view: ScanView) -> None:
+        self._fixed = view.fixed
+        inner = view.op.once(_edge)
+        values = replace(inner, view.fixed, check=False)
+        self.outer: dict[NonSequence, Variable] = {
+            NonSequence(variable.name or describe(variable), variable): value
+            for variable, value in zip(inner, values, strict=True)
+        }
+
+    def pulled_back(
+        self,
+        totals: Mapping[NonSequence, Variable],
+        wanted: Sequence[NonSequence],
+        wild: Collection[Variable],
+    ) -> dict[NonSequence, Derivative]:
+        """Return the cotangents of the forward loop's non-sequences from those of its invariant values.
+
+        Parameters
+        ----------
+        totals : mapping
+            The cotangents that all steps have added up.
+        wanted : sequence of NonSequence
+            The forward loop's own, whose cotangents are asked for.
+        wild : collection of Variable
+            Variables of the forward step that may not be finite.
+        """
+        arrived = {invariant: Variable(total.type, total.name) for invariant, total in totals.items()}
+        seeds = {invariant.variable: value for invariant, value in arrived.items()}
+        found = pull_back(seeds, [non_sequence.variable for non_sequence in wanted], wild=wild)
+        there = [
+            (mine, value) for mine, value in zip(wanted, found, strict=True) if isinstance(value, Variable)
+        ]
+        outside = self._fixed | {arrived[invariant]: total for invariant, total in totals.items()}
+        values = replace([value for _, value in there], outside, check=False)
+        return dict(zip(wanted, found, strict=True)) | {
+            mine: value for (mine, _), value in zip(there, values, strict=True)
+        }
+
+
+def _edge(op: Scan) -> list[Variable]:
+    """Return the invariant values that the rest of the step reads, or that the loop gives as they are."""
+    outputs = op.inner_outputs
+    nodes = toposort(outputs)
+    inside = _invariant(op, nodes)
+    read = [variable for node in nodes if node not in inside for variable in node.inputs]
+    return [
+        variable
+        for variable in dict.fromkeys([*read, *outputs])
+        if variable.owner is not None and inside.get(variable.owner, False)
+    ]
+
+
+def _invariant(op: Scan, nodes: Sequence[Apply]) -> dict[Apply, bool]:
+    """Return the nodes that are computed of non-sequences alone, with whether that costs more than another look at one."""
+    known = {non_sequence.variable for non_sequence in op.of_type(NonSequence)}
+    needed = always_computed(op.inner_outputs)
+    found: dict[Apply, bool] = {}
+    for node in nodes:
+        facts = node.op.facts
+        if node not in needed or node.op.declaration is IFELSE or has_effect(node):
+            continue
+        read = [variable for variable in node.inputs if not isinstance(variable, Constant)]
+        plain = all(isinstance(variable.type, TensorType) for variable in node.outputs)
+        if read and plain and all(variable in known for variable in read):
+            before = (found.get(variable.owner, False) for variable in read if variable.owner is not None)
+            found[node] = not facts.cheap or any(before)
+            known.update(node.outputs)
+    return found

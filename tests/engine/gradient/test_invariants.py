@@ -94,7 +94,7 @@ def test_no_steps_give_zeros():
 
 
 def test_the_backward_step_adds_up_and_the_rest_is_done_once():
-    x, w, results = by_scan(positive)
+    _, w, results = by_scan(positive)
     gradient = scanviz.grad(cost(results), w)
     op = backward_loop(gradient)
     names = {node.op.name for node in toposort(op.inner_outputs)}

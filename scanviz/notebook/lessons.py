@@ -50,8 +50,9 @@ def check(number: int, names: Mapping[str, Any]) -> None:
 
     Examples
     --------
-    >>> check(6, {"after_step_2": [...] * 5, "after_step_1": [...] * 5, "after_step_0": [...] * 5})
-    Not yet: after step 2, row 0 is still open
+    >>> names = {f"after_step_{t}": [...] * 5 for t in (2, 1, 0)}
+    >>> check(6, {"before": [0, 0, 0, 1, 1], **names})
+    Not yet: after step 2, cell ∂y[-2] is still open
     """
     outcome = check_here(lesson(number), names)
     print("Right." if outcome.right else f"Not yet: {outcome.told}")

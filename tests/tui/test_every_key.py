@@ -407,7 +407,9 @@ def test_every_part_with_keys_is_listed():
             yield from below(subclass)
 
     ours = {
-        each for each in below(Widget) if each.__module__.startswith("scanviz.") and "BINDINGS" in vars(each)
+        each
+        for each in below(Widget)
+        if each.__module__.startswith("scanviz.tui.") and "BINDINGS" in vars(each)
     }
     assert {each for each in ours if each.BINDINGS} <= {kind for kind, _, _ in PARTS.values()} | {LeaveScreen}
 

@@ -104,14 +104,17 @@ def scan(
     >>> power([0.0, 1.0, 2.0, 3.0], 4)
     array([ 0.,  1., 16., 81.])
     """
-    if isinstance(profile, str) and profile and name is None:
-        name = profile
-    profile = bool(profile) if isinstance(profile, str) else truth(profile, "profile")
-    return_list, return_updates = truth(return_list, "return_list"), truth(return_updates, "return_updates")
-    go_backwards = truth(go_backwards, "go_backwards")
-    settings = loop_settings(name, truncate_gradient, mode, allow_gc, profile, strict)
-    wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, strict)
     with building("scan"):
+        if isinstance(profile, str) and profile and name is None:
+            name = profile
+        profile = bool(profile) if isinstance(profile, str) else truth(profile, "profile")
+        return_list, return_updates = (
+            truth(return_list, "return_list"),
+            truth(return_updates, "return_updates"),
+        )
+        go_backwards = truth(go_backwards, "go_backwards")
+        settings = loop_settings(name, truncate_gradient, mode, allow_gc, profile, strict)
+        wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, strict)
         steps = number_of_steps(wanted.sequences, n_steps, settings.name)
         step = assemble.build_step(wanted, settings.name)
         cuts = cut_sequences(wanted.sequences, go_backwards)

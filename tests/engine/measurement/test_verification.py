@@ -8,15 +8,21 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.engine.backends import registry
+from scanviz.engine.config import config
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import build_one
+from scanviz.engine.measurement import ablation
 from scanviz.engine.measurement.ablation import NONE, Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCalls, Uncalled
 from scanviz.engine.measurement.verification import CannotRunAgainError, bisect, compare, verify
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.program.lower import lower
 from scanviz.engine.rewrites import families
 from scanviz.engine.rewrites import rule as rules
+from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.rule import Match
+from scanviz.engine.rewrites.selection import Selection
 
 RNG = np.random.default_rng(2)
 
@@ -226,3 +232,23 @@ def test_how_much_is_done_is_notified_and_never_goes_back():
     assert told[0][0] == 0.0 and 0.9 < told[-1][0] <= 1.0
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert list(dict.fromkeys(what for _, what in told)) == [each.rule for each in effects]
+
+
+@pytest.mark.parametrize(("pays_after", "tier"), [(0.0, "native"), (float("inf"), "numpy")])
+def test_both_sides_of_a_measured_rule_run_where_the_function_has_come_to(monkeypatch, pays_after, tier):
+    if not registry.availability("native").works:
+        pytest.skip(registry.availability("native").why)
+    monkeypatch.setattr(config.native, "pays_after", pays_after)
+    x = T.matrix("x")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t * 2 + h * 3), x, T.zeros(3), name="rnn")
+    f = scanviz.function([x], h[-1], mode="auto")
+    rows = RNG.normal(size=(5000, 3))
+    f(rows)
+    monkeypatch.setattr(config.native, "pays_after", 1e-9 if tier == "numpy" else 10.0)
+    for selection in (f.rewrites.selection, Selection("none")):
+        program = lower([x], RewriteHistory([h[-1]], selection).final, "f")
+        made = ablation._compiled(f, program)
+        for _ in range(3):
+            made.run([rows], None)
+        tiers = {each.tier.name for run in made.flat.runners.values() for each in run.tier.all_made()}
+        assert getattr(made, "runs_whole", False) if not tiers else tiers == {tier}

@@ -80,6 +80,7 @@ class LearnApp(App[None]):
         self.seen: Pane = "page"
         self._columns = 80
         self._stepped = ""  # the program that the player shows
+        self._told = ("", "")  # a sentence, and what was printed
 
     @property
     def lesson(self) -> Lesson:
@@ -97,7 +98,9 @@ class LearnApp(App[None]):
                 yield TextArea.code_editor("", language=None, id="program")
                 yield Static("the exercise: complete it, F6 checks it", classes="head")
                 yield TextArea.code_editor("", language=None, id="answer")
-                yield RichLog(id="told", wrap=True, markup=False, highlight=False, auto_scroll=False)
+                yield RichLog(
+                    id="told", wrap=True, min_width=1, markup=False, highlight=False, auto_scroll=False
+                )
             yield Player(id="player")
         yield Footer()
 
@@ -126,6 +129,7 @@ class LearnApp(App[None]):
             shown |= {"page", "desk", "player"} if recorded else {"page", "desk"}
         for pane in PANES:
             self.query_one(f"#{pane}").display = pane in shown
+        self.call_after_refresh(self._write_told)  # in lines as long as there is room for now
         self.query_one("#panes").set_class(len(shown) == 1, "alone")
         title = Text(f"lesson {self.number} of {len(lessons())} · {self.lesson.title}", no_wrap=True)
         if width < NARROW:
@@ -176,7 +180,9 @@ class LearnApp(App[None]):
         given = self.hints_given.get(self.number, 0)
         if given < len(self.lesson.hints):
             self.hints_given[self.number] = given + 1
-            self._tell(f"Hint {given + 1} of {len(self.lesson.hints)}: {self.lesson.hints[given]}")
+            last = given + 1 == len(self.lesson.hints)
+            more = " (That was the last hint: F7 once more shows the solution.)" if last else ""
+            self._tell(f"Hint {given + 1} of {len(self.lesson.hints)}: {self.lesson.hints[given]}{more}")
         else:
             self._tell("There is no further hint. The solution:", self.lesson.solution)
 
@@ -286,9 +292,14 @@ class LearnApp(App[None]):
     def _tell(self, sentence: str, printed: str = "") -> None:
         """Show a sentence, and what was printed, below the program."""
         self.query_one("#desk").remove_class("drawn")
-        log = self.query_one("#told", RichLog)
+        self._told = sentence, printed
+        self._write_told()
+        self.query_one("#told", RichLog).scroll_home(animate=False)
+
+    def _write_told(self) -> None:
+        """Write what is told, in lines as long as its pane is wide."""
+        log, (sentence, printed) = self.query_one("#told", RichLog), self._told
         log.clear()
-        log.scroll_home(animate=False)
         if sentence:
             log.write(plain_lines(sentence))
         for line in map(sanitize, printed.splitlines()):

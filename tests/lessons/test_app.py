@@ -99,6 +99,12 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
         for k in range(3):
             await press(pilot, "f7")
             assert f"Hint {k + 1} of 3" in told(app)
+            assert lesson(6).hints[k] in " ".join(told(app).split())
+            assert all(len(line) <= app.query_one("#told").size.width for line in told(app).splitlines())
+        assert "F7 once more shows the solution" in " ".join(told(app).split())
+        await pilot.resize_terminal(200, 40)
+        await pilot.pause()
+        assert max(map(len, told(app).splitlines())) > app.query_one("#told").size.width / 2
         await press(pilot, "f7")
         assert "after_step_0 = [8, 8, 4, 2, 1]" in told(app)
         app.query_one("#answer", TextArea).load_text(lesson(6).solution)

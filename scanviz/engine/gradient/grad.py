@@ -173,7 +173,7 @@ def zero_gradient(variable: Variable) -> Variable:
     """Return a gradient of zeros: of the variable's dtype, ``config.floatX`` for whole numbers."""
     if is_floating(variable):
         return zeros_like(variable)
-    shape = [as_size(each) for each in shape_of(variable)]
+    shape = [as_size(size) for size in shape_of(variable)]
     zero = constant(0, config.floatX)
     return alloc(zero, shape) if shape else zero
 
@@ -186,16 +186,16 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
     """
     check_meant(wanted)
     listed, pack = taken_apart(wanted)
-    for each in listed:
-        if isinstance(each, Constant) and not constants:
+    for variable in listed:
+        if isinstance(variable, Constant) and not constants:
             raise ScanvizTypeError.here(
-                f"{what}: `{describe(each)}` is a constant, which nothing can be differentiated with respect to",
+                f"{what}: `{describe(variable)}` is a constant, which nothing can be differentiated with respect to",
                 fix="a symbolic input or a shared variable",
             )
-        if not isinstance(each, Variable) or not isinstance(each.type, TensorType):
-            shown = describe(each) if isinstance(each, Variable) else repr(each)
+        if not isinstance(variable, Variable) or not isinstance(variable.type, TensorType):
+            shown = describe(variable) if isinstance(variable, Variable) else repr(variable)
             raise ScanvizTypeError.here(
-                f"{what}: `{shown}` is no symbolic array", expected="variables", found=type(each).__name__
+                f"{what}: `{shown}` is no symbolic array", expected="variables", found=type(variable).__name__
             )
     return listed, pack
 
@@ -215,10 +215,10 @@ def variables_of(given: Collection[Variable] | Variable | None) -> list[Variable
     if given is None:
         return []
     found = [given] if isinstance(given, Variable) else listed(given, "consider_constant")
-    for each in found:
-        if not isinstance(each, Variable):
+    for variable in found:
+        if not isinstance(variable, Variable):
             raise ScanvizTypeError.here(
-                "consider_constant names symbolic variables", expected="variables", found=repr(each)
+                "consider_constant names symbolic variables", expected="variables", found=repr(variable)
             )
     return found
 

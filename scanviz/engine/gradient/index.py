@@ -76,9 +76,9 @@ def _is_held(
     part: Variable, given: Variable, pattern: IndexParameters, numbers: Sequence[Variable]
 ) -> Variable:
     """Return which elements put into an array are still there afterwards: their numbers, put there alike, are found again."""
-    shape = [as_size(each) for each in shape_of(part)]
+    shape = [as_size(size) for size in shape_of(part)]
     order = reshape(arange(count(part, range(len(shape)))), shape, ndim=len(shape))
-    nothing = alloc(constant(0, "int64"), [as_size(each) for each in shape_of(given)])
+    nothing = alloc(constant(0, "int64"), [as_size(size) for size in shape_of(given)])
     numbered = build_one(Op(ASSIGN, AssignParameters(pattern, False)), nothing, order, *numbers)
     return equal(build_one(Op(INDEX, pattern), numbered, *numbers), order)
 

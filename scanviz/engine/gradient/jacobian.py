@@ -103,20 +103,20 @@ def jacobian(
     for k, variable in enumerate(listed):
         whole = [*shape, *shape_of(variable)]
         filled = next(rows) if k in found else _zeros(variable, shape)
-        results.append(reshape(filled, [as_size(each) for each in whole], ndim=len(whole)))
+        results.append(reshape(filled, [as_size(size) for size in whole], ndim=len(whole)))
     return pack(results)
 
 
 def _zeros(variable: Variable, shape: Sequence[Any]) -> Variable:
     zero = zero_gradient(variable)
-    return alloc(zero, [as_size(each) for each in (*shape, *shape_of(variable))])
+    return alloc(zero, [as_size(size) for size in (*shape, *shape_of(variable))])
 
 
 def _rows(expression: Variable, seed: Variable, derivatives: Sequence[Variable]) -> list[Variable]:
     """Return the pullback of each one-hot cotangent, one a row."""
     if not derivatives:
         return []
-    shape = [as_size(each) for each in shape_of(expression)]
+    shape = [as_size(size) for size in shape_of(expression)]
     count = prod(stack_scalars(shape))
     places = reshape(arange(count), shape, ndim=len(shape))
     dtype = tensor_type(expression).dtype

@@ -46,7 +46,7 @@ def _repeat(node: Apply, cotangent: Variable) -> Variable:
     given, counts = node.inputs
     axis = node.op.parameters.axis
     if tensor_type(counts).ndim == 0:
-        shape = [as_size(each) for each in shape_of(given)]
+        shape = [as_size(size) for size in shape_of(given)]
         split = [*shape[: axis + 1], counts, *shape[axis + 1 :]]
         return sum_over(reshape(cotangent, split, ndim=len(split)), axis + 1)
     whole = zeros_like(given)

@@ -118,8 +118,8 @@ def _batched_dot(node: Apply, g: Variable, wanted: Sequence[bool]) -> Derivative
     first, second = wanted
     match rank(a), rank(b):
         case 2, 2:
-            each = dimshuffle(g, 0, "x")
-            return [each * b if first else None, each * a if second else None]
+            column = dimshuffle(g, 0, "x")
+            return [column * b if first else None, column * a if second else None]
         case 3, 2:
             return [
                 _batched_outer(g, b) if first else None,
@@ -160,7 +160,7 @@ def _stacked(value: Variable, rows: int) -> Variable:
     # sizes are multiplied, since reshape cannot find out a -1 beside a 0
     return reshape(
         value,
-        [as_size(SIZES.product(each)) for each in (shape[:1], shape[1 : 1 + rows], shape[1 + rows :])],
+        [as_size(SIZES.product(sizes)) for sizes in (shape[:1], shape[1 : 1 + rows], shape[1 + rows :])],
     )
 
 

@@ -187,7 +187,7 @@ class BackwardLoop:
     def _variables(self, pulled: Mapping[Variable, Variable]) -> list[LoopVariable]:
         """Return the loop variables of the backward loop, over variables of the backward step alone."""
         made: list[LoopVariable] = [self._adjoint(state, pulled) for state in self.states]
-        self.sums = {each: total for each, total in self.sums.items() if each.variable in pulled}
+        self.sums = {role: total for role, total in self.sums.items() if role.variable in pulled}
         for non_sequence, total in self.sums.items():
             now = add(total, pulled[non_sequence.variable])
             made.append(State(gradient_name(non_sequence.name), {-1: total}, {0: now}))
@@ -275,14 +275,14 @@ class BackwardLoop:
         names = [variable.name for variable in variables]
         results = build(op, [rows.steps_back, *outer], names)
         found: dict[LoopVariable, Derivative] = {}
-        for each, result in zip([*self.states, *self.sums, *self.sequences], results, strict=True):
-            match each:
+        for role, result in zip([*self.states, *self.sums, *self.sequences], results, strict=True):
+            match role:
                 case NonSequence():
-                    found[each] = last_row(result, zeros_like(self._around(each)))
+                    found[role] = last_row(result, zeros_like(self._around(role)))
                 case LoopSequence():
-                    found[each] = rows.of_sequence(each, result)
-                case State() if each in self.wanted:
-                    found[each] = rows.of_initial(each, result, self.given.get(each))
+                    found[role] = rows.of_sequence(role, result)
+                case State() if role in self.wanted:
+                    found[role] = rows.of_initial(role, result, self.given.get(role))
                 case _:
                     pass
         return found

@@ -37,7 +37,7 @@ def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
         pattern = connection(node)
         for index, output in enumerate(node.outputs):
             if is_floating(output):
-                mine = [each for k, each in enumerate(found) if each and pattern[k][index]]
+                mine = [source for k, source in enumerate(found) if source and pattern[k][index]]
                 if mine:
                     sources[output] = frozenset().union(*mine)
     return sources

@@ -119,7 +119,7 @@ class LoopRows:
             if not surely_equal(shape_of(whole)[0], self.needed(state)):
                 whole = getitem(whole, slice(None, self.needed(state)))
             return reversed_rows(whole)
-        row = [as_size(each) for each in shape_of(self.result(state))[1:]]
+        row = [as_size(size) for size in shape_of(self.result(state))[1:]]
         zero = constant(0, tensor_type(self.result(state)).dtype)
         sparse = None if cotangent is None else single_rows(cotangent)
         if cotangent is not None and sparse is None:
@@ -179,8 +179,8 @@ def single_rows(cotangent: Variable) -> list[Apply] | None:
     instead of a reversed copy of an array of zeros.
     """
     found: list[Apply] = []
-    each = cotangent
-    while (node := each.owner) is not None and node.op.declaration is ASSIGN:
+    changed = cotangent
+    while (node := changed.owner) is not None and node.op.declaration is ASSIGN:
         entries = node.op.parameters.pattern.entries
         if not (
             node.op.parameters.increment
@@ -189,8 +189,8 @@ def single_rows(cotangent: Variable) -> list[Apply] | None:
         ):
             return None
         found.append(node)
-        each = node.inputs[0]
-    return found[::-1] if found and is_zeros(each) else None
+        changed = node.inputs[0]
+    return found[::-1] if found and is_zeros(changed) else None
 
 
 def _turned_assignment(op: Op, offset: int) -> Op:

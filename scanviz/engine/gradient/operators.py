@@ -173,7 +173,7 @@ def _by_double_reverse(
             for variable, x in zip(pulled, wrt, strict=True)
             if isinstance(variable, Variable)
         }
-        bad = [each for each in pulled if isinstance(each, Undefined)]
+        bad = [derivative for derivative in pulled if isinstance(derivative, Undefined)]
         found.append(bad[0] if bad else pull_back(inner, [dummy])[0] if inner else None)
     return found
 

@@ -131,7 +131,7 @@ def _is(table: dict[Declaration, Test], node: Apply) -> bool:
         return False
     known = inlined(declaration, node.inputs)[1]
     made = {variable.owner for variable in known.values() if variable not in node.inputs} - {None}
-    return any(_is(table, each) for each in made if each is not None)
+    return any(_is(table, owner) for owner in made if owner is not None)
 
 
 def _operations(declaration: ElementwiseDeclaration, node: Apply) -> list[Declaration]:

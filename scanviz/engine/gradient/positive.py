@@ -75,7 +75,7 @@ def surely_not_negative(variable: Variable, depth: int = 0) -> bool:
     if declaration is e.divide:
         return surely_not_negative(node.inputs[0], depth + 1) and surely_positive(node.inputs[1], depth + 1)
     counting = node.inputs[:1] if facts.same_elements else node.inputs  # without sizes
-    return facts.sign == "kept" and all(surely_not_negative(each, depth + 1) for each in counting)
+    return facts.sign == "kept" and all(surely_not_negative(operand, depth + 1) for operand in counting)
 
 
 def is_size(variable: Variable, depth: int = 0) -> bool:
@@ -87,4 +87,4 @@ def is_size(variable: Variable, depth: int = 0) -> bool:
         return False
     if node.op.facts.size == "is":
         return True
-    return node.op.declaration is e.multiply and all(is_size(each, depth + 1) for each in node.inputs)
+    return node.op.declaration is e.multiply and all(is_size(operand, depth + 1) for operand in node.inputs)

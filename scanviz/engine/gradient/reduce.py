@@ -79,7 +79,7 @@ def _others(node: Apply) -> Variable:
         return _others_along(x, axes[0])
     ndim = tensor_type(x).ndim
     order = [*(axis for axis in range(ndim) if axis not in axes), *axes]
-    shape = [as_size(each) for each in shape_of(x)]
+    shape = [as_size(size) for size in shape_of(x)]
     kept = [shape[axis] for axis in order[: ndim - len(axes)]]
     lines = reshape(dimshuffle(x, order), [*kept, r.count(x, axes)], ndim=len(kept) + 1)
     found = reshape(_others_along(lines, len(kept)), [shape[axis] for axis in order], ndim=ndim)

@@ -86,19 +86,19 @@ class Residuals:
     def _value(self, variable: Variable) -> Variable:
         stack = [variable]
         while stack:
-            each = stack[-1]
-            if each in self.known:
+            top = stack[-1]
+            if top in self.known:
                 stack.pop()
                 continue
-            found = self._without_computing(each)
+            found = self._without_computing(top)
             if found is None:
-                waiting = self._inputs(each)
+                waiting = self._inputs(top)
                 missing = [given for given in waiting if given not in self.known]
                 if missing:
                     stack.extend(missing)
                     continue
-                found = self._computed(each)
-            self.known[each] = found
+                found = self._computed(top)
+            self.known[top] = found
             stack.pop()
         return self.known[variable]
 
@@ -161,7 +161,7 @@ class Residuals:
     def _computed(self, variable: Variable) -> Variable:
         node = variable.owner
         assert node is not None
-        fresh = rebuild(node, [self.known[each] for each in node.inputs])
+        fresh = rebuild(node, [self.known[variable] for variable in node.inputs])
         for old, new in zip(node.outputs, fresh.outputs, strict=True):
             self.known.setdefault(old, new)
         return self.known[variable]

@@ -24,13 +24,13 @@ def full_like(variable: Variable, value: float) -> Variable:
     """Return a number repeated in the shape and dtype of a variable."""
     number = constant(value, tensor_type(variable).dtype)
     shape = shape_of(variable)
-    return alloc(number, [as_size(each) for each in shape]) if shape else number
+    return alloc(number, [as_size(size) for size in shape]) if shape else number
 
 
 def reshape_like(value: Variable, like: Variable) -> Variable:
     """Return the same elements in the shape of another variable."""
     shape = shape_of(like)
-    return reshape(value, [as_size(each) for each in shape], ndim=len(shape))
+    return reshape(value, [as_size(size) for size in shape], ndim=len(shape))
 
 
 def sum_to_shape(value: Variable, like: Variable) -> Variable:
@@ -50,7 +50,7 @@ def sum_to_shape(value: Variable, like: Variable) -> Variable:
         given = given[lead:]
     pairs = list(zip(wanted, given, strict=True))
     if any(not isinstance(a, int) and b != 1 and not surely_equal(a, b) for a, b in pairs):  # it may be 1
-        return build_one(Op(SUM_TO_SHAPE), value, *[as_size(each) for each in wanted])
+        return build_one(Op(SUM_TO_SHAPE), value, *[as_size(size) for size in wanted])
     stretched = tuple(k for k, (a, b) in enumerate(pairs) if a == 1 and b != 1)
     return sum_over(value, axis=stretched, keepdims=True) if stretched else value
 
@@ -59,4 +59,4 @@ def broadcast_like(value: Variable, like: Variable) -> Variable:
     """Return ``value`` stretched to the shape of ``like``."""
     if same_shape(value, like):
         return value
-    return alloc(value, [as_size(each) for each in shape_of(like)])
+    return alloc(value, [as_size(size) for size in shape_of(like)])

@@ -81,7 +81,7 @@ def _at(node: Apply, inner: Derivatives, seeds: dict[Variable, Variable]) -> lis
     mapping = {**dict(zip(_op(node).inputs, node.inputs, strict=True)), **seeds}
     known = [variable for variable in inner if isinstance(variable, Variable)]
     fresh = iter(replace(known, mapping, check=False))
-    return [next(fresh) if isinstance(each, Variable) else each for each in inner]
+    return [next(fresh) if isinstance(derivative, Variable) else derivative for derivative in inner]
 
 
 def _seeds(
@@ -119,10 +119,10 @@ def _by_rule(
             f"the pullback of {op} gives another number of derivatives", expected=len(own), found=len(found)
         )
     results: list[Derivative] = [None] * len(op.inputs)
-    for k, each in zip(own, found, strict=True):
-        if each is None or not is_floating(inputs[k]):
+    for k, given in zip(own, found, strict=True):
+        if given is None or not is_floating(inputs[k]):
             continue
-        kind, derivative = tensor_type(inputs[k]), as_value(each)
+        kind, derivative = tensor_type(inputs[k]), as_value(given)
         if not isinstance(derivative.type, TensorType) or derivative.type.ndim != kind.ndim:
             raise ScanvizTypeError(
                 f"the pullback of {op} gives a derivative that does not fit",

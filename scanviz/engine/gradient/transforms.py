@@ -127,7 +127,7 @@ def _called(f: Any, wrt: Any, what: str) -> _Called:
     if not callable(f):
         return _Called(f, wrt, {})
     listed, pack = taken_apart(wrt)
-    given = [as_variable(each) for each in listed]
+    given = [as_variable(value) for value in listed]
     own = [Variable(tensor_type(variable), variable.name) for variable in given]
     arguments = pack(own)
     values = f(**arguments) if isinstance(wrt, Mapping) else f(*own)

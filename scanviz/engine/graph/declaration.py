@@ -134,7 +134,7 @@ def declared(name: str) -> Declaration:
 def declarations() -> Iterator[Declaration]:
     """Iterate over all declared ops by family and name, whatever was imported first; files that nothing has imported yet are."""
     _declare_others()
-    return iter(sorted(declared_already(), key=lambda each: (each.family, each.name)))
+    return iter(sorted(declared_already(), key=lambda one: (one.family, one.name)))
 
 
 def declared_already() -> Iterator[Declaration]:

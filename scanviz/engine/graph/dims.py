@@ -163,7 +163,7 @@ class Dims:
         if not step or size is None or (given[0] and start is None) or (given[1] and stop is None):
             return None
         first, last = start if given[0] else None, stop if given[1] else None
-        if not any(isinstance(each, Polynomial) for each in (size, first, last, step)):
+        if not any(isinstance(bound, Polynomial) for bound in (size, first, last, step)):
             return len(range(*slice(first, last, step).indices(size)))
         if isinstance(step, int):
             rising = step > 0

@@ -49,11 +49,11 @@ class Numbers:
     def of(self, variable: Variable) -> int:
         """Return the number of a variable."""
         if variable.owner is not None:
-            for each in in_turn(variable, read_by, self._known.__contains__):
-                if each.owner is not None:
-                    self.give(each, (each.owner.op, tuple(map(self.of_leaf, each.owner.inputs)), each.index))
+            for value in in_turn(variable, read_by, self._known.__contains__):
+                if (node := value.owner) is not None:
+                    self.give(value, (node.op, tuple(map(self.of_leaf, node.inputs)), value.index))
                 else:
-                    self.of_leaf(each)
+                    self.of_leaf(value)
         return self.of_leaf(variable)
 
     def of_leaf(self, variable: Variable) -> int:

@@ -74,4 +74,4 @@ def _term(value: Value, parts: Parts[Value], name: Callable[[Value], str], depth
         return _term(inputs[0], parts, name, depth)
     if not depth:
         return WrittenTerm(CUT)
-    return written(op, [_term(each, parts, name, depth - 1) for each in inputs])
+    return written(op, [_term(operand, parts, name, depth - 1) for operand in inputs])

@@ -294,4 +294,4 @@ def _leaf_name(variable: Variable) -> str:
     owner = variable.owner
     if owner is None:
         return f"unnamed {variable.type}"
-    return f"{owner.op}.{variable.index}({', '.join(each.name or CUT for each in owner.inputs)})"
+    return f"{owner.op}.{variable.index}({', '.join(operand.name or CUT for operand in owner.inputs)})"

@@ -147,7 +147,7 @@ class Polynomial:
 
     def _signed_terms(self, most: int | None = None) -> Iterator[str]:
         """Iterate over the terms as they are printed one after the other, each with its sign; no more than so many."""
-        ordered = sorted(self.terms.items(), key=lambda each: (-len(each[0]), [*map(str, each[0])]))
+        ordered = sorted(self.terms.items(), key=lambda term: (-len(term[0]), [*map(str, term[0])]))
         for k, (key, value) in enumerate(ordered[:most]):
             sign = ("-" if value < 0 else "") if k == 0 else " - " if value < 0 else " + "
             yield sign + _term(key, -value if value < 0 else value)

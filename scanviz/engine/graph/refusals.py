@@ -137,9 +137,9 @@ def not_settable(x: Any, name: str) -> ScanvizAttributeError:
 def shown_index(key: object) -> str:
     """Return an index as the user would write it."""
     if isinstance(key, tuple):
-        return ", ".join(shown_index(each) for each in key)
+        return ", ".join(shown_index(part) for part in key)
     if isinstance(key, slice):
-        ends = ["" if each is None else _short(each) for each in (key.start, key.stop)]
+        ends = ["" if bound is None else _short(bound) for bound in (key.start, key.stop)]
         return ":".join([*ends, *([] if key.step is None else [_short(key.step)])])
     return "..." if key is Ellipsis else _short(key)
 

@@ -59,7 +59,7 @@ class Call:
         self.not_negative = name in _SIGNS and _SIGNS[name](map(surely_not_negative, args))
         inside = [unknown for arg in args if isinstance(arg, Polynomial) for unknown in arg.unknowns]
         self._depth = 1 + max((call._depth for call in inside if isinstance(call, Call)), default=0)
-        self.computed = any(each.computed for each in inside)
+        self.computed = any(unknown.computed for unknown in inside)
         in_any_order = name in _SIGNS and name != "floor_divide"
         self._key = (name, frozenset(args) if in_any_order else args)
         self._hash = hash(self._key)
@@ -140,8 +140,8 @@ def arguments_of(size: Any, name: str) -> Sequence[Any]:
 def inside_out(size: Polynomial, done: Callable[[Polynomial], bool]) -> Iterator[Polynomial]:
     """Iterate over the sizes that calls in a size are made of, then the size: those that are not done when their turn comes."""
 
-    def arguments(each: Polynomial) -> list[Polynomial]:
-        calls = [unknown for product in each.terms for unknown in product if isinstance(unknown, Call)]
+    def arguments(size: Polynomial) -> list[Polynomial]:
+        calls = [unknown for product in size.terms for unknown in product if isinstance(unknown, Call)]
         return [arg for call in calls for arg in call.args if isinstance(arg, Polynomial)]
 
     return in_turn(size, arguments, done)

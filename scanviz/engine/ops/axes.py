@@ -124,7 +124,7 @@ def traced(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
 def stacked(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
     """Return those of matrices in stacks of which the first input holds one: the axes of the stack."""
     count = len(given[0]) - 2
-    return [[{0: axis} if axis < count else {} for axis in range(len(each))] for each in made]
+    return [[{0: axis} if axis < count else {} for axis in range(len(shape))] for shape in made]
 
 
 def solved(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
@@ -154,4 +154,4 @@ def rows_below(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]
     stacks = len(made[0]) - rows
     within = broadcast([shape[len(shape) - rows :] if len(shape) >= rows else () for shape in given], made[0])
     found = [{k: axis + len(given[k]) - rows for k, axis in mapping.items()} for mapping in within]
-    return ([{} if axis < stacks else each for axis, each in enumerate(found)],)
+    return ([{} if axis < stacks else along for axis, along in enumerate(found)],)

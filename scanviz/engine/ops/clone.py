@@ -107,12 +107,12 @@ def _listed(outputs: Any) -> tuple[list[Any] | None, list[Variable]]:
         listed = list(outputs.values())
     else:
         listed = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
-    for each in listed:
-        if not isinstance(each, Variable):
+    for variable in listed:
+        if not isinstance(variable, Variable):
             raise ScanvizTypeError.here(
                 "a graph is given by its results",
                 expected="a variable, or a list, tuple or dict of variables",
-                found=repr(each),
+                found=repr(variable),
             )
     return keys, listed
 
@@ -146,7 +146,7 @@ def equal_computations(xs: Any, ys: Any, in_xs: Any = None, in_ys: Any = None) -
     (False, True)
     """
     first, second = _listed(xs)[1], _listed(ys)[1]
-    mine, theirs = (_listed([] if each is None else each)[1] for each in (in_xs, in_ys))
+    mine, theirs = (_listed([] if given is None else given)[1] for given in (in_xs, in_ys))
     if len(mine) != len(theirs):
         raise ScanvizValueError.here(
             "equal_computations: each input of one graph stands for one of the other",

@@ -114,8 +114,8 @@ def ifelse(condition: Any, then_branch: Any, else_branch: Any) -> Any:
 
 def _strong(first: Any, second: Any) -> tuple[Variable, Variable]:
     """Return both branches as variables, a Python number in the dtype that NumPy gives it beside the other."""
-    weak = [type(each) in (int, float) for each in (first, second)]  # not bool: NumPy has no weak bool
-    if all(is_truth(each) for each in (first, second)):
+    weak = [type(value) in (int, float) for value in (first, second)]  # not bool: NumPy has no weak bool
+    if all(is_truth(value) for value in (first, second)):
         return as_value(first), as_value(second)
     if weak == [True, False]:
         other = as_variable(second)

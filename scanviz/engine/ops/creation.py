@@ -84,15 +84,15 @@ ARANGE = Declaration(
 
 def _arange_dtype(given: Sequence[Any]) -> Any:
     """Return NumPy's dtype: at least int64; floats of Python alone give ``config.floatX``."""
-    if all(type(each) in (int, float) for each in given):
-        return config.floatX if any(type(each) is float for each in given) else "int64"
-    return np.result_type("int64", *(tensor_type(as_variable(each)).dtype for each in given))
+    if all(type(bound) in (int, float) for bound in given):
+        return config.floatX if any(type(bound) is float for bound in given) else "int64"
+    return np.result_type("int64", *(tensor_type(as_variable(bound)).dtype for bound in given))
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) -> Variable:
     """Return numbers from ``start`` (0 if only one is given) up to but without ``stop``."""
     given = (0, start, step) if stop is None else (start, stop, step)
-    parts = [as_variable(each) for each in given]
+    parts = [as_variable(bound) for bound in given]
     for part in parts:
         if tensor_type(part).ndim != 0:
             raise ScanvizTypeError.here(

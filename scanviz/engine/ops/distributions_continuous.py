@@ -238,7 +238,7 @@ def truncated_normal(
     n = size_of(name, shape)
     centre, spread = reals(name, "loc", loc, shape), reals(name, "scale", scale, shape)
     require(spread > 0, name, "scale", spread, _POSITIVE)
-    ends = [np.asarray(each, np.float64) for each in (low, high)]
+    ends = [np.asarray(bound, np.float64) for bound in (low, high)]
     for end, called in zip(ends, ("low", "high"), strict=True):
         broadcasts(name, called, end.shape, shape)
     c, s, first, last = (flat(end, shape) for end in (centre, spread, *ends))

@@ -100,7 +100,7 @@ class ElementwiseDeclaration(Declaration):
         self.truths, self.formula = truths, formula
 
     def _block(self, *dtypes: Any) -> tuple[tuple[str, ...], Block]:
-        *computed, made = (each.name for each in self.result(*map(np.dtype, dtypes)))
+        *computed, made = (dtype.name for dtype in self.result(*map(np.dtype, dtypes)))
         return tuple(computed), self.formula.block(computed, made)
 
     def _by_formula(self, *values: Any, out: Array | None = None) -> Array:
@@ -138,7 +138,7 @@ def apply_elementwise(
         arguments = _truths(declaration, arguments)
     if not any(weak) or all(weak):
         return build_one(op, *(as_variable(argument) for argument in arguments), name=name)
-    inputs = [each if soft else as_variable(each) for each, soft in zip(arguments, weak, strict=True)]
+    inputs = [value if soft else as_variable(value) for value, soft in zip(arguments, weak, strict=True)]
     try:
         whole = _with_strong_numbers(declaration, inputs)
     except TypeError as error:
@@ -152,12 +152,12 @@ def _with_strong_numbers(
 ) -> list[Variable]:
     """Return inputs with constants for Python numbers, of the dtypes that NumPy gives them beside the others."""
     kinds: list[Any] = [
-        np.dtype(tensor_type(each).dtype) if isinstance(each, Variable) else type(each) for each in inputs
+        np.dtype(tensor_type(value).dtype) if isinstance(value, Variable) else type(value) for value in inputs
     ]
     computed = declaration.result(*kinds)
     return [
-        each if isinstance(each, Variable) else weak_constant(declaration, each, kind.name)
-        for each, kind in zip(inputs, computed, strict=False)
+        value if isinstance(value, Variable) else weak_constant(declaration, value, kind.name)
+        for value, kind in zip(inputs, computed, strict=False)
     ]
 
 

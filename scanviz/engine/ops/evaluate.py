@@ -28,7 +28,7 @@ def evaluate(outputs: Variable | Sequence[Variable], givens: Mapping[Variable, A
         If a variable has no value.
     """
     wanted = [outputs] if isinstance(outputs, Variable) else list(outputs)
-    values: dict[Variable, Any] = {each: np.asarray(value) for each, value in (givens or {}).items()}
+    values: dict[Variable, Any] = {variable: np.asarray(value) for variable, value in (givens or {}).items()}
 
     def value_of(variable: Variable) -> Any:
         if variable in values:
@@ -39,7 +39,7 @@ def evaluate(outputs: Variable | Sequence[Variable], givens: Mapping[Variable, A
 
     with np.errstate(all="ignore"):
         for node in toposort(wanted, values.keys()):
-            results = node.op.perform([value_of(each) for each in node.inputs])
+            results = node.op.perform([value_of(variable) for variable in node.inputs])
             values.update(zip(node.outputs, results, strict=True))
-    results = [value_of(each) for each in wanted]
+    results = [value_of(variable) for variable in wanted]
     return results[0] if isinstance(outputs, Variable) else results

@@ -92,19 +92,19 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
     entries: list[IndexEntry] = []
     inputs: list[Variable] = []
     parsed = [part if part is Ellipsis else _entry(variable, part) for part in parts]
-    used = sum(_consumed(each[0]) for each in parsed if each is not Ellipsis)
-    gaps = sum(1 for each in parsed if each is Ellipsis)
+    used = sum(_consumed(entry[0]) for entry in parsed if entry is not Ellipsis)
+    gaps = sum(1 for entry in parsed if entry is Ellipsis)
     if gaps > 1 or used > ndim:
         problem = "has more than one `...`" if gaps > 1 else f"has {used} parts"
         raise ScanvizIndexError.here(
             f"the index of `{describe(variable)}` {problem}", expected=f"at most {ndim} dimensions"
         )
-    for each in parsed:
-        if each is Ellipsis:
+    for entry in parsed:
+        if entry is Ellipsis:
             entries.extend([IndexEntry("slice")] * (ndim - used))
         else:
-            entries.append(each[0])
-            inputs.extend(each[1])
+            entries.append(entry[0])
+            inputs.extend(entry[1])
     entries.extend([IndexEntry("slice")] * (ndim - used if not gaps else 0))
     return IndexParameters(tuple(entries)), inputs
 
@@ -118,8 +118,8 @@ def _entry(variable: Variable, part: Any) -> tuple[IndexEntry, list[Variable]]:
         return IndexEntry("newaxis"), []
     if isinstance(part, slice):
         numbers, inputs = [], []
-        for each in (part.start, part.stop, part.step):
-            number, given = _number(each, variable)
+        for bound in (part.start, part.stop, part.step):
+            number, given = _number(bound, variable)
             numbers.append(number)
             inputs.extend(given)
         if numbers[2] == 0:

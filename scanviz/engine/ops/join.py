@@ -35,8 +35,8 @@ from scanviz.engine.ops.support import (
 def _concatenate_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     axis = op.parameters.axis
     result = list(dims.shapes[0])
-    for each in dims.shapes[1:]:
-        for k, size in enumerate(each):
+    for sizes in dims.shapes[1:]:
+        for k, size in enumerate(sizes):
             result[k] = dims.add(result[k], size) if k == axis else dims.same(result[k], size)
     return (tuple(result),)
 
@@ -76,7 +76,7 @@ def concatenate(arrays: Sequence[Any], axis: int = 0, dtype: object = None) -> V
 
 def _alike(arrays: Sequence[Any], what: str, least: int) -> tuple[list[Variable], int]:
     """Return what is joined, and its number of dimensions."""
-    parts = [as_variable(each) for each in listed(arrays, f"{what}: what to join")]
+    parts = [as_variable(array) for array in listed(arrays, f"{what}: what to join")]
     if not parts:
         raise ScanvizValueError.here(f"there is nothing to {what}")
     ranks = {tensor_type(part).ndim for part in parts}
@@ -175,8 +175,8 @@ def roll(value: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Var
         raise ScanvizValueError.here(
             "roll needs one shift for each axis", expected=f"{len(axes)} shifts", found=len(shifts)
         )
-    for each, along in zip(shifts, axes, strict=True):
-        variable = _rolled(variable, each, along)
+    for distance, along in zip(shifts, axes, strict=True):
+        variable = _rolled(variable, distance, along)
     return variable
 
 
@@ -186,7 +186,7 @@ def _rolled(variable: Variable, shift: Any, axis: Any) -> Variable:
     moved = e.mod(as_integer(shift, "roll: the shift"), e.maximum(size, 1))
     cut = e.subtract(size, moved)
     before = (slice(None),) * place
-    halves = [getitem(variable, (*before, each)) for each in (slice(cut, None), slice(None, cut))]
+    halves = [getitem(variable, (*before, half)) for half in (slice(cut, None), slice(None, cut))]
     return concatenate(halves, place)
 
 
@@ -199,7 +199,7 @@ def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
     place = normal_axis(axis, tensor_type(variable).ndim, "split")
     if isinstance(parts, int | np.integer):
         return _equal_parts(variable, int(parts), place)
-    sizes = [as_integer(each, "split: a size") for each in _listed(parts)]
+    sizes = [as_integer(size, "split: a size") for size in _listed(parts)]
     if not sizes:
         raise ScanvizValueError.here(
             "split: there are no parts", expected="a number, or sizes", found=repr(parts)

@@ -72,9 +72,9 @@ def pairs(value: Any, what: str) -> list[tuple[Any, Any]]:
     if isinstance(value, Variable):
         raise ScanvizTypeError.here(wrong, found=f"`{describe(value)}`")
     found = list(value.items()) if isinstance(value, Mapping) else listed(value, what)
-    for each in found:
-        if not isinstance(each, tuple | list) or len(each) != 2:
-            raise ScanvizTypeError.here(wrong, found=repr(each))
+    for pair in found:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise ScanvizTypeError.here(wrong, found=repr(pair))
     return [(key, item) for key, item in found]
 
 

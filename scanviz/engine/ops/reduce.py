@@ -123,7 +123,7 @@ def normal_axes(axis: Any, ndim: int, what: str) -> tuple[int, ...]:
     given = axis if isinstance(axis, tuple | list) else (axis,)
     if ndim == 0 and builtins.all(isinstance(number, int) and number in (0, -1) for number in given):
         return ()  # NumPy lets a scalar be reduced along its first axis
-    axes = tuple(sorted(normal_axis(each, ndim, what) for each in given))
+    axes = tuple(sorted(normal_axis(axis, ndim, what) for axis in given))
     if len(set(axes)) < len(axes):
         raise ScanvizValueError.here(f"{what}: an axis is named twice", found=axis)
     return axes

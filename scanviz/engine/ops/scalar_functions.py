@@ -78,7 +78,7 @@ def scipy_module(name: str) -> Any:
 
 def _special(name: str, out: Array | None, *values: Any) -> Array:
     """Return a function of SciPy's, computed in the common dtype of its arguments, float64 for ints."""
-    given = [np.asarray(each) for each in values]
+    given = [np.asarray(value) for value in values]
     common = np.result_type(*given)
     dtype = common if common.kind == "f" else np.dtype("float64")
     value = np.asarray(

@@ -165,7 +165,7 @@ def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variab
     if isinstance(shape_like, np.ndarray):
         shape_like = shape_like.tolist()
     listed = list(shape_like) if isinstance(shape_like, list | tuple) else [shape_like]
-    return [as_integer(each, f"{what}: a size") for each in listed]
+    return [as_integer(size, f"{what}: a size") for size in listed]
 
 
 def _reshape_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
@@ -277,7 +277,7 @@ def dimshuffle(value: Any, *pattern: Any) -> Variable:
     kind = tensor_type(variable)
     flat = list(pattern[0]) if len(pattern) == 1 and isinstance(pattern[0], list | tuple) else list(pattern)
     order = tuple(
-        None if each in ("x", None) else normal_axis(each, kind.ndim, "dimshuffle") for each in flat
+        None if axis in ("x", None) else normal_axis(axis, kind.ndim, "dimshuffle") for axis in flat
     )
     kept = [axis for axis in order if axis is not None]
     if len(set(kept)) < len(kept):
@@ -355,7 +355,7 @@ def alloc(value: Any, *sizes: Any) -> Variable:
         sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) and not _is_scalar(sizes[0]) else sizes
     )
     wanted = sizes_of(flat, "alloc")
-    known = [constant_integer(each) for each in wanted]
+    known = [constant_integer(size) for size in wanted]
     if any(size is not None and size < 0 for size in known):
         raise ShapeError.here("alloc: a size cannot be negative", found=tuple(known))
     if tensor_type(variable).ndim > len(wanted):

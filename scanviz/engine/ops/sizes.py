@@ -205,7 +205,7 @@ def _sum(size: Polynomial) -> Variable:
 
 def _times(product: Sequence[Unknown | Call], factor: Number) -> Variable:
     """Return a variable that computes a product of unknowns and a positive number."""
-    factors = [_variable(each) for each in product]
+    factors = [_variable(factor) for factor in product]
     if factor != 1 or not factors:
         factors.append(constant(factor, "int64"))
     return reduce(lambda a, b: build_one(Op(e.multiply), a, b), factors)

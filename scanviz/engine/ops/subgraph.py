@@ -237,13 +237,13 @@ def _check(own: Sequence[Any], results: Sequence[Any], name: Any, pullback: Any)
     """Raise where what was given makes no graph."""
     if not isinstance(name, str) or not name:
         raise ScanvizTypeError.here("a named subgraph needs a name", found=repr(name))
-    for each in (*own, *results):
-        if not isinstance(each, Variable):
-            raise ScanvizTypeError.here(f"{name}: inputs and outputs are variables", found=repr(each))
-    for each in own:
-        if each.owner is not None or isinstance(each, Constant):
+    for variable in (*own, *results):
+        if not isinstance(variable, Variable):
+            raise ScanvizTypeError.here(f"{name}: inputs and outputs are variables", found=repr(variable))
+    for variable in own:
+        if variable.owner is not None or isinstance(variable, Constant):
             raise ScanvizValueError.here(
-                f"{name}: `{describe(each)}` cannot be an input",
+                f"{name}: `{describe(variable)}` cannot be an input",
                 expected="a variable that nothing computes",
                 fix="T.vector(name), and the graph built of that",
             )

@@ -81,9 +81,9 @@ def as_value(value: Any, dtype: object = None) -> Variable:
     """Return a variable as :func:`as_variable` does where a truth value is at home: an initial state, what to fill with."""
     if isinstance(value, Variable):
         return value
-    if isinstance(value, list | tuple) and any(isinstance(each, Variable) for each in value):
+    if isinstance(value, list | tuple) and any(isinstance(item, Variable) for item in value):
         check_meant(value)
-        return build_one(Op(declared("make_vector")), *(as_variable(each) for each in value))
+        return build_one(Op(declared("make_vector")), *(as_variable(item) for item in value))
     return constant(value, dtype)
 
 

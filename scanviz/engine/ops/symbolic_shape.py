@@ -38,8 +38,8 @@ def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> 
     """
     memory = known_sizes().shapes if known is None else known
     if variable not in memory:  # it mostly is
-        for each in in_turn(variable, _needed, memory.__contains__):
-            memory[each] = _own_shape(each, memory)
+        for sized in in_turn(variable, _needed, memory.__contains__):
+            memory[sized] = _own_shape(sized, memory)
     return memory[variable]
 
 
@@ -53,7 +53,7 @@ def _needed(variable: Variable) -> list[Variable]:
     node = variable.owner
     if not isinstance(variable.type, TensorType) or None not in variable.type.shape or node is None:
         return []
-    return [each for each in node.inputs if isinstance(each.type, TensorType)]
+    return [operand for operand in node.inputs if isinstance(operand.type, TensorType)]
 
 
 def _own_shape(variable: Variable, memory: dict[Variable, Shape]) -> Shape:
@@ -82,7 +82,7 @@ def _by_rule(variable: Variable, memory: dict[Variable, Shape]) -> Shape | None:
         return None
     special = SYMBOLIC_SHAPE_RULES.get(node.op.declaration)
     if special is not None:
-        every = special(node, lambda each: shape_of(each, memory))
+        every = special(node, lambda operand: shape_of(operand, memory))
         for output, found in zip(node.outputs, every, strict=True):  # all at once: a loop has many
             if output is not variable:
                 memory.setdefault(output, _completed(output, found))
@@ -90,7 +90,7 @@ def _by_rule(variable: Variable, memory: dict[Variable, Shape]) -> Shape | None:
     rule = node.op.declaration.shapes
     if rule is None:
         return None
-    shapes = [memory[each] if isinstance(each.type, TensorType) else () for each in node.inputs]
+    shapes = [memory[operand] if isinstance(operand.type, TensorType) else () for operand in node.inputs]
     try:
         found = rule(node.op, Dims(shapes, lambda k: _value(node.inputs[k])))[variable.index]
     except ScanvizError:

@@ -89,8 +89,8 @@ def step_axes(loop: LoopInstruction, shapes: Sequence[ConcreteShape] | None = No
     for axis in around:
         if not classes.mixings(body, axis):
             kept.setdefault(classes.root(body, axis), []).append(axis)
-    of_all = [each for each in kept.values() if _covers(each, states if any(states) else [around])]
-    found = [*of_all, *(each for each in kept.values() if each not in of_all)]
+    of_all = [group for group in kept.values() if _covers(group, states if any(states) else [around])]
+    found = [*of_all, *(group for group in kept.values() if group not in of_all)]
     mixed = {mixing for axis in around for mixing in classes.mixings(body, axis)}
     of_states = [mixing for state in states for axis in state for mixing in classes.mixings(body, axis)]
     return StepAxes(

@@ -71,13 +71,13 @@ class AxisClasses:
         self._marks: list[tuple[_Key, Mixing]] = []
         self._found: dict[_Key, list[Mixing]] | None = None
 
-    def root(self, program: Program, each: Axis) -> _Key:
+    def root(self, program: Program, axis: Axis) -> _Key:
         """Return what axes of one class share."""
-        return self._root((id(program), *each))
+        return self._root((id(program), *axis))
 
-    def mixings(self, program: Program, each: Axis) -> Sequence[Mixing]:
+    def mixings(self, program: Program, axis: Axis) -> Sequence[Mixing]:
         """Return what mixes the class of an axis; nothing where it is kept."""
-        return self._by_class().get(self.root(program, each), ())
+        return self._by_class().get(self.root(program, axis), ())
 
     def step(self, loop: LoopInstruction, shapes: Sequence[Partial], varying: Iterable[int]) -> None:
         """Go through a step, of whose inputs some vary from step to step or with what is around the loop."""
@@ -113,31 +113,31 @@ class AxisClasses:
                 case BranchInstruction():
                     self._branch(program, instruction, shapes)
 
-    def _operation(self, program: Program, each: Instruction, shapes: Sequence[Partial]) -> None:
-        rule = each.op.facts.axes
-        given, made = ([shapes[number] for number in numbers] for numbers in (each.inputs, each.outputs))
-        along = rule(each.op, given, made) if rule is not None else [()] * len(made)
-        for result, axes in zip(each.outputs, along, strict=True):
-            for k, number in enumerate(each.inputs):
+    def _operation(self, program: Program, instruction: Instruction, shapes: Sequence[Partial]) -> None:
+        rule = instruction.op.facts.axes
+        given, made = ([shapes[k] for k in numbers] for numbers in (instruction.inputs, instruction.outputs))
+        along = rule(instruction.op, given, made) if rule is not None else [()] * len(made)
+        for result, axes in zip(instruction.outputs, along, strict=True):
+            for k, number in enumerate(instruction.inputs):
                 for axis in range(rank_of(program, number)) if self._varies(program, number) else ():
                     places = [place for place, which in enumerate(axes) if which.get(k) == axis]
                     for place in places:
                         self._unite((id(program), number, axis), (id(program), result, place))
                     if not places and shapes[number][axis] != 1:
-                        self._mix(program, each, Axis(number, axis))
+                        self._mix(program, instruction, Axis(number, axis))
 
     def _loop(self, program: Program, loop: LoopInstruction, shapes: Sequence[Partial]) -> None:
         body, given = loop.body, passed(loop)
         varying = [
-            each.inner
-            for each in given
-            if isinstance(each.slot, StateSlot | CarrySlot) or self._varies(program, each.outer)
+            entry.inner
+            for entry in given
+            if isinstance(entry.slot, StateSlot | CarrySlot) or self._varies(program, entry.outer)
         ]
         self.step(loop, partial_shapes(body, step_inputs(loop, _known(shapes))), varying)
-        for each in given:
-            self._join(program, each.outer, body, each.inner, each.rows)
-            if each.rows and self._varies(program, each.outer):
-                self._mix(program, loop, Axis(each.outer, 0))
+        for entry in given:
+            self._join(program, entry.outer, body, entry.inner, entry.rows)
+            if entry.rows and self._varies(program, entry.outer):
+                self._mix(program, loop, Axis(entry.outer, 0))
         for _, inner, result, rows in kept(loop):
             if result is not None:
                 self._join(program, result, body, inner, rows)

@@ -25,5 +25,5 @@ def as_written(program: Program, instruction: AnyInstruction) -> tuple[int, ...]
     >>> product.inputs == (cast.outputs[0], 1), as_written(program, product)
     (True, (0, 1))
     """
-    added = {each.outputs[0]: each.inputs[0] for each in program.instructions if is_added_cast(each)}
+    added = {cast.outputs[0]: cast.inputs[0] for cast in program.instructions if is_added_cast(cast)}
     return tuple(added.get(number, number) for number in instruction.inputs)

@@ -8,14 +8,15 @@ from scanviz.engine.program.instructions import BranchInstruction, Instruction, 
 def has_branches(program: Program) -> bool:
     """Return whether a program holds a branch."""
     return any(
-        isinstance(each, BranchInstruction) or any(map(has_branches, programs_in(each)))
-        for each in program.instructions
+        isinstance(instruction, BranchInstruction) or any(map(has_branches, programs_in(instruction)))
+        for instruction in program.instructions
     )
 
 
 def has_effects(program: Program) -> bool:
     """Return whether running a program prints or checks something."""
     return any(
-        any(map(has_effects, programs_in(each))) or (isinstance(each, Instruction) and each.op.facts.effect)
-        for each in program.instructions
+        any(map(has_effects, programs_in(instruction)))
+        or (isinstance(instruction, Instruction) and instruction.op.facts.effect)
+        for instruction in program.instructions
     )

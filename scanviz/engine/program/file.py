@@ -98,7 +98,7 @@ def from_bytes(content: bytes) -> Program:
                     found=repr(data["version"])[:60],
                 )
             listed = Codec({}).read(data["arrays"], tuple[_ArrayOfFile, ...], "arrays of the program")
-            arrays = [_array(archive, k, each) for k, each in enumerate(listed)]
+            arrays = [_array(archive, k, entry) for k, entry in enumerate(listed)]
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, NotImplementedError, RecursionError) as error:
         if isinstance(error, ScanvizError):
             raise
@@ -263,7 +263,7 @@ class _Forms:
     def _read_instruction(self, data: Any) -> AnyInstruction:
         if not isinstance(data, dict) or data.get("kind") not in list(KINDS):
             raise Misfit("an instruction", data)
-        rest = {name: each for name, each in data.items() if name != "kind"}
+        rest = {name: value for name, value in data.items() if name != "kind"}
         found: AnyInstruction = self.codec.form(KINDS[data["kind"]]).read(rest)
         return found
 

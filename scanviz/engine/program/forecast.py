@@ -91,7 +91,7 @@ def planned_call(
 ) -> tuple[Program, Plan]:
     """Return a Program with the values that are known for constants, and its plan for arrays of these shapes in C order."""
     known = replace(program, constants={**program.constants, **values})
-    strides = [_strides(known, *each) for each in zip(program.inputs, shapes, strict=True)]
+    strides = [_strides(known, number, shape) for number, shape in zip(program.inputs, shapes, strict=True)]
     return known, plan(known, shapes, single, emits, strides)
 
 

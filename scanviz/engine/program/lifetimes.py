@@ -64,8 +64,8 @@ def last_uses(
     last: dict[int, int] = {}
 
     def need(number: int, when: int) -> None:
-        for each in (number, *shared.get(number, _NOTHING)):
-            last[each] = max(last.get(each, 0), when)
+        for alias in (number, *shared.get(number, _NOTHING)):
+            last[alias] = max(last.get(alias, 0), when)
 
     for when, instruction in zip(time, program.instructions, strict=True):
         for number in (*instruction.inputs, *instruction.outputs):

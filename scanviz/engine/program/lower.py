@@ -233,29 +233,29 @@ class _Slots:
         given = self.view.outer_output(variable)
         return self.lowering.place(given) if given is not None and given in self.lowering.read else None
 
-    def state(self, each: State) -> StateSlot:
+    def state(self, state: State) -> StateSlot:
         """Return a state's slot."""
-        reads = tuple((tap, self.inner[read]) for tap, read in each.reads.items())
-        writes = tuple((tap, next(self.results)) for tap in each.writes)
-        outer, result = self.outer(each), self.result(each)
-        return StateSlot(each.name, each.kind, outer, reads, writes, each.offset, result, each.keep.last)
+        reads = tuple((tap, self.inner[read]) for tap, read in state.reads.items())
+        writes = tuple((tap, next(self.results)) for tap in state.writes)
+        outer, result = self.outer(state), self.result(state)
+        return StateSlot(state.name, state.kind, outer, reads, writes, state.offset, result, state.keep.last)
 
-    def step_output(self, each: StepOutput) -> StepOutputSlot:
+    def step_output(self, output: StepOutput) -> StepOutputSlot:
         """Return a step output's slot."""
-        return StepOutputSlot(each.name, next(self.results), self.result(each), each.keep.last)
+        return StepOutputSlot(output.name, next(self.results), self.result(output), output.keep.last)
 
-    def carry(self, each: Carry) -> CarrySlot:
+    def carry(self, carry: Carry) -> CarrySlot:
         """Return a carry's slot."""
-        read, write = self.inner[each.read], next(self.results)
-        return CarrySlot(each.name, self.outer(each), read, write, self.result(each))
+        read, write = self.inner[carry.read], next(self.results)
+        return CarrySlot(carry.name, self.outer(carry), read, write, self.result(carry))
 
-    def sequence(self, each: LoopSequence) -> SequenceSlot:
+    def sequence(self, sequence: LoopSequence) -> SequenceSlot:
         """Return a sequence's slot."""
-        return SequenceSlot(each.name, self.outer(each), self.inner[each.slice], each.tap)
+        return SequenceSlot(sequence.name, self.outer(sequence), self.inner[sequence.slice], sequence.tap)
 
-    def non_sequence(self, each: NonSequence) -> NonSequenceSlot:
+    def non_sequence(self, variable: NonSequence) -> NonSequenceSlot:
         """Return a non-sequence's slot."""
-        return NonSequenceSlot(each.name, self.outer(each), self.inner[each.variable])
+        return NonSequenceSlot(variable.name, self.outer(variable), self.inner[variable.variable])
 
 
 def _read_only(value: Array) -> Array:
@@ -271,12 +271,12 @@ def _body_inputs(op: Scan) -> list[Variable]:
         *op.of_type(Carry),
         *op.of_type(NonSequence),
     ]
-    return [each for variable in variables for each in inner_inputs(variable)]
+    return [inner for variable in variables for inner in inner_inputs(variable)]
 
 
 def _body(op: Scan) -> Program:
     variables: list[LoopVariable] = [*op.of_type(State), *op.of_type(StepOutput), *op.of_type(Carry)]
-    given = [each for variable in variables for each in inner_outputs(variable)]
+    given = [inner for variable in variables for inner in inner_outputs(variable)]
     condition = [op.until.condition] if op.until is not None else []
     return lower(_body_inputs(op), [*given, *condition], op.scan_name)
 

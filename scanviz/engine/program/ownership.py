@@ -50,8 +50,10 @@ def taken_over(
         return slot.kind == "mitmot" and slot.outer in ours
 
     return [
-        with_fields(each, states=tuple(with_fields(slot, in_place=taken(slot)) for slot in each.states))
-        if isinstance(each, LoopInstruction) and any(map(taken, each.states))
-        else each
-        for each in instructions
+        with_fields(
+            instruction, states=tuple(with_fields(slot, in_place=taken(slot)) for slot in instruction.states)
+        )
+        if isinstance(instruction, LoopInstruction) and any(map(taken, instruction.states))
+        else instruction
+        for instruction in instructions
     ]

@@ -112,9 +112,9 @@ def program_text(
     else:
         found = [
             line
-            for each, _, around in nested_loops(program)
-            if each.name == loop
-            for line in printer.loop(around, each, 0)
+            for found, _, around in nested_loops(program)
+            if found.name == loop
+            for line in printer.loop(around, found, 0)
         ]
     return _aligned(found, lines)
 
@@ -152,29 +152,29 @@ class _Printer:
             for index in group:
                 yield from self.instruction(program, program.instructions[index], depth + (len(group) > 1))
 
-    def instruction(self, program: Program, each: AnyInstruction, depth: int) -> Iterator[_Line]:
-        match each:
+    def instruction(self, program: Program, instruction: AnyInstruction, depth: int) -> Iterator[_Line]:
+        match instruction:
             case Instruction():
-                yield from self.operation(program, each, depth)
+                yield from self.operation(program, instruction, depth)
             case LoopInstruction():
-                yield from self.loop(program, each, depth)
+                yield from self.loop(program, instruction, depth)
             case BranchInstruction():
-                yield from self.branch(program, each, depth)
+                yield from self.branch(program, instruction, depth)
 
-    def operation(self, program: Program, each: Instruction, depth: int) -> Iterator[_Line]:
-        first, *others = each.outputs
-        text = f"{self.names(program, each.outputs)} = {self.call(program, each)}"
-        refused = self.notes.refused(program, each)
-        yield self.register(program, first, depth, text, refused, each.provenance.source)
+    def operation(self, program: Program, instruction: Instruction, depth: int) -> Iterator[_Line]:
+        first, *others = instruction.outputs
+        text = f"{self.names(program, instruction.outputs)} = {self.call(program, instruction)}"
+        refused = self.notes.refused(program, instruction)
+        yield self.register(program, first, depth, text, refused, instruction.provenance.source)
         for number in others:
             yield self.register(program, number, depth + 1, self.name(program, number))
 
-    def call(self, program: Program, each: Instruction) -> str:
+    def call(self, program: Program, instruction: Instruction) -> str:
         """Return what an instruction computes."""
-        symbol, names = each.op.declaration.symbol, [self.name(program, number) for number in each.inputs]
-        if symbol and len(names) == 2 and each.op.parameters is None:
+        symbol, names = instruction.op.declaration.symbol, [self.name(program, k) for k in instruction.inputs]
+        if symbol and len(names) == 2 and instruction.op.parameters is None:
             return infix(symbol, *map(named, names)).text
-        return f"{each.op}({', '.join(names)})"
+        return f"{instruction.op}({', '.join(names)})"
 
     def loop(self, program: Program, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
         most = "at most " if loop.until is not None else ""
@@ -185,9 +185,9 @@ class _Printer:
         yield _Line(depth, head, source=loop.provenance.source)
         body = loop.body
 
-        for each in passed(loop):
-            text = f"{self.name(body, each.inner)} from {self.name(program, each.outer)}"
-            yield self.register(body, each.inner, depth + 1, text, _given(each))
+        for entry in passed(loop):
+            text = f"{self.name(body, entry.inner)} from {self.name(program, entry.outer)}"
+            yield self.register(body, entry.inner, depth + 1, text, _given(entry))
         yield from self.axes(loop, depth + 1)
         yield from self.instructions(body, depth + 2)
         if loop.until is not None:
@@ -227,13 +227,13 @@ class _Printer:
             for axis, of in names.items()
         )
 
-    def called(self, program: Program, each: AnyInstruction) -> str:
+    def called(self, program: Program, instruction: AnyInstruction) -> str:
         """Return an instruction in one line, without what it gives."""
-        match each:
+        match instruction:
             case Instruction():
-                return self.call(program, each)
+                return self.call(program, instruction)
             case LoopInstruction():
-                return f"loop `{each.name}`"
+                return f"loop `{instruction.name}`"
             case BranchInstruction():
                 return "ifelse"
 
@@ -259,7 +259,7 @@ class _Printer:
         says: str = "",
         source: SourceLine | None = None,
     ) -> _Line:
-        place = ", ".join(each for each in (says, self.notes.place(program, number)) if each)
+        place = ", ".join(note for note in (says, self.notes.place(program, number)) if note)
         return _Line(depth, text, str(program.registers[number].type), place, source)
 
     def names(self, program: Program, numbers: Sequence[int]) -> str:
@@ -287,15 +287,15 @@ def _labels(program: Program) -> list[str]:
     return found
 
 
-def _given(each: Passed) -> str:
+def _given(entry: Passed) -> str:
     """Return in words what a step is given."""
-    match each.slot:
+    match entry.slot:
         case SequenceSlot():
-            return f"sequence, tap {each.tap}"
+            return f"sequence, tap {entry.tap}"
         case StateSlot():
-            return f"state {each.slot.name} ({each.slot.kind}), tap {each.tap}"
+            return f"state {entry.slot.name} ({entry.slot.kind}), tap {entry.tap}"
         case CarrySlot():
-            return f"carry {each.slot.name}"
+            return f"carry {entry.slot.name}"
         case NonSequenceSlot():
             return "the same in every step"
 

@@ -64,8 +64,8 @@ def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
     """Apply a rule to the bodies of a program's loops and branches, and then to it."""
     messages: list[str] = []
 
-    def inside(each: Program) -> Program:
-        changed, more = _everywhere(each, act)
+    def inside(body: Program) -> Program:
+        changed, more = _everywhere(body, act)
         messages.extend(more)
         return changed
 
@@ -149,11 +149,9 @@ def reuse_buffers(program: Program) -> Changed:
 
 def without(program: Program, rule: str) -> Program:
     """Return a program whose plans, and those of the programs inside it, do not do what a rule allows."""
-    fresh = [with_programs(each, partial(without, rule=rule)) for each in program.instructions]
+    fresh = [with_programs(one, partial(without, rule=rule)) for one in program.instructions]
     if rule == "reuse_buffers":
-        fresh = [
-            with_fields(each, reuse=False) if isinstance(each, LoopInstruction) else each for each in fresh
-        ]
+        fresh = [with_fields(one, reuse=False) if isinstance(one, LoopInstruction) else one for one in fresh]
     fuse = program.fuse and rule != "fuse_elementwise"
     return with_fields(program, instructions=tuple(fresh), fuse=fuse)
 

@@ -233,7 +233,7 @@ def _branch_results(
 
 def step_inputs(loop: LoopInstruction, shapes: Sequence[Partial]) -> list[Partial]:
     """Return the shapes of a step's inputs from those of the registers around the loop."""
-    return [shapes[each.outer][each.rows :] for each in passed(loop)]
+    return [shapes[entry.outer][entry.rows :] for entry in passed(loop)]
 
 
 def _loop_results(

@@ -78,7 +78,7 @@ def verify_plan(program: Program, plan: Plan) -> None:
                 program, plan, holder, f"instruction {index}, {program.instructions[index].op}", number
             )
         inputs = {number for _, number in read}
-        viewed = {each for number in inputs for each in shared.get(number, ())}
+        viewed = {alias for number in inputs for alias in shared.get(number, ())}
         for number in written:
             memory = _written(plan, number)
             if memory is not None:
@@ -94,15 +94,15 @@ def _verify_groups(program: Program, groups: Sequence[Group]) -> None:
     made = {*program.inputs, *program.constants}
     for group in groups:
         for index in group:
-            each = program.instructions[index]
-            if index in done or not made.issuperset(each.inputs):
+            instruction = program.instructions[index]
+            if index in done or not made.issuperset(instruction.inputs):
                 raise wrong(
                     program,
-                    f"instruction {index}, {each.op}, is done twice or too early",
+                    f"instruction {index}, {instruction.op}, is done twice or too early",
                     found=f"groups {groups}",
                 )
             done.add(index)
-            made.update(each.outputs)
+            made.update(instruction.outputs)
     if len(done) != len(program.instructions):
         raise wrong(program, "instructions are in no group", found=f"groups {groups}")
 

@@ -78,7 +78,7 @@ def _verify_operation(program: Program, index: int, instruction: Instruction) ->
         raise wrong(program, f"instruction {index}, {op.name}, cannot take what it is given") from error
     if isinstance(op.declaration, ElementwiseDeclaration):
         dtypes = [dtype_of(program, number) for number in instruction.inputs]
-        if [each.name for each in op.declaration.result(*map(np.dtype, dtypes))[: len(dtypes)]] != dtypes:
+        if [dtype.name for dtype in op.declaration.result(*map(np.dtype, dtypes))[: len(dtypes)]] != dtypes:
             raise wrong(
                 program, f"instruction {index}, {op.name}, reads {dtypes}, in which it does not compute"
             )
@@ -102,8 +102,8 @@ def _verify_loop(program: Program, loop: LoopInstruction) -> None:
         if not slot.writes:
             raise wrong(program, f"loop `{loop.name}`: state `{slot.name}` is never written")
     given, results = passed(loop), kept(loop)
-    around, inner = [*(each.outer for each in given), loop.n_steps], [each.inner for each in given]
-    named = [each.result for each in results if each.result is not None]
+    around, inner = [*(entry.outer for entry in given), loop.n_steps], [entry.inner for entry in given]
+    named = [slot.result for slot in results if slot.result is not None]
     _in_range(program, around)
     _in_range(body, [*inner, *written(loop)])
     if not {*around} <= {*loop.inputs} or sorted(named) != sorted(loop.outputs):

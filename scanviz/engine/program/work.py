@@ -168,7 +168,7 @@ class _Walk:
         (part,) = INDEX.shapes(Op(INDEX, parameters.pattern), dims)
         if any(size is None for size in part):
             return None
-        size = prod(each or 0 for each in part) * self._itemsize(array)
+        size = prod(size or 0 for size in part) * self._itemsize(array)
         return self._sum([size * (2 if parameters.increment else 1), *map(self._read, (value, *indices))])
 
     def _made(self, instruction: Instruction) -> list[int | None]:

@@ -60,7 +60,7 @@ def as_list(value: Any) -> list[Any]:
 
 def sequence_arguments(sequences: Any) -> list[SequenceArgument]:
     """Return the canonical form of ``sequences``."""
-    return [_sequence_argument(position, each) for position, each in enumerate(as_list(sequences))]
+    return [_sequence_argument(position, given) for position, given in enumerate(as_list(sequences))]
 
 
 def _sequence_argument(position: int, given: Any) -> SequenceArgument:
@@ -110,7 +110,7 @@ def _taps(given: Any, what: str) -> tuple[int, ...]:
 
 def output_arguments(outputs_info: Any) -> list[OutputArgument]:
     """Return the canonical form of ``outputs_info``; an empty list says that no result is fed back."""
-    return [_output_argument(position, each) for position, each in enumerate(as_list(outputs_info))]
+    return [_output_argument(position, given) for position, given in enumerate(as_list(outputs_info))]
 
 
 def _output_argument(position: int, given: Any) -> OutputArgument:
@@ -178,7 +178,7 @@ def shape_text(kind: TensorType) -> str:
 
 def non_sequence_arguments(non_sequences: Any) -> list[Variable]:
     """Return ``non_sequences`` as a list of variables."""
-    return [as_value(each) for each in as_list(non_sequences)]
+    return [as_value(given) for given in as_list(non_sequences)]
 
 
 def slice_bounds(argument: SequenceArgument) -> dict[int, tuple[int, int | None]]:

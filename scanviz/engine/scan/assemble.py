@@ -158,9 +158,9 @@ def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]])
     )
     check_strict(captured, spec.strict, spec.non_sequences, step.where)
     found = {variable: Variable(variable.type, variable.name) for variable in captured}
-    for each, inner in found.items():
-        non_sequence = NonSequence(each.name or str(each), inner, captured=True)
-        outer[non_sequence] = each
+    for variable, inner in found.items():
+        non_sequence = NonSequence(variable.name or str(variable), inner, captured=True)
+        outer[non_sequence] = variable
         constants.append(non_sequence)
     rename: dict[Variable, Variable] = {**found, **passed}
     rename.update({shared_variable: inner for shared_variable, inner in inner_of_shared.items()})  # noqa: C416  # the key type widens

@@ -99,5 +99,5 @@ def check_strict(
     raise MissingInputError(
         f"the step uses {what} that were not passed, and strict={strict!r} asks for all: {names}",
         where=where,
-        fix=f"non_sequences=[…, {', '.join(each.name or '…' for each in missing)}] and parameters of fn for them",
+        fix=f"non_sequences=[…, {', '.join(shared.name or '…' for shared in missing)}] and parameters of fn for them",
     )

@@ -28,10 +28,10 @@ Edited = tuple[ScanView, dict[Variable, Variable]]
 
 def loop_variable_of(view: ScanView, variable: Variable) -> LoopVariable:
     """Return the loop variable that a variable around the loop, or of its step, belongs to."""
-    for each in view.op.variables:
-        mine = (*inner_inputs(each), *inner_outputs(each), view.outer_input(each), view.outer_output(each))
+    for role in view.op.variables:
+        mine = (*inner_inputs(role), *inner_outputs(role), view.outer_input(role), view.outer_output(role))
         if any(one is variable for one in mine):
-            return each
+            return role
     raise ScanvizValueError.here(
         f"`{describe(variable)}` belongs to no loop variable of `{view.op.scan_name}`",
         expected="an input or output of the loop or of its step",
@@ -41,7 +41,7 @@ def loop_variable_of(view: ScanView, variable: Variable) -> LoopVariable:
 def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) -> Edited:
     """Return a loop without some of its loop variables, and with ``dependents`` without those that depend on them."""
     taken = dict.fromkeys(gone)
-    inner = [each for variable in gone for each in inner_inputs(variable)]
+    inner = [inner for variable in gone for inner in inner_inputs(variable)]
     while reading := _readers(view, taken, inner):
         if not dependents:
             names = " and ".join(f"`{variable.name}`" for variable in reading)
@@ -52,7 +52,7 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
                 fix="remove(…, dependents=True) to take these out too",
             )
         taken.update(dict.fromkeys(reading))
-        inner += [each for variable in reading for each in inner_inputs(variable)]
+        inner += [inner for variable in reading for inner in inner_inputs(variable)]
     if view.op.until is not None and view.op.until.condition in depending_on(inner, view.op.inner_outputs):
         raise ScanvizValueError.here(
             f"the stop condition of `{view.op.scan_name}` depends on what is to be taken out",
@@ -101,10 +101,10 @@ def added(view: ScanView, variable: LoopVariable, outer: Variable | None) -> Edi
     """Return a loop with one loop variable more."""
     fresh = inner_inputs(variable)
     known = set(view.op.inner_inputs)
-    for each in fresh:
-        if each.owner is not None or each in known:
+    for inner in fresh:
+        if inner.owner is not None or inner in known:
             raise ScanvizValueError.here(
-                f"`{describe(each)}` cannot be a variable of the step",
+                f"`{describe(inner)}` cannot be a variable of the step",
                 expected="a variable that nothing computes or gives yet",
             )
     if isinstance(variable, State):

@@ -50,4 +50,4 @@ def has_effect(node: Apply) -> bool:
 def same_effects(before: Effects, outputs: Sequence[Variable]) -> bool:
     """Return whether a graph has the effects that another had, or fewer copies of one node."""
     after = effects_among(toposort(outputs))
-    return after.keys() == before.keys() and all(after[each] <= count for each, count in before.items())
+    return after.keys() == before.keys() and all(after[effect] <= count for effect, count in before.items())

@@ -45,9 +45,9 @@ def result_types(
                 found=given.type,
             )
     steps = constant_integer(inputs[0]) if not stops else None
-    for each in variables:
-        if isinstance(each, State):
-            _check_rows(op, each)
+    for variable in variables:
+        if isinstance(variable, State):
+            _check_rows(op, variable)
     return [
         _result_type(variable, outer.get(variable), steps)
         for variable in variables

@@ -71,7 +71,7 @@ class Layout:
     @cached_property
     def outer_input_spans(self) -> Spans:
         """Loop variable → its indices among the outer inputs, where index 0 is n_steps."""
-        return self._spans(self._sorted(OUTER_INPUT_ORDER), lambda each: 1, start=1)
+        return self._spans(self._sorted(OUTER_INPUT_ORDER), lambda _: 1, start=1)
 
     @cached_property
     def inner_input_spans(self) -> Spans:
@@ -86,12 +86,12 @@ class Layout:
     @cached_property
     def outer_output_spans(self) -> Spans:
         """Loop variable → its index among the outer outputs."""
-        return self._spans(self._sorted(OUTPUT_ORDER), lambda each: 1)
+        return self._spans(self._sorted(OUTPUT_ORDER), lambda _: 1)
 
     @cached_property
     def inner_inputs(self) -> list[Variable]:
         """The inner inputs in the documents' order."""
-        return [each for variable in self.inner_input_spans for each in inner_inputs(variable)]
+        return [inner for variable in self.inner_input_spans for inner in inner_inputs(variable)]
 
     @cached_property
     def inner_outputs(self) -> list[Variable]:

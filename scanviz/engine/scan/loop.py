@@ -150,7 +150,7 @@ class Scan(Op, ScanPropertiesMixin):
     @property
     def inner_inputs(self) -> list[Variable]:
         """Variables of the step that the loop gives values to, in the order of the loop variables."""
-        return [each for variable in self.variables for each in inner_inputs(variable)]
+        return [inner for variable in self.variables for inner in inner_inputs(variable)]
 
     @property
     def inner_outputs(self) -> list[Variable]:
@@ -213,7 +213,7 @@ class Scan(Op, ScanPropertiesMixin):
 
     def held(self) -> Held:
         """Return the loop variables and the stop condition, which loops share."""
-        parts = [part_of(each) for each in (*self.variables, *([self.until] if self.until else []))]
+        parts = [part_of(part) for part in (*self.variables, *([self.until] if self.until else []))]
         return Held(_restore, self.settings, parts, _referred(self.settings))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -247,7 +247,7 @@ def _restore(settings: ScanSettings, parts: SequenceOf[Any], node_ids: SequenceO
 
 def _shape_of_variable(variable: LoopVariable) -> tuple[object, ...]:
     """Return what makes two loop variables alike beside the step: kind, taps, rows kept and types."""
-    types = tuple(each.type for each in inner_inputs(variable))
+    types = tuple(inner.type for inner in inner_inputs(variable))
     match variable:
         case State():
             return (variable.kind, tuple(variable.reads), tuple(variable.writes), variable.keep, types)

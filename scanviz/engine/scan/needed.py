@@ -22,19 +22,19 @@ def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set
     whose step prints or checks something.
     """
     op = view.op
-    owner = {inner: each for each in op.variables for inner in inner_inputs(each)}
+    owner = {inner: role for role in op.variables for inner in inner_inputs(role)}
     needed: set[LoopVariable] = set()
     wanted: list[Variable] = [op.until.condition] if op.until is not None else []
-    for each in op.variables:
-        result = view.outer_output(each)
+    for role in op.variables:
+        result = view.outer_output(role)
         if result is not None and is_read(result):
-            needed.add(each)
-            wanted.extend(inner_outputs(each))
+            needed.add(role)
+            wanted.extend(inner_outputs(role))
     if needed and effects_of(op):
-        for each in op.variables:
-            if has_outer_output(each) and effects_among(toposort(inner_outputs(each))):
-                needed.add(each)
-                wanted.extend(inner_outputs(each))
+        for role in op.variables:
+            if has_outer_output(role) and effects_among(toposort(inner_outputs(role))):
+                needed.add(role)
+                wanted.extend(inner_outputs(role))
     seen: set[Variable] = set()
     while wanted:
         variable = wanted.pop()

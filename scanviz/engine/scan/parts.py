@@ -19,22 +19,22 @@ from scanviz.engine.scan.variables import (
 )
 
 
-def part_of(each: LoopVariable | Until) -> GraphPart:
+def part_of(role: LoopVariable | Until) -> GraphPart:
     """Return a loop variable or stop condition as plain data and the results of the step that it takes."""
-    match each:
+    match role:
         case Sequence():
-            return GraphPart(each, _sequence, (each.name, each.slice, each.tap, each.argument), ())
+            return GraphPart(role, _sequence, (role.name, role.slice, role.tap, role.argument), ())
         case NonSequence():
-            return GraphPart(each, _non_sequence, (each.name, each.variable, each.captured), ())
+            return GraphPart(role, _non_sequence, (role.name, role.variable, role.captured), ())
         case State():
-            about = (each.name, dict(each.reads), tuple(each.writes), each.keep, each.shared)
-            return GraphPart(each, _state, about, inner_outputs(each))
+            about = (role.name, dict(role.reads), tuple(role.writes), role.keep, role.shared)
+            return GraphPart(role, _state, about, inner_outputs(role))
         case StepOutput():
-            return GraphPart(each, _step_output, (each.name, each.keep), inner_outputs(each))
+            return GraphPart(role, _step_output, (role.name, role.keep), inner_outputs(role))
         case Carry():
-            return GraphPart(each, _carry, (each.name, each.read, each.shared), inner_outputs(each))
+            return GraphPart(role, _carry, (role.name, role.read, role.shared), inner_outputs(role))
         case Until():
-            return GraphPart(each, _until, (), (each.condition,))
+            return GraphPart(role, _until, (), (role.condition,))
 
 
 def _sequence(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Sequence:

@@ -35,7 +35,7 @@ def _accessor(
         items = getattr(layout, f"{listed}s") if given is None or isinstance(given, Apply) else given
         spans: Spans = getattr(layout, f"{listed}_spans")
         groups = [[items[k] for k in span] for variable, span in spans.items() if kind_of(variable) == kind]
-        return groups if grouped else [each for group in groups for each in group]
+        return groups if grouped else [index for group in groups for index in group]
 
     accessor.__doc__ = doc
     return accessor

@@ -29,8 +29,8 @@ def reaching_inputs(output: Variable, inputs: Collection[Variable]) -> set[Varia
                     )
         else:
             united = _union(found, node.inputs)
-            for each in node.outputs:
-                found.setdefault(each, united)
+            for result in node.outputs:
+                found.setdefault(result, united)
     return set(found.get(output, frozenset()))
 
 

@@ -117,8 +117,8 @@ def _are_updates(value: Any) -> bool:
         return True
     pairs = isinstance(value, list | tuple) and len(value) > 0
     return pairs and all(
-        isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], SharedVariable)
-        for each in value
+        isinstance(pair, tuple | list) and len(pair) == 2 and isinstance(pair[0], SharedVariable)
+        for pair in value
     )
 
 

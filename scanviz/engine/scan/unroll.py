@@ -37,9 +37,9 @@ def unroll_one_step(parts: LoopParts, name: str) -> tuple[list[Variable], Update
     result_variables = [variable for variable in parts.variables if inner_outputs(variable)]
     computed = replace([inner_outputs(variable)[0] for variable in result_variables], values)
     result: dict[LoopVariable, Variable] = dict(zip(result_variables, computed, strict=True))
-    for each in result_variables:
-        if isinstance(each, State):
-            result[each] = row_of_one_step(each, result[each], parts.outer[each], name)
+    for variable in result_variables:
+        if isinstance(variable, State):
+            result[variable] = row_of_one_step(variable, result[variable], parts.outer[variable], name)
     final = {shared: result[variable] for variable, shared in parts.shared}
     return [_as_rows(output, result[output]) for output in parts.outputs], updates_of_loop(final)
 
@@ -85,7 +85,7 @@ def row_of_one_step(state: State, value: Variable, initial: Variable, loop: str)
     shape = shape_of(initial) if state.kind == "sitsot" else shape_of(initial)[1:]
     if all(surely_equal(a, b) for a, b in zip(shape_of(value), shape, strict=True)):
         return value
-    return state_shape(value, [as_size(each) for each in shape], state.name, loop, spreads=False)
+    return state_shape(value, [as_size(size) for size in shape], state.name, loop, spreads=False)
 
 
 def first_values(variable: LoopVariable, outer: Variable | None) -> dict[Variable, Variable]:

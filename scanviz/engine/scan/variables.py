@@ -217,7 +217,7 @@ def with_inner_outputs(variable: LoopVariable, given: SequenceOf[Variable]) -> L
 
 def giving(variables: SequenceOf[LoopVariable], results: Iterator[Variable]) -> list[LoopVariable]:
     """Return loop variables that take what they give from these results, one after another."""
-    return [with_inner_outputs(each, [next(results) for _ in inner_outputs(each)]) for each in variables]
+    return [with_inner_outputs(role, [next(results) for _ in inner_outputs(role)]) for role in variables]
 
 
 def with_keep(variable: LoopVariable, keep: Keep) -> LoopVariable:

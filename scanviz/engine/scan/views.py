@@ -184,7 +184,7 @@ def filter(  # Haskell's name
         )
     for mask in masks:
         _check_mask(mask)
-    rows = [_plain(each, go_backwards) for each in given]
+    rows = [_plain(sequence, go_backwards) for sequence in given]
     kept = [getitem(row, masks[k if len(masks) > 1 else 0]) for k, row in enumerate(rows)]
     outputs = kept[0] if len(kept) == 1 else kept
     return ScanResult(outputs, updates) if return_updates else outputs

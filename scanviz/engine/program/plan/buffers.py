@@ -66,7 +66,7 @@ def _candidates(draft: Draft, maker: Instruction, number: int) -> list[int]:
     found = [maker.inputs[k] for k in draft.emits.overwrites(maker, draft.program)]
     group = draft.groups[draft.time[draft.made[number]]]
     if len(group) > 1:
-        found += [each for index in group for each in draft.program.instructions[index].inputs]
+        found += [number for index in group for number in draft.program.instructions[index].inputs]
     return found
 
 

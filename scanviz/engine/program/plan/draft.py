@@ -100,7 +100,7 @@ class Draft:
             return False
         for index in self.groups[time]:
             instruction = self.program.instructions[index]
-            if any(old in self.shared.get(each, _NO_ONE) for each in instruction.inputs):
+            if any(old in self.shared.get(number, _NO_ONE) for number in instruction.inputs):
                 return False
             if old in instruction.inputs and not self._overwrites(instruction, old):
                 return False

@@ -90,9 +90,9 @@ def _read_by_both(program: Program, shapes: Sequence[ConcreteShape]) -> Iterator
 def _why_apart(program: Program, shapes: Sequence[ConcreteShape], first: int, second: int) -> Refusal | None:
     """Return what keeps two instructions from being one group wherever they stand; None if nothing does."""
     one, other = program.instructions[first], program.instructions[second]
-    for each, role in ((one, "gives"), (other, "reads")):
-        if not is_elementwise(each, shapes):
-            return Refusal(f"{_called(each)} {role} it", 0)
+    for instruction, role in ((one, "gives"), (other, "reads")):
+        if not is_elementwise(instruction, shapes):
+            return Refusal(f"{_called(instruction)} {role} it", 0)
     mine, its = shapes[one.outputs[0]], shapes[other.outputs[0]]
     if mine is None or its is None:
         return Refusal("a shape that depends on values", 1)

@@ -300,9 +300,9 @@ def _step_inputs(
     """Return the shapes and strides of a loop's step's inputs, from those of the registers around it."""
     shapes: list[ConcreteShape] = []
     strides: list[Strides] = []
-    for each in passed(loop):
-        shape, apart = draft.shapes[each.outer], places[each.outer].strides
-        stays = isinstance(each.slot, SequenceSlot | NonSequenceSlot)  # where it is, whatever the steps write
-        shapes.append(shape if shape is None else shape[each.rows :])
-        strides.append(apart[each.rows :] if stays and apart is not None else None)
+    for entry in passed(loop):
+        shape, apart = draft.shapes[entry.outer], places[entry.outer].strides
+        stays = isinstance(entry.slot, SequenceSlot | NonSequenceSlot)  # where it is for all steps
+        shapes.append(shape if shape is None else shape[entry.rows :])
+        strides.append(apart[entry.rows :] if stays and apart is not None else None)
     return shapes, strides

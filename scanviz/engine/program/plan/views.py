@@ -57,7 +57,7 @@ def view_of(draft: Draft, instruction: Instruction, strides: Strides) -> tuple[i
     if declaration is RESHAPE:  # of what lies in order it is a view; elsewhere that is NumPy's to say
         return (0, packed(wanted, itemsize)) if strides == packed(shape, itemsize) else None
     given = [_number(draft, other) for other in others]
-    if not sure or any(each is None for each in given):
+    if not sure or any(number is None for number in given):
         return (None, None) if sure else None
     stand_in = as_strided(np.zeros((), kind.dtype), shape, strides, writeable=False)
     try:

@@ -147,12 +147,12 @@ class Codec:
                 raise Misfit("an object", data)
             _, known = forms()
             values = {name: make() for name, make in absent.items() if name not in data}
-            for name, each in data.items():
+            for name, written in data.items():
                 reader = known.get(name)
                 if reader is None:
                     raise Misfit(", ".join(known), data, f"has an unknown field {name[:60]!r}")
                 try:
-                    values[name] = reader(each)
+                    values[name] = reader(written)
                 except Misfit as misfit:
                     misfit.path.append(f".{name}")
                     raise
@@ -179,7 +179,7 @@ class Codec:
             found = [getattr(value, name) for name in names]
             while found and found[-1] == defaults[len(found) - 1]:
                 found.pop()
-            return [write(each) for write, each in zip(forms()[0], found, strict=False)]
+            return [write(item) for write, item in zip(forms()[0], found, strict=False)]
 
         def read(data: Any) -> Any:
             if not isinstance(data, list) or not least <= len(data) <= len(names):
@@ -195,7 +195,7 @@ class Codec:
         readers: Iterable[Read] = repeat(forms[0].read) if same else [form.read for form in forms]
 
         def write(value: Any) -> list[Any]:
-            return [write(each) for write, each in zip(writers, value, strict=False)]
+            return [write(item) for write, item in zip(writers, value, strict=False)]
 
         def read(data: Any) -> tuple[Any, ...]:
             if not isinstance(data, list) or (not same and len(data) != len(hints)):
@@ -208,15 +208,15 @@ class Codec:
         form = self.form(hint)
 
         def write(value: Mapping[str, Any]) -> dict[str, Any]:
-            return {key: form.write(each) for key, each in value.items()}
+            return {key: form.write(item) for key, item in value.items()}
 
         def read(data: Any) -> dict[str, Any]:
             if not isinstance(data, dict):
                 raise Misfit("an object", data)
             found = {}
-            for key, each in data.items():
+            for key, item in data.items():
                 try:
-                    found[key] = form.read(each)
+                    found[key] = form.read(item)
                 except Misfit as misfit:
                     misfit.path.append(f"[{key[:60]!r}]")
                     raise
@@ -229,7 +229,7 @@ class Codec:
         pair = self._tuple(hints)
 
         def write(value: Mapping[Any, Any]) -> list[Any]:
-            return [pair.write(each) for each in value.items()]
+            return [pair.write(item) for item in value.items()]
 
         def read(data: Any) -> dict[Any, Any]:
             if not isinstance(data, list):
@@ -283,8 +283,8 @@ def unchanged(value: Any) -> Any:
 def _read_each(readers: Iterable[Read], data: list[Any]) -> list[Any]:
     found: list[Any] = []
     try:
-        for reader, each in zip(readers, data, strict=False):
-            found.append(reader(each))
+        for reader, item in zip(readers, data, strict=False):
+            found.append(reader(item))
     except Misfit as misfit:
         misfit.path.append(f"[{len(found)}]")
         raise

@@ -58,16 +58,16 @@ def program_frames(error: BaseException) -> Iterator[None]:
         yield
         return
     before = [
-        (each, each.__traceback__, each.__cause__, each.__context__, each.__suppress_context__)
-        for each in _chain(error)
+        (link, link.__traceback__, link.__cause__, link.__context__, link.__suppress_context__)
+        for link in _chain(error)
     ]
     try:
         tidy_chain(error)
         yield
     finally:
-        for each, trace, cause, context, suppressed in before:
-            each.__traceback__, each.__cause__, each.__context__ = trace, cause, context
-            each.__suppress_context__ = suppressed
+        for link, trace, cause, context, suppressed in before:
+            link.__traceback__, link.__cause__, link.__context__ = trace, cause, context
+            link.__suppress_context__ = suppressed
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -75,11 +75,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:
-        each = waiting.pop()
-        if each is not None and id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            waiting += [each.__cause__, each.__context__]
+        link = waiting.pop()
+        if link is not None and id(link) not in seen:
+            seen.add(id(link))
+            yield link
+            waiting += [link.__cause__, link.__context__]
 
 
 def frames(trace: TracebackType | None) -> list[TracebackType]:
@@ -104,10 +104,10 @@ def _is_program(trace: TracebackType) -> bool:
 
 def tidy_chain(error: BaseException) -> None:
     """Hide scanviz's frames in an error and in those it came from, and scanviz's inner errors altogether."""
-    for each in _chain(error):
-        if isinstance(each, ScanvizError):
-            _unlink_inner_errors(each)
-        _tidy(each)
+    for link in _chain(error):
+        if isinstance(link, ScanvizError):
+            _unlink_inner_errors(link)
+        _tidy(link)
 
 
 def _tidy(error: BaseException) -> None:

@@ -70,7 +70,7 @@ class ShortCalls:
         self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
         self._lock = threading.Lock()
         self.branches = has_branches(program)
-        steps = {each.n_steps for each in program.instructions if isinstance(each, LoopInstruction)}
+        steps = {loop.n_steps for loop in program.instructions if isinstance(loop, LoopInstruction)}
         self._steps = [k for k, number in enumerate(program.inputs) if number in steps]
 
     @property
@@ -86,12 +86,12 @@ class ShortCalls:
     def run(self, whole: WholeFunction, inputs: Sequence[Any], alone: Watch | None) -> list[Any] | None:
         """Return the outputs of the whole function; None where an operation failed.  ``alone`` is given the runs of its loops."""
         if self._steps:
-            inputs = [each for k, each in enumerate(inputs) if k not in self._steps]
+            inputs = [array for k, array in enumerate(inputs) if k not in self._steps]
         return whole(inputs) if alone is None else whole.counting(alone)(inputs, alone)
 
     def whole_for(self, inputs: Sequence[Any], watch: Watch | None) -> WholeFunction | None:
         """Count a call, and return what runs all of it; None where it is to be run by parts."""
-        key: Key = tuple([each.shape for each in inputs])
+        key: Key = tuple([array.shape for array in inputs])
         if self._steps:
             key += tuple([int(inputs[k]) for k in self._steps])
         met = self._met.get(key)
@@ -187,7 +187,7 @@ class ShortCallsExecutable(SourceExecutable):
 
     def __init__(self, program: Program, library: Library) -> None:
         super().__init__(program, library)
-        loops = any(isinstance(each, LoopInstruction) for each in program.instructions)
+        loops = any(isinstance(part, LoopInstruction) for part in program.instructions)
         counts = loops and not has_effects(program)
         self._short = ShortCalls(program, self.emits, self.parts_pay) if counts else None
 

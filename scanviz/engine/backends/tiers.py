@@ -82,8 +82,8 @@ def check_support(program: Program, tier: str, supports: Supports) -> None:
     ScanvizNotImplementedError
         If it does not; names the operation, the loop and the line.
     """
-    for each in program.instructions:
-        for instruction, loop, why in unsupported(each, program, tier, supports):
+    for part in program.instructions:
+        for instruction, loop, why in unsupported(part, program, tier, supports):
             source = instruction.provenance.source
             raise ScanvizNotImplementedError(
                 f"the backend {tier!r} has no {instruction.op.name!r}"

@@ -32,7 +32,7 @@ class Binding:
     def __init__(self, name: str, inputs: list[In], backend: str, takes_device_arrays: bool) -> None:
         self._name, self._inputs, self._backend = name, inputs, backend
         self._takes_device_arrays = takes_device_arrays
-        self._position = {each.name: k for k, each in enumerate(inputs) if each.name}
+        self._position = {given.name: k for k, given in enumerate(inputs) if given.name}
 
     def arrays(self, values: Sequence[Any], named: dict[str, Any]) -> list[Array]:
         """Return the arguments of a call.
@@ -44,13 +44,13 @@ class Binding:
         """
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
-            return self._on_host([each.checked(value) for each, value in zip(inputs, values, strict=True)])
+            return self._on_host([given.checked(value) for given, value in zip(inputs, values, strict=True)])
         if len(values) > len(inputs):
             raise ScanvizTypeError(
                 f"`{self._name}` takes {len(inputs)} inputs, {len(values)} were given",
-                expected=", ".join(each.label for each in inputs),
+                expected=", ".join(given.label for given in inputs),
             )
-        slots: list[Array | None] = [each.value for each in inputs]
+        slots: list[Array | None] = [given.value for given in inputs]
         for k, value in enumerate(values):
             slots[k] = inputs[k].checked(value)
         for name, value in named.items():
@@ -59,20 +59,20 @@ class Binding:
                 problem = "has no input named" if position is None else "was given twice the input"
                 raise ScanvizTypeError(
                     f"`{self._name}` {problem} `{name}`",
-                    expected=", ".join(each.label for each in inputs),
+                    expected=", ".join(given.label for given in inputs),
                 )
             slots[position] = inputs[position].checked(value)
-        missing = [each.label for each, value in zip(inputs, slots, strict=True) if value is None]
+        missing = [given.label for given, value in zip(inputs, slots, strict=True) if value is None]
         if missing:
             raise ScanvizTypeError(f"`{self._name}` needs a value for input {', '.join(missing)}")
         return self._on_host([value for value in slots if value is not None])
 
     def _on_host(self, arrays: list[Array]) -> list[Array]:
         """Return the arguments of a call, none of which may lie on a device unless the backend takes them from there."""
-        for each, value in zip(self._inputs, arrays, strict=True):
+        for given, value in zip(self._inputs, arrays, strict=True):
             if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
                 raise ScanvizTypeError(
-                    f"input {each.label} of `{self._name}` was given an array on a device, and "
+                    f"input {given.label} of `{self._name}` was given an array on a device, and "
                     f"the backend {self._backend!r} runs on the host",
                     expected="a NumPy array",
                     fix="value.get(), or scanviz.function(…, mode='cupy')",

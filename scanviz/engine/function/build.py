@@ -138,7 +138,7 @@ def plan_function(
     )
     graph = replace([*graph, *new_values.values()], replacements)
     graph = sizes_of_inputs(graph, given_inputs, cuts)
-    shared = _shared_and_missing(graph, [each.variable for each in given_inputs])
+    shared = _shared_and_missing(graph, [given.variable for given in given_inputs])
     _check_used(graph, given_inputs, cuts, on_unused_input)
     return FunctionSpec(
         name or ("function" if where is None else f"function at {where}"),
@@ -157,21 +157,21 @@ def _inputs(inputs: Any, allow_downcast: bool | None) -> list[In]:
     given = (
         [] if inputs is None else [inputs] if isinstance(inputs, Variable | In) else listed(inputs, "inputs")
     )
-    found = [each if isinstance(each, In) else In(each) for each in given]
+    found = [item if isinstance(item, In) else In(item) for item in given]
     seen: set[Variable] = set()
-    for each in found:
-        if each.variable in seen:
-            raise ScanvizValueError.here(f"input {each.label} is given twice")
-        if isinstance(each.variable, SharedVariable):
+    for item in found:
+        if item.variable in seen:
+            raise ScanvizValueError.here(f"input {item.label} is given twice")
+        if isinstance(item.variable, SharedVariable):
             raise ScanvizTypeError.here(
-                f"input {each.label} is a shared variable, which has a value of its own",
+                f"input {item.label} is a shared variable, which has a value of its own",
                 fix="leave it out of inputs",
             )
-        if isinstance(each.variable, Constant):
-            raise ScanvizTypeError.here(f"input {each.label} is a constant", fix="givens={…} to replace it")
-        seen.add(each.variable)
-        if each.allow_downcast is None:
-            each.allow_downcast = allow_downcast
+        if isinstance(item.variable, Constant):
+            raise ScanvizTypeError.here(f"input {item.label} is a constant", fix="givens={…} to replace it")
+        seen.add(item.variable)
+        if item.allow_downcast is None:
+            item.allow_downcast = allow_downcast
     return found
 
 
@@ -301,16 +301,16 @@ def _check_used(
         )
     if on_unused == "ignore":
         return
-    stop = [each.variable for each in inputs]
+    stop = [given.variable for given in inputs]
     used = set(leaves(graph, stop))
-    unused = [each for each in inputs if each.variable not in used]
+    unused = [given for given in inputs if given.variable not in used]
     sized = [variable.source for variable in used if isinstance(variable, KnownSize)]
     if unused and sized:
         used = {cuts.get(leaf, leaf) for leaf in leaves(sized, cuts)}
-        unused = [each for each in unused if each.variable not in used]
+        unused = [given for given in unused if given.variable not in used]
     if not unused:
         return
-    names = ", ".join(each.label for each in unused)
+    names = ", ".join(given.label for given in unused)
     message = f"no output or update needs input {names}"
     if on_unused == "warn":
         warnings.warn(f"{user_line()}: {message}", stacklevel=5)

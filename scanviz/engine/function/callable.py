@@ -72,7 +72,7 @@ class Function(Shown):
         wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
         self.rewrites = RewriteHistory(wanted, plan.mode.rewrites)
         self._graph = self.rewrites.final
-        reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
+        reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
         typecheck(reads, self._graph)
         rewritten = time.perf_counter_ns()
         self.program: Program
@@ -111,7 +111,7 @@ class Function(Shown):
     def _counts_for_machine_code(self) -> Any:
         """Return what counts until another Program of this function pays, None where that would be no other."""
         mode = self.plan.mode.for_machine_code()
-        if mode is None or not {each.rule for each in self.rewrites.of_graph}.intersection(
+        if mode is None or not {entry.rule for entry in self.rewrites.of_graph}.intersection(
             name for _, name in mode.rewrites.changes
         ):
             return None
@@ -447,5 +447,5 @@ class Function(Shown):
                 update.set_value(value, borrow=True)
 
     def __repr__(self) -> str:
-        shown = ", ".join(each.name or str(each.variable.type) for each in self.plan.inputs)
+        shown = ", ".join(given.name or str(given.variable.type) for given in self.plan.inputs)
         return f"<scanviz function `{self.name}`({shown}) on {self.backend}>"

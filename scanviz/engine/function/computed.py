@@ -28,13 +28,13 @@ def cut_at_inputs(
     What a given stands for is cut at inputs as well; where a variable is an input and a given too, the given is computed with.
     """
     cuts = {
-        each.variable: Variable(each.variable.type, each.variable.name or describe(each.variable))
-        for each in inputs
-        if each.variable.owner is not None
+        given.variable: Variable(given.variable.type, given.variable.name or describe(given.variable))
+        for given in inputs
+        if given.variable.owner is not None
     }
     if not cuts:
         return list(inputs), dict(givens), cuts
-    fresh = [each.of(cuts[each.variable]) if each.variable in cuts else each for each in inputs]
+    fresh = [given.of(cuts[given.variable]) if given.variable in cuts else given for given in inputs]
     values = dict(zip(givens, replace(list(givens.values()), cuts), strict=True))
     return fresh, {**cuts, **values}, cuts
 
@@ -47,7 +47,7 @@ def sizes_of_inputs(
     A gradient writes the sizes of ``y = x * 2`` as those of ``x`` when it is built.  Where ``y`` is an input and ``x`` is none,
     ``y`` is asked instead.
     """
-    known = {each.variable for each in inputs}
+    known = {given.variable for given in inputs}
     current, sizes = list(graph), _known_sizes(cuts) if cuts else []
     while sizes:
         missing = [leaf for leaf in leaves(current, known) if leaf not in known and not _has_value(leaf)]
@@ -98,7 +98,7 @@ def _from(asked: Variable, size: Variable, known: Variable) -> Variable | None:
     if surely_equal(asked, size):
         return known
     whole, terms = (arguments_of(size_of(variable), "broadcast_size") for variable in (asked, size))
-    rest = [each for each in whole if not any(surely_equal(each, term) for term in terms)]
+    rest = [part for part in whole if not any(surely_equal(part, term) for term in terms)]
     if len(rest) > len(whole) - len(terms):
         return None
     return as_size(SIZES.broadcast_dimension([size_of(known), *rest]))

@@ -73,14 +73,14 @@ class MemoryForecast:
 def asked(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) -> MemoryForecast:
     """Return the forecast of a call with arrays, shapes or numbers for inputs, as ``Function.memory_forecast`` takes them."""
     given = _given(function, inputs, named)
-    return of_call(function, [*given, *(each.get_value(borrow=True) for each in function.plan.shared)])
+    return of_call(function, [*given, *(shared.get_value(borrow=True) for shared in function.plan.shared)])
 
 
 def of_call(function: Forecastable, given: Sequence[Any]) -> MemoryForecast:
     """Return what a call with these inputs and values of shared variables will hold; a tuple stands for an array of that shape."""
     program = function.program
     shapes: list[ConcreteShape] = [
-        each if isinstance(each, tuple) else tuple(np.shape(each)) for each in given
+        array if isinstance(array, tuple) else tuple(np.shape(array)) for array in given
     ]
     values = {
         number: np.asarray(value)
@@ -111,7 +111,7 @@ def _named(program: Program, index: int) -> tuple[str, SourceLine | None]:
 
 
 def _given(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
-    expected = ", ".join(each.label for each in function.inputs)
+    expected = ", ".join(wanted.label for wanted in function.inputs)
     if len(inputs) > len(function.inputs):
         raise ScanvizTypeError(
             f"`{function.name}` takes {len(function.inputs)} inputs, {len(inputs)} were given",
@@ -119,12 +119,12 @@ def _given(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any])
         )
     left = dict(named)
     found: list[Any] = []
-    for k, each in enumerate(function.inputs):
-        name = each.name or ""
-        value = inputs[k] if k < len(inputs) else left.pop(name, each.value)
+    for k, item in enumerate(function.inputs):
+        name = item.name or ""
+        value = inputs[k] if k < len(inputs) else left.pop(name, item.value)
         if value is None:
-            raise ScanvizTypeError(f"the forecast of `{function.name}` needs the shape of input {each.label}")
-        found.append(_checked(function, each.label, each.variable.type, value))
+            raise ScanvizTypeError(f"the forecast of `{function.name}` needs the shape of input {item.label}")
+        found.append(_checked(function, item.label, item.variable.type, value))
     if left:
         raise ScanvizTypeError(
             f"`{function.name}` has no input named `{next(iter(left))}`", expected=expected

@@ -50,9 +50,9 @@ class Memory:
         owner = owner_of(array)
         if owner is not None:
             near = self._owned.get(owner, [])
-            return any(may_share_memory(array, each) for each in (*near, *self._elsewhere))
-        held = (each for near in self._owned.values() for each in near)
-        return any(may_share_memory(array, each) for each in (*held, *self._elsewhere))
+            return any(may_share_memory(array, other) for other in (*near, *self._elsewhere))
+        held = (array for near in self._owned.values() for array in near)
+        return any(may_share_memory(array, other) for other in (*held, *self._elsewhere))
 
 
 def unshared(
@@ -128,6 +128,6 @@ def _span(value: Any) -> tuple[int, int]:
     if strides is None:  # C order
         return start, start + size * int(np.prod(shape, dtype=np.int64))
     reach = [(length - 1) * stride for length, stride in zip(shape, strides, strict=True)]
-    return start + sum(each for each in reach if each < 0), start + size + sum(
-        each for each in reach if each > 0
+    return start + sum(step for step in reach if step < 0), start + size + sum(
+        step for step in reach if step > 0
     )

@@ -17,7 +17,7 @@ def reduce_function(function: Function) -> tuple[Any, ...]:
     """Return how pickle rebuilds a function."""
     plan = function.plan
     variables = [*(output.variable for output in plan.outputs), *plan.updates.values()]
-    inputs = [(each.variable, each.value, each.name, each.allow_downcast) for each in plan.inputs]
+    inputs = [(given.variable, given.value, given.name, given.allow_downcast) for given in plan.inputs]
     borrow = [output.borrow for output in plan.outputs]
     mode = (plan.mode.backend, str(plan.mode.rewrites))
     rest = {name: getattr(plan, name) for name in ("name", "structure", "shared", "where", "profile")}
@@ -42,7 +42,7 @@ def restore(
         variables = unflatten(graph)
         outputs = [Out(variable, loose) for variable, loose in zip(variables, borrow, strict=False)]
         updates = dict(zip(updated, variables[len(borrow) :], strict=True))
-        given = [In(*each) for each in inputs]
+        given = [In(*fields) for fields in inputs]
         return Function(
             FunctionSpec(inputs=given, outputs=outputs, updates=updates, mode=Mode(*mode), **rest)
         )

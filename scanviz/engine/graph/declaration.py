@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError, ScanvizTypeError
@@ -134,7 +135,7 @@ def declared(name: str) -> Declaration:
 def declarations() -> Iterator[Declaration]:
     """Iterate over all declared ops by family and name, whatever was imported first; files that nothing has imported yet are."""
     _declare_others()
-    return iter(sorted(declared_already(), key=lambda one: (one.family, one.name)))
+    return iter(sorted(declared_already(), key=attrgetter("family", "name")))
 
 
 def declared_already() -> Iterator[Declaration]:

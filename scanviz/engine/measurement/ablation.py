@@ -145,7 +145,7 @@ def runner(function: Function, arrays: Sequence[Any], selection: Selection) -> R
     """Return what runs a function as rewritten by other rules, on the tier that it has come to."""
     plan = function.plan
     wanted: list[Variable] = [*(output.variable for output in plan.outputs), *plan.updates.values()]
-    reads: list[Variable] = [*(each.variable for each in plan.inputs), *plan.shared]
+    reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
     graph = RewriteHistory(wanted, selection).final
     program, _ = apply_memory_rules(lower(reads, graph, function.name), selection)
     executable = _compiled(function, program)

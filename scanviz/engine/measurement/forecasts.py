@@ -72,11 +72,11 @@ class Forecasts(Observer):
         OutOfMemoryError
             If it would hold more than the limit.
         """
-        shapes = tuple(tuple(np.shape(each)) for each in arrays)
+        shapes = tuple(tuple(np.shape(array)) for array in arrays)
         numbers = [
-            int(each)
-            for each, shape in zip(arrays, shapes, strict=True)
-            if not shape and np.asarray(each).dtype.kind in "iu"
+            int(array)
+            for array, shape in zip(arrays, shapes, strict=True)
+            if not shape and np.asarray(array).dtype.kind in "iu"
         ]
         key = (function.key, shapes, *numbers)
         with self._lock:

@@ -107,10 +107,10 @@ def values_of(
     function: Function, graph: Sequence[Variable], arrays: Sequence[Any], tier: str = "reference"
 ) -> list[Any]:
     """Return the values of a graph over a function's inputs and shared variables, which stay as they are."""
-    reads: list[Variable] = [*(each.variable for each in function.plan.inputs), *function.plan.shared]
+    reads: list[Variable] = [*(given.variable for given in function.plan.inputs), *function.plan.shared]
     program = lower(reads, graph, function.name)
     executable = resolve(tier).compile(program)
-    return [np.array(each) for each in executable.run([np.array(array) for array in arrays], None)]
+    return [np.array(result) for result in executable.run([np.array(array) for array in arrays], None)]
 
 
 class CannotRunAgainError(Exception):
@@ -213,7 +213,7 @@ def _as_it_runs(
     expected = versions.as_built()
     try:
         given = [np.array(array) for array in arrays]
-        found = [np.array(to_host(each)) for each in function.executable.run(given, None)]
+        found = [np.array(to_host(result)) for result in function.executable.run(given, None)]
     except Exception as error:  # a wrong plan of memory may fail in any way
         return ValueDifference("what is computed", f"it ends in an error: {_first_line(error)}")
     return compare(expected, found, _labels(function, graph))
@@ -263,7 +263,7 @@ class _Versions:
                 known = values_of(self._function, self._graphs[version], self._arrays)
             except Exception as error:  # whatever it is: a wrong rewrite may fail in any way
                 known = error
-            self._known = {k: each for k, each in self._known.items() if k in (0, version - 1)}
+            self._known = {k: graph for k, graph in self._known.items() if k in (0, version - 1)}
             self._known[version] = known
         return known
 
@@ -313,9 +313,9 @@ def _gradients(
 
     Only before the phase ``keep``: rows that nobody reads, and that are then not kept, are what a derivative would read.
     """
-    records = list(itertools.takewhile(lambda each: each.phase != "keep", function.rewrites.of_graph))
-    chosen = [k for k, each in enumerate(records, 1) if among(each)]
-    wrt = [each.variable for each in function.plan.inputs if is_floating(each.variable)]
+    records = list(itertools.takewhile(lambda entry: entry.phase != "keep", function.rewrites.of_graph))
+    chosen = [k for k, entry in enumerate(records, 1) if among(entry)]
+    wrt = [given.variable for given in function.plan.inputs if is_floating(given.variable)]
     wrt += [shared_variable for shared_variable in function.plan.shared if is_floating(shared_variable)]
     if not wrt:
         return [], "no input is a floating one"

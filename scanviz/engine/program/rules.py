@@ -149,9 +149,11 @@ def reuse_buffers(program: Program) -> Changed:
 
 def without(program: Program, rule: str) -> Program:
     """Return a program whose plans, and those of the programs inside it, do not do what a rule allows."""
-    fresh = [with_programs(one, partial(without, rule=rule)) for one in program.instructions]
+    fresh = [with_programs(instruction, partial(without, rule=rule)) for instruction in program.instructions]
     if rule == "reuse_buffers":
-        fresh = [with_fields(one, reuse=False) if isinstance(one, LoopInstruction) else one for one in fresh]
+        fresh = [
+            with_fields(loop, reuse=False) if isinstance(loop, LoopInstruction) else loop for loop in fresh
+        ]
     fuse = program.fuse and rule != "fuse_elementwise"
     return with_fields(program, instructions=tuple(fresh), fuse=fuse)
 

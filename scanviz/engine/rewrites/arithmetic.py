@@ -193,7 +193,7 @@ def _gathered_sum(node: Apply, level: Level) -> Answer:
         return None
     if is_floating(node.outputs[0]):
         return Refusal("constants added to floats one after another round differently from their sum", 2)
-    subtracts = [each.op.declaration is e.subtract for each in (node, outer[0].owner)]
+    subtracts = [apply.op.declaration is e.subtract for apply in (node, outer[0].owner)]
     if any(minus and place == 0 for minus, place in zip(subtracts, (outer[2], inner[2]), strict=True)):
         return None  # a number minus something
     kind = node.outputs[0].type

@@ -50,7 +50,7 @@ def _set_whole(node: Apply, level: Level) -> Answer:
         return None
     if same_shape(array, value):
         return replaced(node, value, "all of an array is set", level)
-    filled = alloc(value, [as_size(each) for each in level.shape(array)])
+    filled = alloc(value, [as_size(size) for size in level.shape(array)])
     return replaced(node, filled, "all of an array is set", level)
 
 
@@ -62,7 +62,7 @@ def _added_whole(node: Apply, level: Level) -> Answer:
     zeros = number is not None and not isinstance(array, Constant) and number == 0
     if zeros and (not is_floating(array) or not is_positive_zero(number)):
         filled = value if same_shape(array, value) else None
-        filled = alloc(value, [as_size(each) for each in level.shape(array)]) if filled is None else filled
+        filled = alloc(value, [as_size(size) for size in level.shape(array)]) if filled is None else filled
         return replaced(node, filled, "an array is added to zeros", level)
     if not same_shape(array, value):
         if rank(value):
@@ -112,7 +112,7 @@ def _read_back(node: Apply, level: Level) -> Answer:
     if not surely_exists(node.op.parameters.entries, level.shape(array)):
         return MAY_NOT_EXIST
     if rank(value) < rank(node.outputs[0]):
-        value = alloc(value, [as_size(each) for each in level.shape(node.outputs[0])])
+        value = alloc(value, [as_size(size) for size in level.shape(node.outputs[0])])
     return replaced(node, value, "the place that is read was just set", level)
 
 

@@ -94,8 +94,8 @@ class Changes:
     def become(self, delta: Delta) -> Change:
         """Return what a difference comes to."""
         steps, self._steps = self._steps, {}
-        before = [each for known in delta.gone for each in self._inside(self._nodes.pop(known), steps)]
-        after = [each for _, node in delta.new for each in self._inside(node, steps)]
+        before = [entry for known in delta.gone for entry in self._inside(self._nodes.pop(known), steps)]
+        after = [entry for _, node in delta.new for entry in self._inside(node, steps)]
         self._nodes.update(delta.new)
         known = {node.node_id for _, node in after if self._counts[node.node_id]}
         self._counts.subtract(node.node_id for _, node in before)
@@ -117,8 +117,8 @@ class Changes:
         if isinstance(op, Scan):
             known = self._steps.get(id(op)) or steps.get(id(op))
             if known is None:
-                within = [each for node in toposort(op.inner_outputs) for each in self._inside(node, steps)]
-                known = op, [((op.scan_name, *path), each) for path, each in within]
+                within = [entry for node in toposort(op.inner_outputs) for entry in self._inside(node, steps)]
+                known = op, [((op.scan_name, *path), entry) for path, entry in within]
             self._steps[id(op)] = known  # the op stays alive as long as its id stands for it
             found += known[1]
         return found

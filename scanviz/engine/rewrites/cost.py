@@ -113,7 +113,7 @@ class Scope:
         return (
             self.view is not None
             and self.view.op.scan_name == view.op.scan_name
-            and all(self._given.get(each, outside) == outside for each, outside in given.items())
+            and all(self._given.get(inner, outside) == outside for inner, outside in given.items())
         )
 
     def shape(self, variable: Variable) -> tuple[Any, ...]:
@@ -145,8 +145,8 @@ class Scope:
         known = self._elements.get(variable)
         if known is None:
             known = Polynomial.of(1)
-            for each in self.shape(variable) if isinstance(variable.type, TensorType) else ():
-                known = known * self.size(each)
+            for size in self.shape(variable) if isinstance(variable.type, TensorType) else ():
+                known = known * self.size(size)
             self._elements[variable] = known
         if self._asked is not None:
             self._asked.elements[variable] = known
@@ -200,7 +200,7 @@ class Scope:
         return found
 
     def _answers(self, asked: _Asked) -> bool:
-        return all(self.size(each) == known for each, known in asked.sizes.items()) and all(
+        return all(self.size(size) == known for size, known in asked.sizes.items()) and all(
             self.elements(variable) == known for variable, known in asked.elements.items()
         )
 
@@ -213,10 +213,10 @@ class Scope:
 def _given(view: ScanView) -> dict[Variable, tuple[str, Variable]]:
     """Return what the inputs of a loop's step are given around the loop, and how."""
     return {
-        each: (kind_of(variable), outer)
+        inner: (kind_of(variable), outer)
         for variable in view.op.readers
         if (outer := view.outer_input(variable)) is not None
-        for each in inner_inputs(variable)
+        for inner in inner_inputs(variable)
     }
 
 

@@ -47,7 +47,7 @@ class SizeNumbers:
             return kind, variable.value.tobytes() if variable.value.ndim == 0 else variable
         if not isinstance(kind, TensorType):
             return kind
-        shape = tuple(self.scope.size(each) for each in self.scope.shape(variable))
+        shape = tuple(self.scope.size(size) for size in self.scope.shape(variable))
         whole = kind.ndim == 0 and kind.dtype.startswith(("int", "uint", "bool"))
         return kind, variable.name, shape, self.scope.size(variable) if whole else None
 
@@ -69,7 +69,7 @@ class Costs:
 
     def become(self, delta: Delta) -> tuple[Cost, Cost]:
         """Return the cost of the graph with this difference, and what of it is new, without operations of single steps."""
-        changed = [(self._of.pop(each), -1) for each in delta.gone]
+        changed = [(self._of.pop(node), -1) for node in delta.gone]
         for known, node in delta.new:
             cost = self._of[known] = self._cost(node)
             changed.append((cost, 1))

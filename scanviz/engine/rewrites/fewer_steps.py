@@ -123,7 +123,7 @@ def _no_bound(read: Read, variable: State | StepOutput, view: ScanView, level: L
 
 def _counts_back(read: Read) -> bool:
     """Return whether a reader counts from the end by numbers known when building."""
-    bounds = [each for each in (read.start, read.stop) if each is not None]
+    bounds = [bound for bound in (read.start, read.stop) if bound is not None]
     return bool(bounds) and all(isinstance(bound, int) and bound < 0 for bound in bounds)
 
 

@@ -158,7 +158,7 @@ class RewriteHistory(Sequence[Record]):
         return list(self._start)
 
     def _record(self, entry: Application, index: int | None = None) -> Record:
-        given = {each.name: getattr(entry, each.name) for each in fields(Application)}
+        given = {part.name: getattr(entry, part.name) for part in fields(Application)}
         if index is not None:
             given["index"] = index
         return Record(**given, history=self)
@@ -255,10 +255,10 @@ class RewriteHistory(Sequence[Record]):
     def refusals(self, rule: str | None = None) -> list[Refused]:
         """Return where rules refused, those that came nearest first; of one rule if it is named."""
         found = self._replayed().refused
-        latest = {(each.rule, each.path, each.node_id): each for each in found}
+        latest = {(entry.rule, entry.path, entry.node_id): entry for entry in found}
         refused = [*latest.values(), *self.refused_plans()]
-        wanted = [each for each in refused if rule is None or each.rule == rule]
-        return sorted(wanted, key=lambda each: -each.preconditions_met)
+        wanted = [entry for entry in refused if rule is None or entry.rule == rule]
+        return sorted(wanted, key=lambda entry: -entry.preconditions_met)
 
     @overload
     def __getitem__(self, index: int) -> Record: ...

@@ -29,8 +29,8 @@ Table = Mapping[Declaration, tuple[Rewriting, ...]]
 def answer(table: Table, node: Apply, level: Level) -> Answer:
     """Return the first match of the rewritings of a node, else the refusal that came nearest."""
     nearest: Refusal | None = None
-    for each in table.get(node.op.declaration, ()):
-        found = each(node, level)
+    for identity in table.get(node.op.declaration, ()):
+        found = identity(node, level)
         if isinstance(found, Match):
             return found
         if found is not None and (nearest is None or found.preconditions_met > nearest.preconditions_met):
@@ -142,4 +142,4 @@ def filled(number: Any, node: Apply, level: Level) -> Variable:
     value = constant(np.asarray(number, kind.dtype))
     if kind.ndim == 0:
         return value
-    return alloc(value, [as_size(each) for each in level.shape(old)])
+    return alloc(value, [as_size(size) for size in level.shape(old)])

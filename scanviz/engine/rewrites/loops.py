@@ -30,7 +30,7 @@ def own_tier(view: ScanView) -> Refusal | None:
 
 def random_states(op: Scan) -> list[Carry]:
     """Return the random states that a loop carries."""
-    return [each for each in op.of_type(Carry) if each.read.type == RANDOM_STATE]
+    return [carry for carry in op.of_type(Carry) if carry.read.type == RANDOM_STATE]
 
 
 def drawn_name(node: Apply) -> str:

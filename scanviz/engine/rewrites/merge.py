@@ -33,7 +33,7 @@ def merge_equal(level: Level) -> Rewritten | None:
         return new_of.get(variable, variable)
 
     for node in level.nodes:
-        inputs = tuple(canonical(each) for each in node.inputs)
+        inputs = tuple(canonical(operand) for operand in node.inputs)
         # loops of two names stay two in a profile; those that only their numbers tell apart have one name
         name = node.op.settings.name if isinstance(node.op, Scan) else None
         # what prints or checks twice goes on doing so; copies of one node are one

@@ -103,8 +103,8 @@ def sweeps(
         for rule, applied, elapsed in _tried_in_turn(phase, rules, current, run):
             run.rounds.note(rule)
             found = []
-            for each in applied:
-                found.append((_application(index, phase, rule, each.message, elapsed // len(applied)), each))
+            for step in applied:
+                found.append((_application(index, phase, rule, step.message, elapsed // len(applied)), step))
                 index += 1
             current = applied[-1].graph()
             yield found

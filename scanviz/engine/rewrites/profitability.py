@@ -40,7 +40,7 @@ def is_product_of_matrices(node: Apply) -> bool:
     """Return whether an operation is the product of two matrices, the first of more than a few rows as far as is known."""
     if node.op.declaration not in (DOT, MATMUL):
         return False
-    first, second = (tensor_type(each) for each in node.inputs)
+    first, second = (tensor_type(operand) for operand in node.inputs)
     rows = first.shape[0] if first.ndim else None
     return first.ndim == second.ndim == 2 and (rows is None or rows >= FEW_ROWS)
 

@@ -40,13 +40,13 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     late = _late(view, nodes)
     if not late:
         return Refusal(f"all that `{view.op.scan_name}` computes goes on in its next step", 0)
-    heavy = [each for each in late if is_heavy(each) and each.op.declaration in BATCHING]
+    heavy = [node for node in late if is_heavy(node) and node.op.declaration in BATCHING]
     if not heavy:
         return Refusal(
             "what only goes out of the step is elementwise: better done while it is in the cache", 1
         )
     moving = _after(heavy, late)
-    if any(each.op.declaration not in BATCHING or len(each.outputs) != 1 for each in moving):
+    if any(node.op.declaration not in BATCHING or len(node.outputs) != 1 for node in moving):
         return Refusal("an operation on the way out has no batched meaning", 2)
     made = {output for one in moving for output in one.outputs}
     leaving = [step_output for step_output in view.op.of_type(StepOutput) if step_output.value in made]

@@ -60,7 +60,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     given = view.fixed
     nodes = toposort(view.op.inner_outputs)
     sizes = size_nodes(nodes)
-    movable = [each for each in _eager(closure(view.op, given, nodes), view.op) if each not in sizes]
+    movable = [node for node in _eager(closure(view.op, given, nodes), view.op) if node not in sizes]
     same = _same_each_step(view, {*given, *_outputs(movable)})
     if not movable and not same:
         return Refusal(_why_none(view.op, nodes, "non-sequences"))
@@ -83,7 +83,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     mapping.update({view.result(step_output): rows for step_output, rows in results.items()})
     said = []
     if movable:
-        said.append(f"{counted(each.op.name for each in movable)} computed once before `{view.op.scan_name}`")
+        said.append(f"{counted(node.op.name for node in movable)} computed once before `{view.op.scan_name}`")
     if same:
         said.append(
             f"{named(step_output.name for step_output in same)} the same at every step of `{view.op.scan_name}`"
@@ -132,7 +132,7 @@ def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOut
 
 def _filled(value: Variable, view: ScanView) -> Variable:
     """Return as many rows of a value as there are steps."""
-    return alloc(value, [view.n_steps, *(as_size(each) for each in shape_of(value))])
+    return alloc(value, [view.n_steps, *(as_size(size) for size in shape_of(value))])
 
 
 def _without(
@@ -157,8 +157,8 @@ def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
 def push_out_short_rows(node: Apply, level: Level) -> Match | Refusal:
     """Compute of all rows at once, before the loop, elementwise operations of short rows of sequences, and products of matrices."""
 
-    def saves_a_call(each: Apply) -> bool:
-        return is_product_of_matrices(each) or (not is_view(each) and is_short(each.outputs[0]))
+    def saves_a_call(node: Apply) -> bool:
+        return is_product_of_matrices(node) or (not is_view(node) and is_short(node.outputs[0]))
 
     return _push_out(ScanView(node), level, saves_a_call)
 
@@ -180,8 +180,8 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
     if not chosen and not passed:
         return Refusal("only elementwise operations of long rows: better done while they are in the cache", 3)
     moving = _Rows(view, level)
-    for each in chosen:
-        moving.move(each)
+    for node in chosen:
+        moving.move(node)
     moved = moving.moved
     leaving = _frontier(moved, nodes, op.inner_outputs)
     too_much = _too_much(view, level, moved, leaving)
@@ -220,9 +220,9 @@ def _moved_rows(
     mapping.update({view.result(step_output): moving.rows[step_output.value] for step_output in given_out})
     said = []
     if moved:
-        said.append(f"{counted(each.op.name for each in moved)} of all rows at once, before `{op.scan_name}`")
+        said.append(f"{counted(node.op.name for node in moved)} of all rows at once, before `{op.scan_name}`")
     if given_out:
-        said.append(f"{named(each.name for each in given_out)} of `{op.scan_name}` computed without the loop")
+        said.append(f"{named(out.name for out in given_out)} of `{op.scan_name}` computed without the loop")
     return Match(mapping, "; ".join(said))
 
 
@@ -286,9 +286,9 @@ def _too_much(
     Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
     """
     most = most_dimensions(view, level) or 0
-    for each in leaving:
-        if tensor_type(each).ndim > most and elements(each) is None:
-            return f"rows of `{describe(each)}` may be much longer than all that the loop reads and gives"
+    for value in leaving:
+        if tensor_type(value).ndim > most and elements(value) is None:
+            return f"rows of `{describe(value)}` may be much longer than all that the loop reads and gives"
     steps = constant_integer(view.n_steps)
     total = sum(bytes_of_rows(variable, steps) or 0 for variable in leaving)
     if total > MOST_ROW_BYTES:
@@ -342,8 +342,8 @@ class _Rows:
         if node.op.declaration is DIMENSION and self._varies(node.inputs[0]):
             size = dimension(self._row(node.inputs[0]), node.op.parameters.axis + 1)
         else:
-            inputs = [self._same(each) for each in node.inputs]
-            given = [each for each in inputs if each is not None]
+            inputs = [self._same(operand) for operand in node.inputs]
+            given = [operand for operand in inputs if operand is not None]
             facts = node.op.facts
             if not (facts.cheap or facts.size == "kept") or len(given) < len(inputs):
                 return None

@@ -114,10 +114,10 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
     nearest: Refusal | None = None
     inside = Level(view.op.inner_outputs)
     results = Counter(value for variable in view.op.variables for value in inner_outputs(variable))
-    for each in view.op.variables:
-        if not isinstance(each, State) or each.kind != "sitsot":
+    for variable in view.op.variables:
+        if not isinstance(variable, State) or variable.kind != "sitsot":
             continue
-        answer = _running_sum(each, view, level, inside, results)
+        answer = _running_sum(variable, view, level, inside, results)
         if isinstance(answer, RunningSum):
             found.append(answer)
         elif nearest is None or answer.preconditions_met > nearest.preconditions_met:
@@ -272,7 +272,7 @@ def _unturned(rows: Variable) -> Variable | None:
     first, *rest = node.op.parameters.entries
     if first.kind != "slice" or first.numbers() != (None, None, -1):
         return None
-    return node.inputs[0] if all(each.numbers() == (None, None, None) for each in rest) else None
+    return node.inputs[0] if all(entry.numbers() == (None, None, None) for entry in rest) else None
 
 
 def _flat(rows: Variable, summed_first: bool) -> Variable:

@@ -74,7 +74,7 @@ def _to_shape_twice(node: Apply, level: Level) -> Answer:
 def _stretched_to(size: Variable, wider: Variable) -> bool:
     """Return whether a size is surely one of those that broadcast to another, or that itself."""
     own, terms = (arguments_of(size_of(variable), "broadcast_size") for variable in (size, wider))
-    return all(any(surely_equal(each, other) for other in terms) for each in own)
+    return all(any(surely_equal(size, other) for other in terms) for size in own)
 
 
 # ---- axes

@@ -90,7 +90,7 @@ def _joined(a: ScanView, b: ScanView) -> dict[Variable, Variable]:
     inputs = [*a.node.inputs, *more]
     names = [
         variable.name
-        for variable in (*a.node.outputs, *(b.outer_output(each) for each in added))
+        for variable in (*a.node.outputs, *(b.outer_output(variable) for variable in added))
         if variable is not None
     ]
     with made_by(NAME, a.node.provenance, (a.node.node_id, b.node.node_id)):

@@ -188,10 +188,10 @@ def reindexed(read: Read, result: Variable, n: Dim, steps: Dim, fewer: Dim, kept
         start, stop = _moved(read.start, fewer), _moved(read.stop, fewer)
         stop = None if stop == 0 and read.stop < 0 else stop
     elif isinstance(entry.step, int) and entry.step < 0:
-        start, stop = (_fallen(each, n, steps) for each in (read.start, read.stop))
+        start, stop = (_fallen(bound, n, steps) for bound in (read.start, read.stop))
     else:
         lost: Dim = 0 if kept is None else SIZES.subtract(steps, SIZES.minimum(kept, steps))
-        start, stop = (_placed(each, n, lost) for each in (read.start, read.stop))
+        start, stop = (_placed(bound, n, lost) for bound in (read.start, read.stop))
     return _with_numbers(read, result, start, stop)
 
 
@@ -230,7 +230,7 @@ def _with_numbers(read: Read, result: Variable, start: Dim, stop: Dim) -> Variab
             entries.append(entry)
             inputs += node.inputs[1 + first : 1 + first + count]
             continue
-        numbers: Sequence[Number] = [_written(each, inputs) for each in (start, stop)]
+        numbers: Sequence[Number] = [_written(bound, inputs) for bound in (start, stop)]
         entries.append(entry._replace(start=numbers[0], stop=numbers[1]))
     fresh = rebuild(node, [result, *inputs], Op(INDEX, IndexParameters(tuple(entries))))
     return fresh.outputs[0]

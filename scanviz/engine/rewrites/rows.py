@@ -143,7 +143,7 @@ class Rows:
         node = variable.owner
         if node is None or node.op.declaration is not SUM_TO_SHAPE or self.has(variable):
             return None
-        return node.inputs[0] if all(self.is_size(each) for each in node.inputs[1:]) else None
+        return node.inputs[0] if all(self.is_size(operand) for operand in node.inputs[1:]) else None
 
     def is_size(self, variable: Variable) -> bool:
         """Return whether a size that the step asks for can be asked for after the loop."""
@@ -155,7 +155,7 @@ class Rows:
         if node.op.declaration is DIMENSION:
             source = node.inputs[0]
             return source in self.view.fixed or source in self._states or self.has(source)
-        return node.op.facts.size != "no" and all(self.is_size(each) for each in node.inputs)
+        return node.op.facts.size != "no" and all(self.is_size(operand) for operand in node.inputs)
 
     def size(self, variable: Variable) -> Variable:
         """Return a size that the step asks for, after :meth:`rebuilt`."""
@@ -167,7 +167,7 @@ class Rows:
         node = variable.owner
         assert node is not None
         if node.op.declaration is not DIMENSION:
-            return rebuild(node, [self.size(each) for each in node.inputs]).outputs[variable.index]
+            return rebuild(node, [self.size(operand) for operand in node.inputs]).outputs[variable.index]
         source, axis = node.inputs[0], node.op.parameters.axis
         fixed = self.view.fixed.get(source)
         if fixed is not None:
@@ -213,7 +213,7 @@ class Rows:
         source = self._summed(variable)
         if source is not None and variable.owner is not None:
             rows = self.of(source)
-            sizes = [self.size(each) for each in variable.owner.inputs[1:]]
+            sizes = [self.size(operand) for operand in variable.owner.inputs[1:]]
             return build_one(variable.owner.op, rows, dimension(rows, 0), *sizes)
         given = self._sequences.get(variable)
         if given is not None:

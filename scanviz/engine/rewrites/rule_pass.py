@@ -324,7 +324,7 @@ def _with_step(
 
     def graph() -> list[Variable]:
         steps = {**dict(itertools.islice(last.items(), count)), node: applied}
-        return rebuilt(level.outputs, {}, {each: _with_graph(each, to) for each, to in steps.items()})
+        return rebuilt(level.outputs, {}, {loop: _with_graph(loop, to) for loop, to in steps.items()})
 
     return graph
 

@@ -94,7 +94,7 @@ def as_selection(given: object) -> Selection:
     if isinstance(given, str):
         words = [word.strip() for word in given.split(",") if word.strip()]
     elif isinstance(given, Iterable):
-        words = ["none", *(str(each) for each in given)]
+        words = ["none", *(str(name) for name in given)]
     else:
         raise ScanvizTypeError(
             "rewrites cannot be used",

@@ -43,7 +43,7 @@ def rebuilt(
                 _settle(node, mapping, ops, new_of)
                 continue
             begun.add(node)
-            stack.extend(each for each in reversed(_needed(node, mapping)) if each not in begun)
+            stack.extend(needed for needed in reversed(_needed(node, mapping)) if needed not in begun)
     return [new_of.get(output, output) for output in outputs]
 
 

@@ -28,11 +28,11 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
     """Solve in each step with factors, where the matrix is the same at every step."""
     view = ScanView(node)
     nodes = toposort(view.op.inner_outputs)
-    if not any(each.op.declaration.family == "factorise" for each in nodes):
+    if not any(node.op.declaration.family == "factorise" for node in nodes):
         return None
     from scanviz.engine.ops.factorise import SOLVE  # much code, which few loops need
 
-    solves = [each for each in nodes if each.op.declaration is SOLVE]
+    solves = [node for node in nodes if node.op.declaration is SOLVE]
     if not solves:
         return None
     fixed = set(view.fixed)

@@ -73,7 +73,7 @@ class StepDraw:
         """Whether what the step takes before it, and in all, is surely a whole number of its elements."""
         words = words_of_element(self.node.op) or 1
         counts = (self.blocks_before, self.blocks_of_step)
-        return words <= _BLOCK or all(isinstance(each, int) and each * _BLOCK % words == 0 for each in counts)
+        return words <= _BLOCK or all(isinstance(n, int) and n * _BLOCK % words == 0 for n in counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class _Step:
         given = view.fixed
         fixed = {output for node in closure(view.op, given, nodes) for output in node.outputs} | set(given)
         read = dict.fromkeys(variable for node in nodes if is_draw(node.op) for variable in node.inputs[1:])
-        wanted = [each for each in read if each in fixed or isinstance(each, Constant)]
+        wanted = [variable for variable in read if variable in fixed or isinstance(variable, Constant)]
         before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
         return cls(view, nodes, always_computed(view.op.inner_outputs), before)
 
@@ -158,7 +158,7 @@ class _Step:
         return sizes
 
     def _parameters(self, node: Apply) -> tuple[Variable, ...]:
-        return tuple(self.before[each] for each in node.inputs[1 + node.op.parameters.sizes :])
+        return tuple(self.before[operand] for operand in node.inputs[1 + node.op.parameters.sizes :])
 
 
 def _blocks(node: Apply, sizes: tuple[Dim, ...]) -> Dim:
@@ -170,7 +170,7 @@ def _blocks(node: Apply, sizes: tuple[Dim, ...]) -> Dim:
 def _why_not(draw: StepDraw) -> Refusal | None:
     """Return what is in the way of drawing the rows of all steps, None if nothing is."""
     name, count = drawn_name(draw.node), draw.count
-    known = all(isinstance(each, int) for each in (count, draw.begin, draw.stride))
+    known = all(isinstance(number, int) for number in (count, draw.begin, draw.stride))
     for parameter, by_category in zip(draw.parameters, parameters_by_category(draw.node.op), strict=False):
         ndim = tensor_type(parameter).ndim - by_category
         if ndim and (by_category or not known or not count):

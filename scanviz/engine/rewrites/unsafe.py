@@ -107,7 +107,7 @@ def _regrouped(ufunc: np.ufunc) -> Rewriting:
             return None  # integers wrap around before they are floats, truth values are 0 and 1
         kind = tensor_type(node.outputs[0])
         # as the chain meets them
-        first, second = (np.asarray(each[1].value, kind.dtype) for each in (inner, outer))
+        first, second = (np.asarray(number.value, kind.dtype) for _, number, _ in (inner, outer))
         with np.errstate(all="ignore"):
             number = np.asarray(ufunc(first, second), kind.dtype)
         if not np.isfinite(number) or (not number and first and second and ufunc is np.multiply):

@@ -139,18 +139,18 @@ class _Edit:
         read = set(leaves(results_without(self.op, self.gone)))
         targets = {self.values[variable] for variable in read if variable in self.values}
         dropped: list[LoopVariable] = []
-        for each in self._inputs():
-            (inner,) = inner_inputs(each)
-            if each in self.gone or inner in read or inner in targets:
+        for variable in self._inputs():
+            (inner,) = inner_inputs(variable)
+            if variable in self.gone or inner in read or inner in targets:
                 continue
-            if isinstance(each, LoopSequence) and not surely_long_enough(
-                self.view.outer(each), self.view.n_steps
+            if isinstance(variable, LoopSequence) and not surely_long_enough(
+                self.view.outer(variable), self.view.n_steps
             ):
                 self.refusal = Refusal(
-                    f"`{each.name}` is not read, but the loop checks that it has enough rows", 2
+                    f"`{variable.name}` is not read, but the loop checks that it has enough rows", 2
                 )
                 continue
-            dropped.append(each)
+            dropped.append(variable)
         self._drop(dropped, "not read in the step")
 
     def _drop(self, dropped: Collection[LoopVariable], why: str) -> None:

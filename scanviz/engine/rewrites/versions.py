@@ -91,8 +91,8 @@ class Versions:
     def become(self, outputs: Sequence[Variable]) -> Delta:
         """Go to another graph, and return what is different there."""
         left: dict[int, list[_Node]] = {}
-        for each in self._nodes.values():
-            left.setdefault(each.now.node_id, []).append(each)
+        for old in self._nodes.values():
+            left.setdefault(old.now.node_id, []).append(old)
         self._refs, self._instead, self._graph = {}, {}, outputs
         changed: dict[_Node, NodeId | None] = {}
         for apply in toposort(outputs):
@@ -104,7 +104,7 @@ class Versions:
         before = self._root.inputs
         self._root.inputs = [self._ref(output) for output in outputs]
         self._register(self._root)
-        gone = [each for together in left.values() for each in together]
+        gone = [old for together in left.values() for old in together]
         return self._delta(gone, changed, before)
 
     def _settled(self, node: _Node, apply: Apply) -> bool:
@@ -120,9 +120,9 @@ class Versions:
 
     def _register(self, node: _Node) -> None:
         """Let the outputs of a node stand for it, and those that it reads know it."""
-        for each in node.inputs:
-            if not isinstance(each, Variable):
-                each[0].readers[node] = None
+        for ref in node.inputs:
+            if not isinstance(ref, Variable):
+                ref[0].readers[node] = None
         if node.apply is not None:
             self._refs.update((output, (node, k)) for k, output in enumerate(node.apply.outputs))
             if node.id is not None and node.id[1]:
@@ -157,12 +157,12 @@ class Versions:
         before : sequence of _Ref
             What was wanted of the graph.
         """
-        left = [each for each in changed.values() if each is not None]
-        for each in gone:
-            if each.id is not None:
-                left.append(each.id)
-                del self._nodes[each.id]
-                each.id = None
+        left = [now for now in changed.values() if now is not None]
+        for old in gone:
+            if old.id is not None:
+                left.append(old.id)
+                del self._nodes[old.id]
+                old.id = None
         for node in changed:
             if node.id is None:
                 node_id, occurrence = node.now.node_id, 0
@@ -174,7 +174,7 @@ class Versions:
                     self.occurrences[node.now] = occurrence
         new = tuple((node.id, node.now) for node in changed if node.id is not None)
         wanted = self._root.inputs
-        others = [k for k, each in enumerate(wanted) if k >= len(before) or each != before[k]]
+        others = [k for k, ref in enumerate(wanted) if k >= len(before) or ref != before[k]]
         return Delta(tuple(left), new, {k: _variable(wanted[k]) for k in others})
 
     def follow(self, sweep: Sequence[Applied]) -> list[Delta]:
@@ -194,8 +194,8 @@ class Versions:
         except _UnclearError:
             pass
         self._nodes, self._root.inputs = nodes, wanted
-        for each, known, apply, inputs, readers, sizes in kept:
-            each.id, each.apply, each.inputs, each.readers, each.sizes, each.live = (
+        for node, known, apply, inputs, readers, sizes in kept:
+            node.id, node.apply, node.inputs, node.readers, node.sizes, node.live = (
                 known,
                 apply,
                 inputs,
@@ -214,7 +214,7 @@ class Versions:
             self._with_replaced(applied.replaced, work)
         gone = self._unused(work)
         self._rebuilt(work)
-        changed = {each: work.changed[each] for each in _ordered(work.changed) if each.live}
+        changed = {node: work.changed[node] for node in _ordered(work.changed) if node.live}
         return self._delta(gone, changed, wanted)
 
     def _with_op(self, loop: Apply, make: Callable[[], Scan], work: _Work) -> None:
@@ -237,7 +237,7 @@ class Versions:
             if isinstance(old, Variable):
                 raise _UnclearError
             for node in list(old[0].readers):
-                read = [self._present(each) for each in node.inputs]
+                read = [self._present(ref) for ref in node.inputs]
                 if read == node.inputs:
                     continue
                 if node in fresh:
@@ -254,8 +254,8 @@ class Versions:
             return other.owner is None or other in self._refs
 
         # the first input's turn is first
-        for each in in_turn(variable, lambda other: read_by(other)[::-1], done):
-            apply = each.owner
+        for value in in_turn(variable, lambda other: read_by(other)[::-1], done):
+            apply = value.owner
             assert apply is not None  # what nothing computes is there
             node = _Node(apply, [self._ref(given) for given in apply.inputs])
             self._connect(node, work)
@@ -269,18 +269,18 @@ class Versions:
             node = waiting.pop()
             node.live = True
             self._register(node)
-            for each in node.inputs:
-                if not isinstance(each, Variable) and not each[0].live:
-                    each[0].inputs = [self._present(ref) for ref in each[0].inputs]
-                    waiting.append(each[0])
-                    work.change(each[0])
+            for read in node.inputs:
+                if not isinstance(read, Variable) and not read[0].live:
+                    read[0].inputs = [self._present(ref) for ref in read[0].inputs]
+                    waiting.append(read[0])
+                    work.change(read[0])
 
     @staticmethod
     def _disconnect(node: _Node, work: _Work) -> None:
-        for each in node.inputs:
-            if not isinstance(each, Variable):
-                each[0].readers.pop(node, None)
-                work.loose[each[0]] = None
+        for ref in node.inputs:
+            if not isinstance(ref, Variable):
+                ref[0].readers.pop(node, None)
+                work.loose[ref[0]] = None
 
     def _unused(self, work: _Work) -> list[_Node]:
         """Return the nodes that nothing reads any more."""
@@ -292,7 +292,7 @@ class Versions:
                 node.live = False
                 gone.append(node)
                 self._disconnect(node, work)
-                waiting += [each[0] for each in node.inputs if not isinstance(each, Variable)]
+                waiting += [ref[0] for ref in node.inputs if not isinstance(ref, Variable)]
         return gone
 
     def _rebuilt(self, work: _Work) -> None:
@@ -306,7 +306,7 @@ class Versions:
             if not left:
                 raise _UnclearError
             before, numbers = node.apply, self._sizes(node.apply.outputs)
-            read = [_variable(each) for each in node.inputs]
+            read = [_variable(ref) for ref in node.inputs]
             if any(a is not b for a, b in zip(read, before.inputs, strict=True)):
                 node.apply = rebuild(before, read)
                 self._register(node)
@@ -333,8 +333,8 @@ def _ordered(nodes: Iterable[_Node]) -> list[_Node]:
         begun: set[_Node] = set()
         while stack:
             node = stack[-1]
-            before = [each[0] for each in node.inputs if not isinstance(each, Variable)]
-            missing = [each for each in before if each in meant and each not in done]
+            before = [ref[0] for ref in node.inputs if not isinstance(ref, Variable)]
+            missing = [node for node in before if node in meant and node not in done]
             if node in done or not missing:
                 stack.pop()
                 done[node] = None

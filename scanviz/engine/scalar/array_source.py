@@ -187,13 +187,13 @@ class _Where:
 
     def __call__(self, condition: Any, otherwise: Any, *given: Any) -> Any:
         xp = self.module
-        shape = np.broadcast_shapes(*(np.shape(each) for each in (condition, otherwise, *given)))
+        shape = np.broadcast_shapes(*(np.shape(array) for array in (condition, otherwise, *given)))
         on = xp.flatnonzero(xp.broadcast_to(condition, shape))
         if len(on) == math.prod(shape):
             return xp.broadcast_to(self.body(*given)[0], shape)
         found = xp.array(xp.broadcast_to(otherwise, shape)).reshape(-1)
         if len(on):
-            flat = (xp.broadcast_to(each, shape).reshape(-1)[on] if np.ndim(each) else each for each in given)
+            flat = (xp.broadcast_to(x, shape).reshape(-1)[on] if np.ndim(x) else x for x in given)
             found[on] = self.body(*flat)[0]
         return found.reshape(shape)
 
@@ -206,11 +206,11 @@ class _Loop:
 
     def __call__(self, *given: Any) -> Sequence[Any]:
         xp = self.module
-        shape = np.broadcast_shapes(*(np.shape(each) for each in given))
-        values = [xp.array(xp.broadcast_to(each, shape)).reshape(-1) for each in given[: self.count]]
+        shape = np.broadcast_shapes(*(np.shape(array) for array in given))
+        values = [xp.array(xp.broadcast_to(array, shape)).reshape(-1) for array in given[: self.count]]
         others = [
-            xp.broadcast_to(each, shape).reshape(-1) if np.ndim(each) else each
-            for each in given[self.count :]
+            xp.broadcast_to(array, shape).reshape(-1) if np.ndim(array) else array
+            for array in given[self.count :]
         ]
         places, now = None, values
         for done in itertools.count():
@@ -222,7 +222,7 @@ class _Loop:
                 places = xp.arange(len(now[0]))
             if not len(now[0]) or done == self.limit:
                 break
-            now = [xp.broadcast_to(each, now[0].shape) for each in self.step(*now, *others)]
+            now = [xp.broadcast_to(array, now[0].shape) for array in self.step(*now, *others)]
         for old, new in zip(values, now, strict=True):
             old[places] = new
         return [value.reshape(shape) for value in values]
@@ -239,7 +239,7 @@ class _Loop:
                 old[places[off]] = new[off]
         return (
             on if places is None else places[on],
-            [each[on] for each in now],
+            [array[on] for array in now],
             [other[on] if np.ndim(other) else other for other in others],
         )
 

@@ -131,58 +131,58 @@ class _Builder:
             number = np.dtype(dtype).type(value)
         return self.line("constant", (), (dtype,), number.tobytes())[0]
 
-    def value(self, each: Expression, want: str | None = None) -> int:
+    def value(self, expr: Expression, want: str | None = None) -> int:
         """Return the number of an expression's value; ``want`` is the dtype of what is weak."""
-        if each.weak:
+        if expr.weak:
             if want is None:
-                raise ScanvizTypeError(f"the number {each} has nothing to take its dtype from")
-            return self._weak(each, want)
-        found = self.known.get(each)
+                raise ScanvizTypeError(f"the number {expr} has nothing to take its dtype from")
+            return self._weak(expr, want)
+        found = self.known.get(expr)
         if found is None:
-            found = self.known[each] = self._strong(each)
+            found = self.known[expr] = self._strong(expr)
         return found
 
-    def _weak(self, each: Expression, dtype: str) -> int:
-        if each.op == "constant":
-            assert isinstance(each.data, tuple)
-            return self.constant(each.data[0], dtype)
-        if each.op == "limit":
-            return self.constant(_limit(str(each.data), dtype), dtype)
-        if each.op == "select":
-            return self._select(each, dtype)
-        inputs = [self.value(given, dtype) for given in each.inputs]
-        return self.line(each.op, inputs, (dtype,))[0]
+    def _weak(self, expr: Expression, dtype: str) -> int:
+        if expr.op == "constant":
+            assert isinstance(expr.data, tuple)
+            return self.constant(expr.data[0], dtype)
+        if expr.op == "limit":
+            return self.constant(_limit(str(expr.data), dtype), dtype)
+        if expr.op == "select":
+            return self._select(expr, dtype)
+        inputs = [self.value(given, dtype) for given in expr.inputs]
+        return self.line(expr.op, inputs, (dtype,))[0]
 
-    def _strong(self, each: Expression) -> int:
-        match each.op:
+    def _strong(self, expr: Expression) -> int:
+        match expr.op:
             case "argument":
-                assert isinstance(each.data, int)
-                if each.data >= self.count:
-                    raise InternalError(f"there is no argument {each.data}", expected=f"{self.count} of them")
-                return each.data
+                assert isinstance(expr.data, int)
+                if expr.data >= self.count:
+                    raise InternalError(f"there is no argument {expr.data}", expected=f"{self.count} of them")
+                return expr.data
             case "carried":
-                return self.names[str(each.data)]
+                return self.names[str(expr.data)]
             case "constant":
-                assert isinstance(each.data, tuple)
-                return self.constant(*each.data)
+                assert isinstance(expr.data, tuple)
+                return self.constant(*expr.data)
             case "like":
-                assert isinstance(each.data, int | float)
-                return self.constant(each.data, self.dtypes[self.value(each.inputs[0])])
+                assert isinstance(expr.data, int | float)
+                return self.constant(expr.data, self.dtypes[self.value(expr.inputs[0])])
             case "select":
-                return self._select(each, None)
+                return self._select(expr, None)
             case "when":
-                return self._when(each)
+                return self._when(expr)
             case "cast":
-                return self._cast(each)
+                return self._cast(expr)
             case "bits" | "from_bits":
-                return self._bits(each)
+                return self._bits(expr)
             case "table":
-                return self._table(each)
+                return self._table(expr)
             case "item":
-                assert isinstance(each.data, int)
-                return self._several(each.inputs[0])[each.data]
+                assert isinstance(expr.data, int)
+                return self._several(expr.inputs[0])[expr.data]
             case _:
-                return self._primitive(each)
+                return self._primitive(expr)
 
     def _operands(self, inputs: Sequence[Expression], want: str | None, what: str) -> tuple[list[int], str]:
         """Return operands in their one dtype, which those without a dtype of their own take."""
@@ -194,29 +194,29 @@ class _Builder:
             raise ScanvizTypeError(f"{what} of {' and '.join(dtypes)}", expected="operands of one dtype")
         return found, dtypes[0]
 
-    def _primitive(self, each: Expression) -> int:
-        primitive = PRIMITIVES[each.op]
-        inputs, dtype = self._operands(each.inputs, None, each.op)
+    def _primitive(self, expr: Expression) -> int:
+        primitive = PRIMITIVES[expr.op]
+        inputs, dtype = self._operands(expr.inputs, None, expr.op)
         if KINDS[dtype][0] not in primitive.kinds:
-            raise ScanvizTypeError(f"{each.op} of {dtype}", expected=f"kinds {primitive.kinds}")
-        return self.line(each.op, inputs, (BOOLEAN if primitive.tests else dtype,))[0]
+            raise ScanvizTypeError(f"{expr.op} of {dtype}", expected=f"kinds {primitive.kinds}")
+        return self.line(expr.op, inputs, (BOOLEAN if primitive.tests else dtype,))[0]
 
-    def _select(self, each: Expression, want: str | None) -> int:
-        condition = self.value(each.inputs[0])
+    def _select(self, expr: Expression, want: str | None) -> int:
+        condition = self.value(expr.inputs[0])
         if self.dtypes[condition] != BOOLEAN:
             raise ScanvizTypeError(f"select by {self.dtypes[condition]}", expected="a truth value")
-        (first, second), dtype = self._operands(each.inputs[1:], want, "select")
+        (first, second), dtype = self._operands(expr.inputs[1:], want, "select")
         return first if first == second else self.line("select", (condition, first, second), (dtype,))[0]
 
-    def _when(self, each: Expression) -> int:
+    def _when(self, expr: Expression) -> int:
         """Return the value of a line with a block: what it takes from here is what is computed here already."""
-        condition, otherwise = self.value(each.inputs[0]), self.value(each.inputs[2])
-        outside = self._at_hand(each.inputs[1])
+        condition, otherwise = self.value(expr.inputs[0]), self.value(expr.inputs[2])
+        outside = self._at_hand(expr.inputs[1])
         captured = list(dict.fromkeys(self.value(given) for given in outside))
         inner = _Builder([self.dtypes[number] for number in captured])
         inner.scope = self.scope
         inner.known = {given: captured.index(self.value(given)) for given in outside}
-        body = inner.block([inner.value(each.inputs[1])])
+        body = inner.block([inner.value(expr.inputs[1])])
         dtypes = [body.dtypes[body.results[0]], self.dtypes[otherwise]]
         if dtypes[0] != dtypes[1] or self.dtypes[condition] != BOOLEAN:
             raise ScanvizTypeError(f"when of {' and '.join(dtypes)}", expected="a truth value, and one dtype")
@@ -228,46 +228,46 @@ class _Builder:
         seen: set[Expression] = set()
         stack = [wanted]
         while stack:
-            each = stack.pop()
-            if each.weak or each.op == "constant" or each in seen:
+            expr = stack.pop()
+            if expr.weak or expr.op == "constant" or expr in seen:
                 continue
-            seen.add(each)
-            given = each.op == "argument" or (each.op == "carried" and each.free <= self.scope)
-            if given or each in self.known:
-                found[each] = None
+            seen.add(expr)
+            given = expr.op == "argument" or (expr.op == "carried" and expr.free <= self.scope)
+            if given or expr in self.known:
+                found[expr] = None
             else:
-                stack.extend(reversed(each.inputs))
+                stack.extend(reversed(expr.inputs))
         return list(found)
 
-    def _cast(self, each: Expression) -> int:
-        given, *others = (self.value(one) for one in each.inputs)
-        dtype = self.dtypes[others[0]] if others else str(each.data)
+    def _cast(self, expr: Expression) -> int:
+        given, *others = (self.value(one) for one in expr.inputs)
+        dtype = self.dtypes[others[0]] if others else str(expr.data)
         return given if self.dtypes[given] == dtype else self.line("cast", (given,), (dtype,))[0]
 
-    def _bits(self, each: Expression) -> int:
-        given = self.value(each.inputs[0])
+    def _bits(self, expr: Expression) -> int:
+        given = self.value(expr.inputs[0])
         old = self.dtypes[given]
         kind, width = KINDS[old], old.lstrip("uinfloat")
-        if (kind == "floating") != (each.op == "bits") or kind == "boolean" or int(width) < 16:
-            raise ScanvizTypeError(f"{each.op} of {old}")
-        return self.line("bitcast", (given,), (f"{'int' if each.op == 'bits' else 'float'}{width}",))[0]
+        if (kind == "floating") != (expr.op == "bits") or kind == "boolean" or int(width) < 16:
+            raise ScanvizTypeError(f"{expr.op} of {old}")
+        return self.line("bitcast", (given,), (f"{'int' if expr.op == 'bits' else 'float'}{width}",))[0]
 
-    def _table(self, each: Expression) -> int:
-        assert isinstance(each.data, tuple)
-        (values, dtype), index = each.data, self.value(each.inputs[0])
+    def _table(self, expr: Expression) -> int:
+        assert isinstance(expr.data, tuple)
+        (values, dtype), index = expr.data, self.value(expr.inputs[0])
         if KINDS[self.dtypes[index]] not in ("signed", "unsigned"):
             raise ScanvizTypeError(f"a table is indexed by {self.dtypes[index]}", expected="an integer")
         return self.line("table", (index,), (dtype,), np.array(values, dtype).tobytes())[0]
 
-    def _several(self, each: Expression) -> tuple[int, ...]:
+    def _several(self, expr: Expression) -> tuple[int, ...]:
         """Return the values of what has several: a loop, or a function."""
-        if isinstance(each.data, ScalarFunction):
-            return self._call(each, each.data)
-        assert isinstance(each.data, BoundedLoop)
-        return self._loop(each, each.data)
+        if isinstance(expr.data, ScalarFunction):
+            return self._call(expr, expr.data)
+        assert isinstance(expr.data, BoundedLoop)
+        return self._loop(expr, expr.data)
 
-    def _call(self, each: Expression, function: ScalarFunction) -> tuple[int, ...]:
-        inputs = [self.value(given) for given in each.inputs]
+    def _call(self, expr: Expression, function: ScalarFunction) -> tuple[int, ...]:
+        inputs = [self.value(given) for given in expr.inputs]
         dtypes = tuple(self.dtypes[number] for number in inputs)
         if dtypes != function.arguments:
             raise ScanvizTypeError(f"{function.name} of {dtypes}", expected=function.arguments)
@@ -275,10 +275,10 @@ class _Builder:
         given = [body.dtypes[number] for number in body.results]
         return self.line("call", inputs, given, function.name, (body,))
 
-    def _loop(self, each: Expression, parts: BoundedLoop) -> tuple[int, ...]:
+    def _loop(self, expr: Expression, parts: BoundedLoop) -> tuple[int, ...]:
         count = len(parts.names)
-        start = [self.value(given) for given in each.inputs[:count]]
-        going, steps = each.inputs[count], each.inputs[count + 1 :]
+        start = [self.value(given) for given in expr.inputs[:count]]
+        going, steps = expr.inputs[count], expr.inputs[count + 1 :]
         outside = _outside([going, *steps], frozenset(parts.names), self.scope)
         captured = list(dict.fromkeys(self.value(given) for given in outside))
         dtypes = [self.dtypes[number] for number in (*start, *captured)]
@@ -306,14 +306,14 @@ def _outside(results: Sequence[Expression], names: frozenset[str], scope: frozen
     seen: set[Expression] = set()
     stack = list(reversed(results))
     while stack:
-        each = stack.pop()
-        if each.weak or each.op == "constant" or each in seen:
+        expr = stack.pop()
+        if expr.weak or expr.op == "constant" or expr in seen:
             continue
-        seen.add(each)
-        if each.free & names or not each.free <= scope:
-            stack.extend(reversed(each.inputs))
+        seen.add(expr)
+        if expr.free & names or not expr.free <= scope:
+            stack.extend(reversed(expr.inputs))
         else:
-            found[each] = None
+            found[expr] = None
     return list(found)
 
 

@@ -41,9 +41,9 @@ class Expression:
     ) -> None:
         self.op, self.inputs, self.data, self.weak = op, tuple(inputs), data, weak
         free = frozenset({str(data)}) if op == "carried" else _NOTHING
-        for each in inputs:
-            if each.free:
-                free |= each.free
+        for given in inputs:
+            if given.free:
+                free |= given.free
         self.free = free - frozenset(data.names) if isinstance(data, BoundedLoop) else free
 
     def __add__(self, other: Operand) -> Expression:
@@ -163,7 +163,7 @@ def primitive(name: str, *operands: Operand) -> Expression:
     if len(operands) != PRIMITIVES[name].arity:
         raise InternalError(f"{name} takes {PRIMITIVES[name].arity} operands", found=len(operands))
     inputs = [expression(operand) for operand in operands]
-    return Expression(name, inputs, weak=all(each.weak for each in inputs))
+    return Expression(name, inputs, weak=all(given.weak for given in inputs))
 
 
 def argument(position: int) -> Expression:

@@ -71,11 +71,11 @@ def floats(floating: Expression, half: Expression | None = None, ulp: float = 0)
     return Formula(floating, half=half, ulp=ulp)
 
 
-def whole(each: Expression, boolean: Expression | None = None) -> Formula:
+def whole(expression: Expression, boolean: Expression | None = None) -> Formula:
     """Return the formula of an operation on integers."""
-    return Formula(None, each, each, boolean)
+    return Formula(None, expression, expression, boolean)
 
 
-def numbers(each: Expression, boolean: Expression | None = None, ulp: float = 0) -> Formula:
+def numbers(expression: Expression, boolean: Expression | None = None, ulp: float = 0) -> Formula:
     """Return the formula of an operation that is the same on numbers of every kind."""
-    return Formula(each, each, each, boolean, ulp=ulp)
+    return Formula(expression, expression, expression, boolean, ulp=ulp)

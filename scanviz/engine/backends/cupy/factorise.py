@@ -42,7 +42,7 @@ def factor_of(xp: Any, x: Any, lower: bool) -> Any:
 
 def each_pair(xp: Any, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """Return ``function(matrices, columns)`` after bringing both to one floating dtype and one batch."""
-    common = np.result_type(*(each.dtype if each.dtype.kind == "f" else np.float64 for each in (a, b)))
+    common = np.result_type(*(array.dtype if array.dtype.kind == "f" else np.float64 for array in (a, b)))
     matrices, columns = a.astype(common), b.astype(common)
     columns = columns[:, None] if b.ndim == 1 else columns
     batch = np.broadcast_shapes(a.shape[:-2], columns.shape[:-2])

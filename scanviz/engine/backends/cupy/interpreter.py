@@ -32,7 +32,7 @@ class DevicePerform:
         row = CUPY[op.declaration]
         if row.host or (row.scalars_on_host and not any(is_device(value) for value in values)):
             given = [self.module.to_host(value) for value in values]
-            return [np.asarray(each) for each in op.perform(given)]
+            return [np.asarray(result) for result in op.perform(given)]
         return row.perform(self.xp, op, operands(values))
 
 

@@ -66,9 +66,9 @@ class DeviceModule(ArrayModule):
 
     def taken(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
         """Return the inputs of a program where they live; other libraries' arrays on the device are taken without a copy."""
-        given = [self.xp.asarray(each) if is_device(each) else each for each in inputs]
+        given = [self.xp.asarray(array) if is_device(array) else array for array in inputs]
         kinds = [program.registers[number].type for number in program.inputs]
-        return [self.placed(each, kind) for each, kind in zip(given, kinds, strict=True)]
+        return [self.placed(array, kind) for array, kind in zip(given, kinds, strict=True)]
 
     def constant(self, program: Program, number: int) -> Any:
         """Return a constant where it lives, moved there once."""
@@ -82,9 +82,9 @@ class DeviceModule(ArrayModule):
 
         On the device they may share memory with inputs and with one another, never with constants.
         """
-        if not any(is_device(each) for each in inputs):
+        if not any(is_device(array) for array in inputs):
             return [self.to_host(result) for result in results]
-        constants, found = [each for _, each in list(self._constants.values()) if is_device(each)], []
+        constants, found = [array for _, array in list(self._constants.values()) if is_device(array)], []
         for number, value in zip(program.outputs, results, strict=True):
             tensor = isinstance(program.registers[number].type, TensorType)
             value = self.xp.asarray(value) if tensor else self.to_host(value)

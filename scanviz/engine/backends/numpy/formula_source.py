@@ -63,8 +63,8 @@ def of_numbers(
         if line.op == "constant":
             texts[number] = _number(emitter, line, block.dtypes[number])
             continue
-        given = [texts.get(each) for each in line.inputs]
-        text = _expression(emitter, line, [each for each in given if each is not None])
+        given = [texts.get(number) for number in line.inputs]
+        text = _expression(emitter, line, [text for text in given if text is not None])
         if text is None or None in given or used[number] > 1:
             return None
         texts[number] = text if number == block.results[0] else f"({text})"
@@ -115,10 +115,10 @@ def written_in_turn(
             texts[number] = emitter.bind_number(_value(line, dtype).item(), dtype)
             continue
         ufunc = _ufunc(line)
-        late = lines and (before not in line.inputs or any(each < block.arguments for each in line.inputs))
+        late = lines and (before not in line.inputs or any(k < block.arguments for k in line.inputs))
         if ufunc is None or late or block.dtypes[number] != dtypes[-1]:
             return None
-        given = ", ".join(out if each == before else texts[each] for each in line.inputs)
+        given = ", ".join(out if number == before else texts[number] for number in line.inputs)
         lines.append(f"{emitter.bind(ufunc, ufunc.__name__)}({given}, {out})")
         before = number
     return "\n".join(lines) if len(lines) > 1 and before == block.results[0] else None

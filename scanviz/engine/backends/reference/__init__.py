@@ -18,7 +18,7 @@ from scanviz.engine.runtime.interpreter import Interpreter
 
 def perform(op: Op, values: Sequence[Any]) -> list[Any]:
     """Return an operation's results by its NumPy meaning, as arrays."""
-    return [np.asarray(each) for each in op.perform([np.asarray(value) for value in values])]
+    return [np.asarray(result) for result in op.perform([np.asarray(value) for value in values])]
 
 
 class ReferenceBackend:

@@ -32,9 +32,9 @@ def make_runner(
     if not instruction.runs_on(library.tier.name):
         return OtherTierLoop(program, instruction, library.tier.module)
     runners = {
-        k: make_runner(library, instruction.body, each)
-        for k, each in enumerate(instruction.body.instructions)
-        if not isinstance(each, Instruction)
+        k: make_runner(library, instruction.body, inner)
+        for k, inner in enumerate(instruction.body.instructions)
+        if not isinstance(inner, Instruction)
     }
 
     def write(plan: Plan, variant: Variant) -> CompiledSource:

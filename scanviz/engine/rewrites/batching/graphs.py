@@ -86,7 +86,7 @@ def _check_branches(outputs: Sequence[Variable], known: Known) -> None:
         return
     depending = depending_on([old for old, rows in known.items() if rows.batched], outputs)
     for node in nodes:
-        inside = [each for each in toposort(node.inputs[1:], known) if each.outputs[0] in depending]
+        inside = [apply for apply in toposort(node.inputs[1:], known) if apply.outputs[0] in depending]
         if node.inputs[0] in depending and any(node.op.facts.raises or has_effect(node) for node in inside):
             raise RaggedError
 

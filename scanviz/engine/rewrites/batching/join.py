@@ -14,7 +14,7 @@ from scanviz.engine.rewrites.batching.table import BATCHING
 
 def _repeated(inputs: Sequence[Variable], rows: Sequence[bool]) -> list[Variable]:
     count = next(dimension(variable, 0) for variable, mine in zip(inputs, rows, strict=True) if mine)
-    return [with_axis(BatchedRows(*each), count) for each in zip(inputs, rows, strict=True)]
+    return [with_axis(BatchedRows(value, mine), count) for value, mine in zip(inputs, rows, strict=True)]
 
 
 @BATCHING.row(CONCATENATE)

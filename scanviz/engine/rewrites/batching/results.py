@@ -115,7 +115,7 @@ def _picked(node: Apply, given: Sequence[BatchedRows], count: Variable) -> Resul
     if (
         not by_integer
         or not all(batched_rows.batched for batched_rows in given)
-        or any(each != _EVERYTHING for each in rest)
+        or any(part != _EVERYTHING for part in rest)
     ):
         return None
     return _all(getitem(given[0].variable, (arange(count), given[1].variable)))

@@ -86,7 +86,7 @@ def vmap(
 def _axes_of(what: str, axes: Any, count: int) -> list[int | None]:
     """Return an axis for each argument or result."""
     listed = list(axes) if isinstance(axes, list | tuple) else [axes] * count
-    if len(listed) != count or not all(each is None or type(each) is int for each in listed):
+    if len(listed) != count or not all(axis is None or type(axis) is int for axis in listed):
         raise ScanvizValueError.here(
             f"vmap: {what} cannot be used",
             expected=f"an int, None, or a list of {count} of these",
@@ -179,7 +179,7 @@ def _returned(
     except RaggedError:
         rows = looped(wanted, known, count, name)
     placed = iter([_placed(row, *of, count) for row, of in zip(rows, found, strict=True)])
-    return _each(results, lambda each: next(placed))
+    return _each(results, lambda _: next(placed))
 
 
 def _note(value: Any, axis: int | None, found: list[tuple[Variable, int | None]]) -> None:

@@ -43,6 +43,7 @@ ENGINE_LAYERS = (
     ("scan",),
     ("ops",),
     ("scalar",),
+    ("building",),
     ("observe",),
     ("graph",),
     ("display",),

@@ -28,12 +28,15 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Collect as before, where nobody else asked for fewer."""
+    """Collect as before, where nobody else asked for fewer: at once, for what was made since belongs to whoever made it."""
     with _lock:
         own = _before.pop()
         now, *older = gc.get_threshold()
-        if not _before and now == SELDOM:  # else somebody has set another meanwhile
+        is_last = not _before and now == SELDOM  # else somebody has set another meanwhile
+        if is_last:
             gc.set_threshold(own, *older)
+    if is_last and gc.isenabled() and gc.get_count()[0] > own:
+        gc.collect(0)
 
 
 @contextmanager

@@ -18,12 +18,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from time import perf_counter_ns
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
-from scanviz.engine import collecting
-from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -293,7 +290,13 @@ class Observer:
         """
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
-        """It was built, or an error ended the building."""
+        """It was built in ``elapsed_ns``, or an error ended the building."""
+
+    def build_observed(self, own_ns: int) -> None:
+        """What watching the building took that ended last in this thread; it is in no time of the program.
+
+        With it comes what notifying that of the building before it took.
+        """
 
     def step_begins(
         self, function: int, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]
@@ -367,9 +370,6 @@ class Observer:
         """Runs were taken as if nobody watched, inside a control block of the loop around this one."""
 
 
-# What is called before the building of something is told: by whoever has begun something that nobody has been told of yet.
-BEFORE_BUILDING: list[Callable[[], None]] = []
-
 _lock = threading.Lock()
 _attached: tuple[Observer, ...] = ()
 _generation = 0
@@ -406,51 +406,6 @@ def detach(observer: Observer) -> None:
     with _lock:
         _attached = tuple(one for one in _attached if one is not observer)
         _generation += 1
-
-
-_building = threading.local()  # `open` where the thread builds something
-
-
-class building:  # noqa: N801  # a context manager, written like a function
-    """Tell whoever watches that the block builds something; nothing where nobody watches or it is part of what is built.
-
-    Garbage is collected seldom inside (:mod:`scanviz.engine.collecting`).
-
-    Parameters
-    ----------
-    kind : str
-        ``"scan"``, ``"gradient"`` or ``"function"``.
-    """
-
-    __slots__ = ("_begun", "_kind", "_told", "_where")
-
-    def __init__(self, kind: Building) -> None:
-        self._kind: Building = kind
-        self._told: tuple[Observer, ...] = ()
-
-    def __enter__(self) -> None:
-        if _attached and not getattr(_building, "open", False):
-            self._tell_of_begin()
-        collecting.begin()
-
-    def _tell_of_begin(self) -> None:
-        for tell in BEFORE_BUILDING:
-            tell()
-        self._told, self._where = _attached, user_line()
-        _building.open = True
-        for observer in self._told:
-            observer.build_begin(self._kind, self._where)
-        self._begun = perf_counter_ns()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        collecting.end()
-        if self._told:
-            elapsed = perf_counter_ns() - self._begun
-            _building.open = False
-            for observer in self._told:
-                observer.build_end(self._kind, self._where, elapsed)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from scanviz.engine.building import building
 from scanviz.engine.errors import MissingInputError, ScanvizTypeError, ScanvizValueError, UnusedInputError
 from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.callable import Function
@@ -21,7 +22,6 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
-from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import KnownSize

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from scanviz.engine import observe
 from scanviz.engine.backends.registry import resolve
+from scanviz.engine.building import building
 from scanviz.engine.display import Shown
 from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
@@ -132,7 +133,7 @@ class Function(Shown):
         """Return the same function rewritten for machine code, made the first time; its loops count from where these are."""
         with self._telling:
             if self._later is None:
-                with observe.building("function"):
+                with building("function"):
                     mode = self.plan.mode.for_machine_code()
                     assert mode is not None
                     made = Function(replace(self.plan, mode=mode, profile=False), time.perf_counter_ns())

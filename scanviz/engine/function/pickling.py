@@ -5,12 +5,12 @@ from __future__ import annotations
 import copyreg
 from typing import Any
 
+from scanviz.engine.building import building
 from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.callable import Function
 from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.observe import building
 
 
 def reduce_function(function: Function) -> tuple[Any, ...]:

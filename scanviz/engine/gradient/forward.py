@@ -15,7 +15,6 @@ from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
 
@@ -35,16 +34,15 @@ def push_forward(seeds: Mapping[Variable, Variable], outputs: Sequence[Variable]
     list
         One entry an output: its tangent, None if it is zero, or an Undefined.
     """
-    with building("gradient"):
-        load_rows()
-        found: dict[Variable, Derivative] = dict(seeds)
-        nodes = toposort(outputs)
-        with sizes_kept(), tangents_of(nodes):
-            for node in nodes:
-                for output, tangent in zip(node.outputs, _through(node, found), strict=True):
-                    if tangent is not None and output not in found:
-                        found[output] = _fitting(output, tangent)
-        return [found.get(output) for output in outputs]
+    load_rows()
+    found: dict[Variable, Derivative] = dict(seeds)
+    nodes = toposort(outputs)
+    with sizes_kept(), tangents_of(nodes):
+        for node in nodes:
+            for output, tangent in zip(node.outputs, _through(node, found), strict=True):
+                if tangent is not None and output not in found:
+                    found[output] = _fitting(output, tangent)
+    return [found.get(output) for output in outputs]
 
 
 def _through(node: Apply, found: Mapping[Variable, Derivative]) -> Derivatives:

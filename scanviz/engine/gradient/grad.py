@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal
 
+from scanviz.engine.building import building
 from scanviz.engine.config import config
 from scanviz.engine.errors import (
     DisconnectedInputError,
@@ -106,30 +107,31 @@ def grad(
     >>> gradient([1.0, 2.0])
     array([2., 4.])
     """
-    listed, pack = structure(wrt, "wrt")
-    constants = variables_of(consider_constant)
-    check_choices(disconnected_inputs=disconnected_inputs, return_disconnected=return_disconnected)
-    _check_choice("null_gradients", null_gradients, ("raise", "return"))
-    seeds = _seeds(cost, known_grads)
-    costs = list(seeds)
-    name_by_locals(frames_around())
-    found = _pulled(seeds, listed, constants)
-    results: list[Any] = []
-    for variable, derivative in zip(listed, found, strict=True):
-        if isinstance(derivative, Undefined):
-            if null_gradients == "raise":
-                raise undefined_gradient(variable, costs, derivative, ', or null_gradients="return"')
-            results.append(derivative)
-        elif derivative is not None:
-            results.append(derivative)
-        elif is_connected(variable, costs, constants):
-            results.append(zeros_like(variable))
-        else:
-            why = why_disconnected(variable, costs, constants)
-            report_disconnected(variable, why, disconnected_inputs, "what is differentiated")
-            results.append(instead(variable, why, return_disconnected))
-    _name(results, cost, listed, seeds.values())
-    return pack(results)
+    with building("gradient"):
+        listed, pack = structure(wrt, "wrt")
+        constants = variables_of(consider_constant)
+        check_choices(disconnected_inputs=disconnected_inputs, return_disconnected=return_disconnected)
+        _check_choice("null_gradients", null_gradients, ("raise", "return"))
+        seeds = _seeds(cost, known_grads)
+        costs = list(seeds)
+        name_by_locals(frames_around())
+        found = _pulled(seeds, listed, constants)
+        results: list[Any] = []
+        for variable, derivative in zip(listed, found, strict=True):
+            if isinstance(derivative, Undefined):
+                if null_gradients == "raise":
+                    raise undefined_gradient(variable, costs, derivative, ', or null_gradients="return"')
+                results.append(derivative)
+            elif derivative is not None:
+                results.append(derivative)
+            elif is_connected(variable, costs, constants):
+                results.append(zeros_like(variable))
+            else:
+                why = why_disconnected(variable, costs, constants)
+                report_disconnected(variable, why, disconnected_inputs, "what is differentiated")
+                results.append(instead(variable, why, return_disconnected))
+        _name(results, cost, listed, seeds.values())
+        return pack(results)
 
 
 def _pulled(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.gradient.explain import is_connected, why_disconnected
 from scanviz.engine.gradient.grad import (
@@ -73,38 +74,39 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    given: object = expression  # annotations do not stop a user
-    if not isinstance(given, Variable) or not is_floating(given):
-        shown = describe(given) if isinstance(given, Variable) else repr(given)
-        raise ScanvizTypeError.here(
-            f"`{shown}` has no derivative",
-            expected="a floating expression",
-            found=getattr(given, "type", type(given).__name__),
-        )
-    if not tensor_type(expression).ndim:
-        return grad(expression, wrt, consider_constant, disconnected_inputs=disconnected_inputs)
-    listed, pack = structure(wrt, "wrt")
-    check_choices(disconnected_inputs=disconnected_inputs)
-    constants = variables_of(consider_constant)
-    seed = Variable(expression.type, f"cotangent of {expression.name or 'expression'}")
-    pulled = pull_back({expression: seed}, listed, constants)
-    found: dict[int, Variable] = {}
-    for k, (variable, derivative) in enumerate(zip(listed, pulled, strict=True)):
-        if isinstance(derivative, Undefined):
-            raise undefined_gradient(variable, [expression], derivative)
-        if derivative is not None:
-            found[k] = derivative
-        elif not is_connected(variable, [expression], constants):
-            why = why_disconnected(variable, [expression], constants)
-            report_disconnected(variable, why, disconnected_inputs, f"`{describe(expression)}`")
-    rows = iter(_rows(expression, seed, list(found.values())))
-    shape = shape_of(expression)
-    results = []
-    for k, variable in enumerate(listed):
-        whole = [*shape, *shape_of(variable)]
-        filled = next(rows) if k in found else _zeros(variable, shape)
-        results.append(reshape(filled, [as_size(size) for size in whole], ndim=len(whole)))
-    return pack(results)
+    with building("gradient"):
+        given: object = expression  # annotations do not stop a user
+        if not isinstance(given, Variable) or not is_floating(given):
+            shown = describe(given) if isinstance(given, Variable) else repr(given)
+            raise ScanvizTypeError.here(
+                f"`{shown}` has no derivative",
+                expected="a floating expression",
+                found=getattr(given, "type", type(given).__name__),
+            )
+        if not tensor_type(expression).ndim:
+            return grad(expression, wrt, consider_constant, disconnected_inputs=disconnected_inputs)
+        listed, pack = structure(wrt, "wrt")
+        check_choices(disconnected_inputs=disconnected_inputs)
+        constants = variables_of(consider_constant)
+        seed = Variable(expression.type, f"cotangent of {expression.name or 'expression'}")
+        pulled = pull_back({expression: seed}, listed, constants)
+        found: dict[int, Variable] = {}
+        for k, (variable, derivative) in enumerate(zip(listed, pulled, strict=True)):
+            if isinstance(derivative, Undefined):
+                raise undefined_gradient(variable, [expression], derivative)
+            if derivative is not None:
+                found[k] = derivative
+            elif not is_connected(variable, [expression], constants):
+                why = why_disconnected(variable, [expression], constants)
+                report_disconnected(variable, why, disconnected_inputs, f"`{describe(expression)}`")
+        rows = iter(_rows(expression, seed, list(found.values())))
+        shape = shape_of(expression)
+        results = []
+        for k, variable in enumerate(listed):
+            whole = [*shape, *shape_of(variable)]
+            filled = next(rows) if k in found else _zeros(variable, shape)
+            results.append(reshape(filled, [as_size(size) for size in whole], ndim=len(whole)))
+        return pack(results)
 
 
 def _zeros(variable: Variable, shape: Sequence[Any]) -> Variable:
@@ -170,14 +172,15 @@ def hessian(
     array([[ 6.,  0.],
            [ 0., 12.]])
     """
-    listed, pack = structure(wrt, "wrt")
-    gradients = grad(cost, listed, consider_constant, disconnected_inputs=disconnected_inputs)
-    return pack(
-        [
-            jacobian(gradient, variable, consider_constant, disconnected_inputs)
-            for gradient, variable in zip(gradients, listed, strict=True)
-        ]
-    )
+    with building("gradient"):
+        listed, pack = structure(wrt, "wrt")
+        gradients = grad(cost, listed, consider_constant, disconnected_inputs=disconnected_inputs)
+        return pack(
+            [
+                jacobian(gradient, variable, consider_constant, disconnected_inputs)
+                for gradient, variable in zip(gradients, listed, strict=True)
+            ]
+        )
 
 
 def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **options: Any) -> Any:
@@ -207,4 +210,5 @@ def hessian_vector_product(cost: Variable, wrt: Any, p: Any, **options: Any) -> 
     >>> scanviz.hessian_vector_product((x**3).sum(), x, [1.0, 10.0]).eval({x: [1.0, 2.0]})
     array([  6., 120.])
     """
-    return Rop(grad(cost, wrt), wrt, p, **options)
+    with building("gradient"):
+        return Rop(grad(cost, wrt), wrt, p, **options)

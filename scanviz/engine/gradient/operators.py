@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.gradient.explain import is_connected, why_disconnected, why_unreached
 from scanviz.engine.gradient.forward import push_forward
@@ -70,20 +71,21 @@ def Lop(  # the field's name
     >>> scanviz.Lop(x**2, x, [1.0, 10.0]).eval({x: [3.0, 4.0]})
     array([ 6., 80.])
     """
-    outputs, _ = structure(f, "Lop", constants=True)
-    listed, pack = structure(wrt, "wrt")
-    check_choices(disconnected_inputs=disconnected_inputs)
-    seeds = _seeds(outputs, eval_points, f, "Lop")
-    constants = variables_of(consider_constant)
-    results: list[Any] = []
-    for variable, derivative in zip(listed, pull_back(seeds, listed, constants), strict=True):
-        if isinstance(derivative, Undefined):
-            raise undefined_gradient(variable, outputs, derivative)
-        if derivative is None and not is_connected(variable, outputs, constants):
-            why = why_disconnected(variable, outputs, constants)
-            report_disconnected(variable, why, disconnected_inputs, "what Lop is taken of")
-        results.append(zero_gradient(variable) if derivative is None else derivative)
-    return pack(results)
+    with building("gradient"):
+        outputs, _ = structure(f, "Lop", constants=True)
+        listed, pack = structure(wrt, "wrt")
+        check_choices(disconnected_inputs=disconnected_inputs)
+        seeds = _seeds(outputs, eval_points, f, "Lop")
+        constants = variables_of(consider_constant)
+        results: list[Any] = []
+        for variable, derivative in zip(listed, pull_back(seeds, listed, constants), strict=True):
+            if isinstance(derivative, Undefined):
+                raise undefined_gradient(variable, outputs, derivative)
+            if derivative is None and not is_connected(variable, outputs, constants):
+                why = why_disconnected(variable, outputs, constants)
+                report_disconnected(variable, why, disconnected_inputs, "what Lop is taken of")
+            results.append(zero_gradient(variable) if derivative is None else derivative)
+        return pack(results)
 
 
 def Rop(  # the field's name
@@ -129,23 +131,26 @@ def Rop(  # the field's name
     >>> scanviz.Rop(x.sum() * x, x, [1.0, 0.0]).eval({x: [3.0, 4.0]})
     array([10.,  4.])
     """
-    outputs, pack = structure(f, "Rop", constants=True)
-    listed, _ = structure(wrt, "wrt")
-    check_choices(disconnected_outputs=disconnected_outputs, return_disconnected=return_disconnected)
-    seeds = _seeds(listed, eval_points, wrt, "Rop")
-    by = _by_double_reverse if use_double_reverse else push_forward
-    results: list[Any] = []
-    for output, tangent in zip(outputs, by(seeds, outputs), strict=True):
-        if isinstance(tangent, Undefined):
-            raise undefined_gradient(_without(seeds, output), [output], tangent)
-        if tangent is None and not any(is_connected(variable, [output]) for variable in listed):
-            why = why_unreached(listed, output)
-            names = " or ".join(f"`{describe(variable)}`" for variable in listed) or "anything: wrt is empty"
-            report_disconnected(output, why, disconnected_outputs, names, "disconnected_outputs")
-            results.append(instead(output, why, return_disconnected))
-        else:
-            results.append(zeros_like(output) if tangent is None else tangent)
-    return pack(results)
+    with building("gradient"):
+        outputs, pack = structure(f, "Rop", constants=True)
+        listed, _ = structure(wrt, "wrt")
+        check_choices(disconnected_outputs=disconnected_outputs, return_disconnected=return_disconnected)
+        seeds = _seeds(listed, eval_points, wrt, "Rop")
+        by = _by_double_reverse if use_double_reverse else push_forward
+        results: list[Any] = []
+        for output, tangent in zip(outputs, by(seeds, outputs), strict=True):
+            if isinstance(tangent, Undefined):
+                raise undefined_gradient(_without(seeds, output), [output], tangent)
+            if tangent is None and not any(is_connected(variable, [output]) for variable in listed):
+                why = why_unreached(listed, output)
+                names = (
+                    " or ".join(f"`{describe(variable)}`" for variable in listed) or "anything: wrt is empty"
+                )
+                report_disconnected(output, why, disconnected_outputs, names, "disconnected_outputs")
+                results.append(instead(output, why, return_disconnected))
+            else:
+                results.append(zeros_like(output) if tangent is None else tangent)
+        return pack(results)
 
 
 def _without(seeds: Mapping[Variable, Variable], output: Variable) -> Variable:

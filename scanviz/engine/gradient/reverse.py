@@ -23,7 +23,6 @@ from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType, fits
-from scanviz.engine.observe import building
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
 from scanviz.engine.slotted import dataclass
@@ -134,23 +133,22 @@ def pull_back(
         One entry a variable of ``wrt``: its cotangent, None if it is zero everywhere or not connected, or an
         :class:`Undefined`.
     """
-    with building("gradient"):
-        outputs = list(seeds)
-        reached = reached_from(wrt, outputs, consider_constant, leaves)
-        found = Cotangents(given=set(seeds.values()))
-        for output, value in seeds.items():
-            if output in reached:
-                found.arrive(output, value)
-        nodes = toposort(outputs, leaves)
-        found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
-        if chosen is None:
-            chosen = [variable for variable, seed in seeds.items() if not surely_not_zero(seed)]
-        with sizes_kept(), guards_of(nodes, chosen, wild) as guards:
-            for node in reversed(nodes):
-                if any(output in reached for output in node.outputs):
-                    _through(node, found, reached)
-                    guards.passed(node)
-            return [found.total(variable) for variable in wrt]
+    outputs = list(seeds)
+    reached = reached_from(wrt, outputs, consider_constant, leaves)
+    found = Cotangents(given=set(seeds.values()))
+    for output, value in seeds.items():
+        if output in reached:
+            found.arrive(output, value)
+    nodes = toposort(outputs, leaves)
+    found.undefined.update(undefined_parameters(nodes, reached, outputs, consider_constant))
+    if chosen is None:
+        chosen = [variable for variable, seed in seeds.items() if not surely_not_zero(seed)]
+    with sizes_kept(), guards_of(nodes, chosen, wild) as guards:
+        for node in reversed(nodes):
+            if any(output in reached for output in node.outputs):
+                _through(node, found, reached)
+                guards.passed(node)
+        return [found.total(variable) for variable in wrt]
 
 
 def _name_totals(node: Apply, totals: Sequence[Variable | None], seeds: Collection[Variable]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.gradient.grad import Disconnection, check_choices, structure, taken_apart
 from scanviz.engine.gradient.operators import Lop, Rop
@@ -55,10 +56,11 @@ def jvp(f: Any, wrt: Any, tangents: Any, disconnected_outputs: Disconnection = "
     >>> [each.tolist() for each in scanviz.function([x, v], [value, tangent])([3.0, 4.0], [1.0, 0.0])]
     [[21.0, 28.0], [10.0, 4.0]]
     """
-    check_choices(disconnected_outputs=disconnected_outputs)
-    called = _called(f, wrt, "jvp")
-    slopes = Rop(called.values, called.wrt, tangents, disconnected_outputs=disconnected_outputs)
-    return called.given(called.values), called.given(slopes)
+    with building("gradient"):
+        check_choices(disconnected_outputs=disconnected_outputs)
+        called = _called(f, wrt, "jvp")
+        slopes = Rop(called.values, called.wrt, tangents, disconnected_outputs=disconnected_outputs)
+        return called.given(called.values), called.given(slopes)
 
 
 def vjp(f: Any, wrt: Any, disconnected_inputs: Disconnection = "raise") -> tuple[Any, Callable[[Any], Any]]:
@@ -97,12 +99,14 @@ def vjp(f: Any, wrt: Any, disconnected_inputs: Disconnection = "raise") -> tuple
     array([ 6., 80.])
     """
     check_choices(disconnected_inputs=disconnected_inputs)
-    called = _called(f, wrt, "vjp")
+    with building("gradient"):
+        called = _called(f, wrt, "vjp")
 
     def pullback(cotangents: Any) -> Any:
         """Return vectors times the Jacobian, like what it was taken with respect to."""
-        slopes = Lop(called.values, called.wrt, cotangents, disconnected_inputs=disconnected_inputs)
-        return called.given(slopes)
+        with building("gradient"):
+            slopes = Lop(called.values, called.wrt, cotangents, disconnected_inputs=disconnected_inputs)
+            return called.given(slopes)
 
     return called.given(called.values), pullback
 

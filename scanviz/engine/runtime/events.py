@@ -13,8 +13,9 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
+from scanviz.engine.building import BEFORE_BUILDING
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.observe import BEFORE_BUILDING, CountedRuns, Detail, Observer, RunsAlone, StepSeries
+from scanviz.engine.observe import CountedRuns, Detail, Observer, RunsAlone, StepSeries
 from scanviz.engine.program.instructions import BranchInstruction
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.runtime.sides import BranchTaken
@@ -124,15 +125,21 @@ def this_thread() -> OwnTime:
     return _threads.own
 
 
-def tell_what_began() -> None:
-    """Tell that the call began in which the thread is, where that was not told yet; it is no time of what goes on there."""
+def tell_what_began() -> int:
+    """Tell that the call began in which the thread is, where that was not told yet; return what that took.
+
+    It is no time of what goes on there.
+    """
     own = _threads.own
-    if own.waiting is not None:
-        begun = perf_counter_ns()
-        try:
-            own.waiting.tell_begin()
-        finally:
-            own.ns += perf_counter_ns() - begun
+    if own.waiting is None:
+        return 0
+    begun, taken = perf_counter_ns(), 0
+    try:
+        own.waiting.tell_begin()
+    finally:
+        taken = perf_counter_ns() - begun
+        own.ns += taken
+    return taken
 
 
 BEFORE_BUILDING.append(tell_what_began)

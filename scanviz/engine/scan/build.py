@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from scanviz.engine.building import building
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe
 from scanviz.engine.graph.provenance import short_path, user_line
-from scanviz.engine.observe import building
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
@@ -123,7 +123,7 @@ def scan(
             results, updates = unroll_one_step(parts, settings.name)
         else:
             results, updates = _apply(parts, steps, settings)
-    return _returned(results, updates, return_list, return_updates, settings)
+        return _returned(results, updates, return_list, return_updates, settings)
 
 
 def loop_settings(

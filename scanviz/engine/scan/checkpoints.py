@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import field
 from typing import Any, Literal
 
+from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.provenance import building_scan
@@ -96,22 +97,23 @@ def scan_checkpoints(
     >>> [each.shape for each in f([0.1, 0.2, 0.3, 0.4, 0.5], 0.9)]
     [(3,), ()]
     """
-    settings = loop_settings(name, -1, None, None, False, False)
-    wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, False)
-    steps = number_of_steps(wanted.sequences, n_steps, settings.name)
-    step = assemble.build_step(wanted, settings.name)
-    parts = assemble.loop_parts(wanted, step, cut_sequences(wanted.sequences, False))
-    if parts.until is not None:
-        raise ScanvizNotImplementedError(
-            f"loop `{name}` ends by a condition, and chunks of a fixed length cannot",
-            where=step.where,
-            fix="scan(…), which keeps every row",
-        )
-    chunks = _Chunks(parts, settings, steps, _chunk(save_every_N, steps), bool(padding))
-    rows, final = chunks.build()
-    outputs = [rows[output] for output in parts.outputs]
-    updates = updates_of_loop({shared: final[variable] for variable, shared in parts.shared})
-    return ScanResult(None if not outputs else outputs[0] if len(outputs) == 1 else outputs, updates)
+    with building("scan"):
+        settings = loop_settings(name, -1, None, None, False, False)
+        wanted = assemble.loop_spec(fn, sequences, outputs_info, non_sequences, False)
+        steps = number_of_steps(wanted.sequences, n_steps, settings.name)
+        step = assemble.build_step(wanted, settings.name)
+        parts = assemble.loop_parts(wanted, step, cut_sequences(wanted.sequences, False))
+        if parts.until is not None:
+            raise ScanvizNotImplementedError(
+                f"loop `{name}` ends by a condition, and chunks of a fixed length cannot",
+                where=step.where,
+                fix="scan(…), which keeps every row",
+            )
+        chunks = _Chunks(parts, settings, steps, _chunk(save_every_N, steps), bool(padding))
+        rows, final = chunks.build()
+        outputs = [rows[output] for output in parts.outputs]
+        updates = updates_of_loop({shared: final[variable] for variable, shared in parts.shared})
+        return ScanResult(None if not outputs else outputs[0] if len(outputs) == 1 else outputs, updates)
 
 
 def _chunk(wanted: Any, steps: Variable) -> Variable:

@@ -293,21 +293,21 @@ class Recorder(Observer):
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""
-        begun, thread = self._clock(), threading.get_ident()
         with self._lock:
             self._count_passed_over()
-            now = self._clock()
-            self._timeline.recorded(thread, now - begun)
-            self._timeline.enter(thread, "build", 0, now)
+            self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
         """Count what was built."""
-        begun, thread = self._clock(), threading.get_ident()
         with self._lock:
             self._count_passed_over()
-            inside = self._timeline.leave(thread, elapsed_ns)
+            inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             self._timeline.built_by(kind, where, elapsed_ns - inside)
-            self._timeline.recorded(thread, self._clock() - begun)
+
+    def build_observed(self, own_ns: int) -> None:
+        """Count what watching a building took."""
+        with self._lock:
+            self._timeline.recorded(threading.get_ident(), own_ns)
 
     def instruction(
         self, function: int, loop: int | None, step: int, index: int, elapsed_ns: int, values: tuple[Any, ...]

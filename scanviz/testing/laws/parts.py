@@ -286,12 +286,16 @@ class _Script:
             case "script":
                 self._spend("script", did.ns)
             case "build":
+                watched = self._spend("recording", did.ns // 7)
                 begun = self.now
                 self.recorder.build_begin("function", None)
                 self._spend("building", did.ns)
                 for inner in did.inside:
                     self.do(inner)
-                self.recorder.build_end("function", None, self.now - begun)
+                elapsed = self.now - begun
+                watched += self._spend("recording", did.ns // 9)
+                self.recorder.build_end("function", None, elapsed)
+                self.recorder.build_observed(watched)
             case _:
                 self._call(did)
 
@@ -350,7 +354,7 @@ def parts_are_what_a_script_spent(script: list[Did]) -> None:
     found: Counter[str] = Counter()
     for part in parts:
         found[part.kind] += part.own_ns
-    for kind in ("script", "building", "checks", "copies", "around", "steps"):
+    for kind in ("script", "building", "recording", "checks", "copies", "around", "steps"):
         assert found[kind] == made.truth[kind], (kind, found, made.truth)
     if not any(_failed(did) for did in script):
         for kind in ("operation", "entry"):  # averages over calls, rounded once a part

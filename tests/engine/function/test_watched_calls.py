@@ -1,5 +1,6 @@
 """What is told of calls and of building beside what programs do."""
 
+import gc
 import pickle
 import time
 
@@ -18,6 +19,7 @@ class Listener(Observer):
     def __init__(self, detail="steps"):
         self.detail = detail
         self.begun, self.ended, self.returned, self.operations_told, self.built = [], [], [], [], []
+        self.building_watched = []
 
     def function_begin(self, function, call):
         self.begun.append(function)
@@ -36,6 +38,9 @@ class Listener(Observer):
 
     def build_end(self, kind, where, elapsed_ns):
         self.built.append((kind, where.line if where is not None else None, elapsed_ns))
+
+    def build_observed(self, own_ns):
+        self.building_watched.append(own_ns)
 
 
 def sums():
@@ -115,6 +120,103 @@ def test_an_error_ends_what_is_built():
             with pytest.raises(ZeroDivisionError):
                 scanviz.scan(lambda x_t: x_t / (1 // 0), sequences=x)
     assert [told if isinstance(told, str) else told[0] for told in listener.built] == ["scan"] * 4
+
+
+def _loss(x):
+    return (x**3).sum()
+
+
+@pytest.mark.parametrize(
+    ("kind", "build"),
+    [
+        ("gradient", lambda x: scanviz.grad(_loss(x), x)),
+        ("gradient", lambda x: scanviz.Lop(x**2, x, [1.0, 10.0])),
+        ("gradient", lambda x: scanviz.Rop(x**2, x, [1.0, 10.0])),
+        ("gradient", lambda x: scanviz.Rop(x**2, x, [1.0, 10.0], use_double_reverse=True)),
+        ("gradient", lambda x: scanviz.jacobian(x**2, x)),
+        ("gradient", lambda x: scanviz.hessian(_loss(x), x)),
+        ("gradient", lambda x: scanviz.hessian_vector_product(_loss(x), x, [1.0, 10.0])),
+        ("gradient", lambda x: scanviz.jvp(_loss, x, [1.0, 10.0])),
+        ("scan", lambda x: scanviz.map(lambda x_t: x_t + 1, x)),
+        ("scan", lambda x: scanviz.foldr(lambda x_t, s: s + x_t, x, 0.0)),
+        ("scan", lambda x: scanviz.scan_checkpoints(lambda x_t, s: s + x_t, x, 0.0, save_every_N=2)),
+        ("function", lambda x: scanviz.function([x], x)),
+    ],
+)  # fmt: skip
+def test_whatever_builds_is_told_once_and_as_a_whole(kind, build):
+    listener, x = Listener(), T.vector("x")
+    with observed_by(listener):
+        begun = time.perf_counter_ns()
+        build(x)
+        whole = time.perf_counter_ns() - begun
+    (begin, (ended, line, elapsed)), (watched,) = listener.built, listener.building_watched
+    assert begin == ended == kind and line is not None
+    assert 0 < watched + elapsed <= whole
+
+
+class Slow(Listener):
+    """Takes its time to hear of what is built."""
+
+    NS = 3_000_000
+
+    def _wait(self):
+        until = time.perf_counter_ns() + self.NS
+        while time.perf_counter_ns() < until:
+            pass
+
+    def build_begin(self, kind, where):
+        self._wait()
+        super().build_begin(kind, where)
+
+    def build_end(self, kind, where, elapsed_ns):
+        self._wait()
+        super().build_end(kind, where, elapsed_ns)
+
+
+def test_what_watching_a_building_takes_is_no_time_of_it_and_nothing_else_is_lost():
+    slow, x, lost = Slow(), T.vector("x"), []
+    with observed_by(slow):
+        for _ in range(20):
+            begun = time.perf_counter_ns()
+            scanviz.scan(lambda x_t: x_t + 1, x)
+            whole = time.perf_counter_ns() - begun
+            elapsed, watched = slow.built[-1][-1], slow.building_watched[-1]
+            assert watched >= 2 * slow.NS
+            lost.append(whole - elapsed - watched)
+    assert 0 <= min(lost) < 100_000  # entering `scan` and leaving it
+
+
+def test_garbage_that_building_makes_is_collected_in_it():
+    listener, collected = Listener(), []
+
+    def told(phase, info):
+        collected.append((phase, len(listener.built)))
+
+    before = gc.get_threshold()
+    gc.callbacks.append(told)
+    gc.set_threshold(701, *before[1:])
+    try:
+        with observed_by(listener):
+            scanviz.scan(lambda x_t: sum((x_t * k for k in range(200)), x_t), T.vector("x"))
+            assert gc.get_count()[0] < 701
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(told)
+    assert ("stop", 1) in collected  # before its end was told
+
+
+def test_whoever_was_told_that_something_is_built_is_told_its_end_where_another_one_raises():
+    class Raising(Listener):
+        def build_begin(self, kind, where):
+            raise KeyError("mine")
+
+    first, raising, x = Listener(), Raising(), T.vector("x")
+    with observed_by(first), observed_by(raising):
+        for _ in range(2):
+            with pytest.raises(KeyError, match="mine"):
+                scanviz.scan(lambda x_t: x_t + 1, x)
+    assert [told if isinstance(told, str) else told[0] for told in first.built] == ["scan"] * 4
+    assert raising.built == []
 
 
 def test_nothing_is_told_of_building_that_nobody_watches():

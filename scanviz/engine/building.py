@@ -1,0 +1,97 @@
+"""Building, as whoever watches is notified of it: by public functions, each as a whole.
+
+Its time begins when such a function is entered and ends when it returns, with the garbage that it made.  Looking up the user's
+line and notifying observers is what watching takes, and is notified beside it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from types import TracebackType
+
+from scanviz.engine import collecting
+from scanviz.engine.graph.provenance import user_line
+from scanviz.engine.observe import Building, Observer, observers
+
+# What is called before building is notified: by whoever has begun something that nobody has been notified of yet.
+# It returns the nanoseconds that it has counted as watching itself.
+BEFORE_BUILDING: list[Callable[[], int]] = []
+
+# `builds` where the thread builds something; `untold_ns` is what notifying of watching took that ended last
+_thread = threading.local()
+
+
+class building:  # noqa: N801  # a context manager, written like a function
+    """Notify whoever watches that the block builds something; nothing where nobody watches or it is part of what is built.
+
+    Garbage is collected seldom inside (:mod:`scanviz.engine.collecting`).
+
+    Parameters
+    ----------
+    kind : str
+        ``"scan"``, ``"gradient"`` or ``"function"``.
+
+    Examples
+    --------
+    >>> from scanviz.engine.observe import observed_by
+    >>> class Printer(Observer):
+    ...     def build_begin(self, kind, where):
+    ...         print(kind)
+    >>> with observed_by(Printer()), building("gradient"), building("scan"):
+    ...     pass
+    gradient
+    """
+
+    __slots__ = ("_begun", "_kind", "_own_ns", "_watching", "_where")
+
+    def __init__(self, kind: Building) -> None:
+        self._kind: Building = kind
+        self._watching: tuple[Observer, ...] = ()
+
+    def __enter__(self) -> None:
+        watching = observers()
+        if watching and not getattr(_thread, "builds", False):
+            self._notify_of_begin(watching)
+        collecting.begin()
+
+    def _notify_of_begin(self, watching: tuple[Observer, ...]) -> None:
+        begun = perf_counter_ns()
+        for notify in BEFORE_BUILDING:
+            begun += notify()
+        self._watching, self._where = watching, user_line()
+        _thread.builds = True
+        told = 0
+        try:
+            for observer in watching:
+                observer.build_begin(self._kind, self._where)
+                told += 1
+        except BaseException:
+            self._watching = watching[:told]
+            self._notify_of_end(begun, 0)
+            raise
+        self._begun = perf_counter_ns()
+        self._own_ns = self._begun - begun
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        collecting.end()
+        if self._watching:
+            ended = perf_counter_ns()
+            self._notify_of_end(ended - self._own_ns, ended - self._begun)
+
+    def _notify_of_end(self, own_since: int, elapsed_ns: int) -> None:
+        """Notify that it was built in so long, and what watching it took: what has passed since a time."""
+        _thread.builds = False
+        for observer in self._watching:
+            observer.build_end(self._kind, self._where, elapsed_ns)
+        ended = perf_counter_ns()
+        own = ended - own_since + getattr(_thread, "untold_ns", 0)
+        for observer in self._watching:
+            observer.build_observed(own)
+        _thread.untold_ns = perf_counter_ns() - ended
+
+
+__all__ = ["BEFORE_BUILDING", "building"]

@@ -17,10 +17,10 @@ from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.table import Derivative
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.traversal import frontier, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE, always_computed
-from scanviz.engine.scan.effects import has_effect
+from scanviz.engine.scan.closure import closure
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import NonSequence
 
@@ -80,30 +80,26 @@ class Invariants:
 
 def _edge(op: Scan) -> list[Variable]:
     """Return the invariant values that the rest of the step reads, or that the loop gives as they are."""
-    outputs = op.inner_outputs
-    nodes = toposort(outputs)
-    inside = _invariant(op, nodes)
-    read = [variable for node in nodes if node not in inside for variable in node.inputs]
+    inside = _invariant(op)
     return [
         variable
-        for variable in dict.fromkeys([*read, *outputs])
-        if variable.owner is not None and inside.get(variable.owner, False)
+        for variable in frontier(op.inner_outputs, lambda variable: inside.get(variable.owner, False))
+        if variable.owner is not None
     ]
 
 
-def _invariant(op: Scan, nodes: Sequence[Apply]) -> dict[Apply, bool]:
+def _invariant(op: Scan) -> dict[Apply | None, bool]:
     """Return the nodes that are computed of non-sequences alone, with whether that costs more than another look at one."""
-    known = {non_sequence.variable for non_sequence in op.of_type(NonSequence)}
     needed = always_computed(op.inner_outputs)
-    found: dict[Apply, bool] = {}
-    for node in nodes:
-        facts = node.op.facts
-        if node not in needed or node.op.declaration is IFELSE or has_effect(node):
-            continue
-        read = [variable for variable in node.inputs if not isinstance(variable, Constant)]
-        plain = all(isinstance(variable.type, TensorType) for variable in node.outputs)
-        if read and plain and all(variable in known for variable in read):
-            before = (found.get(variable.owner, False) for variable in read if variable.owner is not None)
-            found[node] = not facts.cheap or any(before)
-            known.update(node.outputs)
+    sure = [node for node in toposort(op.inner_outputs) if node in needed and _may_leave(node)]
+    found: dict[Apply | None, bool] = {}
+    for node in closure(op, [non_sequence.variable for non_sequence in op.of_type(NonSequence)], sure):
+        found[node] = not node.op.facts.cheap or any(found.get(variable.owner) for variable in node.inputs)
     return found
+
+
+def _may_leave(node: Apply) -> bool:
+    plain = all(isinstance(variable.type, TensorType) for variable in node.outputs)
+    return (
+        plain and node.op.declaration is not IFELSE and not all(isinstance(v, Constant) for v in node.inputs)
+    )

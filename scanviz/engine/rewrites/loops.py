@@ -1,11 +1,10 @@
-"""What rules about loops ask of them: loop variables by kind, what every step computes, rows that there are for sure."""
+"""What rules about loops ask of them: loop variables by kind, nodes that compute sizes, rows that there are for sure."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
-from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.first_rows import first_rows
@@ -13,7 +12,6 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.scan.effects import effects_of, has_effect
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.unroll import unchecked_sequence
 from scanviz.engine.scan.variables import Carry, LoopVariable, inner_outputs
@@ -48,28 +46,6 @@ def results_without(op: Scan, gone: Collection[LoopVariable]) -> list[Variable]:
     kept = [variable for variable in op.variables if variable not in gone]
     results = [output for variable in kept for output in inner_outputs(variable)]
     return results if op.until is None else [*results, op.until.condition]
-
-
-def is_known(variable: Variable, known: Collection[Variable]) -> bool:
-    """Return whether a variable of a step is a constant or among known ones."""
-    return isinstance(variable, Constant) or variable in known
-
-
-def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | None = None) -> list[Apply]:
-    """Return the nodes of a step that are computed from ``sources`` and constants alone, in order of computation.
-
-    What prints or checks something does so in every step, and is not among them.
-    """
-    known = set(sources)
-    found: list[Apply] = []
-    effects = bool(effects_of(op))
-    for node in toposort(op.inner_outputs) if nodes is None else nodes:
-        if effects and has_effect(node):
-            continue
-        if all(is_known(variable, known) for variable in node.inputs):
-            found.append(node)
-            known.update(node.outputs)
-    return found
 
 
 def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:

@@ -23,6 +23,7 @@ from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BY
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
 from scanviz.engine.rewrites.rows import Rows, reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.closure import outputs_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
 
@@ -48,7 +49,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     moving = _after(heavy, late)
     if any(node.op.declaration not in BATCHING or len(node.outputs) != 1 for node in moving):
         return Refusal("an operation on the way out has no batched meaning", 2)
-    made = {output for one in moving for output in one.outputs}
+    made = set(outputs_of(moving))
     leaving = [step_output for step_output in view.op.of_type(StepOutput) if step_output.value in made]
     if any(
         step_output.keep != ALL or not reads_whole(view.result(step_output), level) for step_output in leaving

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild, tensor_type
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.traversal import frontier, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE, always_computed
 from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
@@ -25,8 +25,6 @@ from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named, some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
-    closure,
-    is_known,
     nobody_checks,
     own_tier,
     results_left,
@@ -47,6 +45,7 @@ from scanviz.engine.rewrites.profitability import (
 )
 from scanviz.engine.rewrites.rows import most_dimensions
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.closure import closure, is_known, outputs_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput
@@ -61,14 +60,14 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     nodes = toposort(view.op.inner_outputs)
     sizes = size_nodes(nodes)
     movable = [node for node in _eager(closure(view.op, given, nodes), view.op) if node not in sizes]
-    same = _same_each_step(view, {*given, *_outputs(movable)})
+    same = _same_each_step(view, {*given, *outputs_of(movable)})
     if not movable and not same:
         return Refusal(_why_none(view.op, nodes, "non-sequences"))
     if (refusal := own_tier(view)) is not None:
         return refusal
     if not results_left(view.op, same) and (unread := unread_sequence(view)) is not None:
         return Refusal(nobody_checks(unread), 3)
-    leaving = _frontier(movable, nodes, view.op.inner_outputs)
+    leaving = _frontier(movable, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(step_output.value for step_output in same)]))
     before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
     added = {
@@ -99,10 +98,6 @@ def _why_none(op: Scan, nodes: Sequence[Apply], kind: str) -> str:
     return f"each of the {some(len(nodes), 'operation')} of `{op.scan_name}` depends on more than its {kind}"
 
 
-def _outputs(nodes: Collection[Apply]) -> list[Variable]:
-    return [output for node in nodes for output in node.outputs]
-
-
 def _eager(nodes: Sequence[Apply], op: Scan) -> list[Apply]:
     """Return the nodes that every step computes, with all that an ``ifelse`` among them chooses from."""
     needed = always_computed(op.inner_outputs)
@@ -112,14 +107,10 @@ def _eager(nodes: Sequence[Apply], op: Scan) -> list[Apply]:
     return [node for node in nodes if node in needed or node in with_branches]
 
 
-def _frontier(
-    moved: Collection[Apply], nodes: Sequence[Apply], wanted: Collection[Variable]
-) -> list[Variable]:
-    """Return the variables of moved nodes that what stays reads."""
-    inside = set(moved)
-    made = set(_outputs(moved))
-    read = [variable for node in nodes if node not in inside for variable in node.inputs if variable in made]
-    return list(dict.fromkeys([*read, *(variable for variable in wanted if variable in made)]))
+def _frontier(moved: Collection[Apply], results: Sequence[Variable]) -> list[Variable]:
+    """Return the variables of moved nodes that what stays of the way to results reads."""
+    made = set(outputs_of(moved))
+    return [variable for variable in frontier(results, made.__contains__) if variable in made]
 
 
 def _same_each_step(view: ScanView, known: Collection[Variable]) -> list[StepOutput]:
@@ -183,7 +174,7 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
     for node in chosen:
         moving.move(node)
     moved = moving.moved
-    leaving = _frontier(moved, nodes, op.inner_outputs)
+    leaving = _frontier(moved, op.inner_outputs)
     too_much = _too_much(view, level, moved, leaving)
     if too_much is not None:
         return Refusal(too_much, 4)
@@ -198,21 +189,15 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
     given_out = [step_output for step_output in given_out if step_output.keep == ALL]
     if not moved and not given_out:
         return Refusal("no operation of rows has a batched meaning", 3)
-    return _moved_rows(moving, nodes, leaving, given_out)
+    return _moved_rows(moving, given_out)
 
 
-def _moved_rows(
-    moving: _Rows, nodes: Sequence[Apply], leaving: Sequence[Variable], given_out: Sequence[StepOutput]
-) -> Match:
+def _moved_rows(moving: _Rows, given_out: Sequence[StepOutput]) -> Match:
     """Return the loop that reads the moved rows that the rest of its step needs, and gives no others out."""
     view, op, moved = moving.view, moving.view.op, moving.moved
-    gone = set(moved)
-    read = {variable for node in nodes if node not in gone for variable in node.inputs}
-    read |= set(results_without(op, given_out))
     slices = {
         row: LoopSequence(_called(row), Variable(_row_type(moving.rows[row]), _called(row)))
-        for row in leaving
-        if row in read
+        for row in _frontier(moved, results_without(op, given_out))
     }
     values = {row: sequence.slice for row, sequence in slices.items()}
     rows: dict[LoopVariable, Variable] = {sequence: moving.rows[row] for row, sequence in slices.items()}

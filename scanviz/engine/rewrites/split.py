@@ -14,8 +14,8 @@ from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.rewrites.formatting import named, some
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import closure, is_known
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.closure import is_known, known_from
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Sequence as LoopSequence
@@ -35,10 +35,9 @@ def split_factorisation(node: Apply, level: Level) -> Match | Refusal | None:
     solves = [node for node in nodes if node.op.declaration is SOLVE]
     if not solves:
         return None
-    fixed = set(view.fixed)
-    rows = fixed | {sequence.slice for sequence in view.op.of_type(LoopSequence)}
-    same = fixed | {output for one in closure(view.op, fixed, nodes) for output in one.outputs}
-    before = rows | {output for one in closure(view.op, rows, nodes) for output in one.outputs}
+    rows = [sequence.slice for sequence in view.op.of_type(LoopSequence)]
+    same = known_from(view.op, view.fixed, nodes)
+    before = known_from(view.op, [*view.fixed, *rows], nodes)
     needed = always_computed(view.op.inner_outputs)
     values: dict[Variable, Variable] = {}
     refusal: Refusal | None = None

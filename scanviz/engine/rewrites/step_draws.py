@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from scanviz.engine.graph.dims import SIZES, Dim
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.random import STATE_WORDS, is_draw, parameters_by_category, words_of_element
 from scanviz.engine.ops.sizes import size_of
-from scanviz.engine.rewrites.loops import closure, drawn_name, random_states
+from scanviz.engine.rewrites.loops import drawn_name, random_states
 from scanviz.engine.rewrites.profitability import MOST_GROWTH
 from scanviz.engine.rewrites.rule import Refusal
+from scanviz.engine.scan.closure import is_known, known_from
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import Carry
 from scanviz.engine.slotted import dataclass
@@ -104,9 +105,9 @@ class _Step:
         """Find what is the same at every step among all that draws read."""
         nodes = toposort(view.op.inner_outputs)
         given = view.fixed
-        fixed = {output for node in closure(view.op, given, nodes) for output in node.outputs} | set(given)
+        fixed = known_from(view.op, given, nodes)
         read = dict.fromkeys(variable for node in nodes if is_draw(node.op) for variable in node.inputs[1:])
-        wanted = [variable for variable in read if variable in fixed or isinstance(variable, Constant)]
+        wanted = [variable for variable in read if is_known(variable, fixed)]
         before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
         return cls(view, nodes, always_computed(view.op.inner_outputs), before)
 

@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     try:
         parsed = parse(arguments, OPTIONS, program=False)
     except HelpWanted:
-        formats = "\n".join(f"  {name:<11} {each.about}" for name, each in FORMATS.items())
+        formats = "\n".join(f"  {name:<11} {known.about}" for name, known in FORMATS.items())
         raise HelpWanted(f"\nformats:\n{formats}") from None
     path = one_file(parsed.rest, "export")
     name = parsed.options.get("format")

@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
         from scanviz.engine.backends.native.listing import listings
 
-        chosen = [each for each in functions if parsed.options.get("function") in (None, each.name)]
+        chosen = [f for f in functions if parsed.options.get("function") in (None, f.name)]
         found = [listing for function in chosen for listing in listings(function.executable)]
         for listing in _chosen(found, parsed.options.get("scan")):
             _show(listing, "asm" in parsed.options, out)

@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
         path = Path(parsed.rest[0])
         programs = [_read(path)] if path.suffix == ENDING else _recorded(path)
         target = _target(parsed) if path.suffix != ENDING else None
-        _deliver([(each, _notes(None)) for each in programs], parsed, target, sys.stdout)
+        _deliver([(program, _notes(None)) for program in programs], parsed, target, sys.stdout)
         return 0
     target = _target(parsed)
     program = program_of(parsed.rest, "program")
@@ -166,7 +166,7 @@ def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
     if not chosen:
         names = list(dict.fromkeys(program.name for program, _ in programs))
         raise UsageError(_none("function", function, names) if programs else "no function was built")
-    found = [each for each in chosen if loop is None or loop in loop_names(each[0])]
+    found = [entry for entry in chosen if loop is None or loop in loop_names(entry[0])]
     if not found:
         raise UsageError(
             _none("loop", loop, list(dict.fromkeys(n for program, _ in chosen for n in loop_names(program))))

@@ -96,7 +96,7 @@ def loop_bundle(loop: LoopRecord) -> dict[str, str]:
             for operation in timed
         )
         blocks.append(_table(("a step", "", "operation", "line"), rows))
-    variables = ([each.kind, each.name, _taps(each), why_kind(each)] for each in loop.variables)
+    variables = ([role.kind, role.name, _taps(role), why_kind(role)] for role in loop.variables)
     blocks.append(_table(("kind", "loop variable", "reads → writes", "why"), variables))
     return {"text/plain": repr(loop), "text/html": _within(blocks)}
 

@@ -154,7 +154,7 @@ def matrix_transpose(x: Any) -> Variable:
 def axes_of(axis: Any, ndim: int, what: str) -> list[int]:
     """Return one axis or several as different numbers from 0."""
     listed = list(axis) if isinstance(axis, list | tuple) else [axis]
-    found = [ops.normal_axis(each, ndim, what) for each in listed]
+    found = [ops.normal_axis(axis, ndim, what) for axis in listed]
     if len(set(found)) < len(found):
         raise ScanvizValueError.here(f"{what}: an axis is named twice", found=axis)
     return found
@@ -183,7 +183,7 @@ def moveaxis(x: Any, source: int | Sequence[int], destination: int | Sequence[in
     """
     variable = as_variable(x)
     ndim = tensor_type(variable).ndim
-    starts, ends = (axes_of(each, ndim, "moveaxis") for each in (source, destination))
+    starts, ends = (axes_of(axes, ndim, "moveaxis") for axes in (source, destination))
     if len(starts) != len(ends):
         raise ScanvizValueError.here(
             "moveaxis needs one destination for each source",

@@ -90,7 +90,7 @@ def _path(terms: Sequence[Term], output: Labels, optimize: Any) -> list[tuple[in
         if label not in letters:
             letters[label] = _LETTERS[len(letters) % len(_LETTERS)]
     written = [
-        "".join(letters[label] for label in each) for each in (*(term.labels for term in terms), output)
+        "".join(letters[label] for label in labels) for labels in (*(term.labels for term in terms), output)
     ]
     sizes = _sizes(terms)
     shapes = [[sizes[label] for label in term.labels] for term in terms]
@@ -107,7 +107,7 @@ def _path(terms: Sequence[Term], output: Labels, optimize: Any) -> list[tuple[in
             expected="True, False, 'greedy', 'optimal' or a path of numpy.einsum_path",
             found=repr(optimize),
         ) from None
-    return [tuple(sorted(each)) for each in found[1:]]
+    return [tuple(sorted(pair)) for pair in found[1:]]
 
 
 def _sizes(terms: Sequence[Term]) -> dict[int, int]:

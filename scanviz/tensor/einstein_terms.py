@@ -70,10 +70,10 @@ def _letters(subscripts: str) -> tuple[list[Written], Written | None]:
 def _labels(part: str, subscripts: str) -> Written:
     before, dots, after = part.partition("...")
     found: Written = [*before, Ellipsis, *after] if dots else [*before]
-    for each in found:
-        if each is not Ellipsis and not (each.isascii() and each.isalpha()):
+    for label in found:
+        if label is not Ellipsis and not (label.isascii() and label.isalpha()):
             raise ScanvizValueError.here(
-                f"einsum: {each!r} in {subscripts!r} names no axis",
+                f"einsum: {label!r} in {subscripts!r} names no axis",
                 expected="a letter for each axis, ',' between operands, '...' once in each, '->' before the result",
             )
     return [ellipsis_type if ellipsis_type is Ellipsis else ord(ellipsis_type) for ellipsis_type in found]
@@ -159,8 +159,8 @@ def _output(written: Written | None, terms: Sequence[Term]) -> Labels:
     if written is None:
         return (*stretched, *sorted(label for label in counts if label >= 0 and counts[label] == 1))
     found: list[int] = []
-    for each in written:
-        found += stretched if each is Ellipsis else [each]
+    for part in written:
+        found += stretched if part is Ellipsis else [part]
     if stretched and Ellipsis not in written:
         raise ScanvizValueError.here(
             f"einsum: the result '{_text(written)}' has no place for the axes of '...'",

@@ -38,7 +38,7 @@ def _function(declaration: ops.ElementwiseDeclaration) -> Callable[..., Variable
 
     def apply(*arguments: Any, **named: Any) -> Variable:
         if named:
-            arguments = (*arguments, *(named.pop(each) for each in names[len(arguments) :] if each in named))
+            arguments = (*arguments, *(named.pop(name) for name in names[len(arguments) :] if name in named))
         if named:
             raise TypeError(f"{declaration.name}() got an unexpected keyword argument {next(iter(named))!r}")
         return declaration(*arguments)
@@ -46,7 +46,7 @@ def _function(declaration: ops.ElementwiseDeclaration) -> Callable[..., Variable
     apply.__name__ = apply.__qualname__ = declaration.name
     apply.__doc__ = _documentation(declaration, names)
     kind = Parameter.POSITIONAL_OR_KEYWORD
-    apply.__signature__ = Signature([Parameter(each, kind) for each in names])  # type: ignore[attr-defined]  # for help()
+    apply.__signature__ = Signature([Parameter(name, kind) for name in names])  # type: ignore[attr-defined]  # for help()
     return apply
 
 
@@ -55,7 +55,7 @@ def _documentation(declaration: ops.ElementwiseDeclaration, names: tuple[str, ..
     comparison = declaration.name in _TRUTH or declaration.symbol in ("==", "!=", "<", "<=", ">", ">=")
     result = "bool" if comparison or declaration.name.startswith("logical") else dtype
     vector = "T.lvector('x')" if dtype == "int64" else "T.vector('x')"
-    call = ", ".join("1" if each == "order" else vector for each in names)
+    call = ", ".join("1" if name == "order" else vector for name in names)
     listed = ", ".join(names)
     return f"""{declaration.doc}
 
@@ -86,11 +86,11 @@ TensorType('{result}', (None,))
 
 _OPTIONAL = (ops.clip, ops.round, ops.where)  # with arguments that may be left out: in variadic.py
 _public = [
-    each
-    for each in declared_already()
-    if isinstance(each, ops.ElementwiseDeclaration) and each not in _OPTIONAL
+    declaration
+    for declaration in declared_already()
+    if isinstance(declaration, ops.ElementwiseDeclaration) and declaration not in _OPTIONAL
 ]
-_made = [each.name for each in _public]
+_made = [declaration.name for declaration in _public]
 for _declaration in _public:
     # under its name too for Python's operators, which are among them
     globals()[_declaration.name] = meaning(_declaration.name)(_function(_declaration))

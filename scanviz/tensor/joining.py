@@ -174,8 +174,8 @@ def tile(x: Any, reps: Any) -> Variable:
     rank = tensor_type(variable).ndim
     counts = [constant(1, "int64")] * (rank - len(given)) + given
     sizes = [ops.dimension(variable, k) for k in range(rank)]
-    order = [each for k in range(rank) for each in ("x", k)]
-    flat = [each for pair in zip(counts, sizes, strict=True) for each in pair]
+    order = [part for k in range(rank) for part in ("x", k)]
+    flat = [size for pair in zip(counts, sizes, strict=True) for size in pair]
     whole = ops.alloc(ops.dimshuffle(variable, order), flat)
     return ops.reshape(whole, [product_of(pair) for pair in zip(counts, sizes, strict=True)])
 

@@ -63,7 +63,7 @@ def norm(
     what = f"norm of `{describe(variable)}`"
     axes = r.normal_axes(axis, kind.ndim, what)
     if isinstance(axis, list | tuple):  # rows and columns in the order given
-        axes = tuple(normal_axis(each, kind.ndim, what) for each in axis)
+        axes = tuple(normal_axis(place, kind.ndim, what) for place in axis)
     if ord is not None and not isinstance(ord, str):
         ord = real(ord, "norm: ord")
     if ord is None or (ord == "fro" and len(axes) == 2) or (ord == 2 and len(axes) == 1):

@@ -116,7 +116,7 @@ def pad(
     constants = _pairs(0 if constant_values is None else constant_values, rank, "constant_values")
     found = variable
     for axis, (pair, values) in enumerate(zip(widths, constants, strict=True)):
-        known = [constant_integer(each) for each in pair]
+        known = [constant_integer(count) for count in pair]
         if any(width is not None and width < 0 for width in known):
             raise ScanvizValueError.here(
                 f"pad: a width of `{describe(variable)}` is negative", found=tuple(known)
@@ -147,10 +147,10 @@ def _pairs(given: Any, rank: int, what: str) -> list[Pair]:
     """Return what comes before and after each axis."""
     if isinstance(given, dict):
         found: list[Pair] = [(0, 0)] * rank
-        for axis, each in given.items():
+        for axis, counts in given.items():
             if not isinstance(axis, int) or not -rank <= axis < rank:
                 raise _unfit(what, given, rank)
-            found[axis] = _pair(each, what, given, rank)
+            found[axis] = _pair(counts, what, given, rank)
         return found
     plain = given.tolist() if isinstance(given, np.ndarray) else given
     if _is_one(plain) or (len(plain) == 1 and _is_one(plain[0])):
@@ -162,7 +162,7 @@ def _pairs(given: Any, rank: int, what: str) -> list[Pair]:
         return [_pair(plain[0], what, given, rank)] * rank
     if len(plain) != rank:
         raise _unfit(what, given, rank)
-    return [_pair(each, what, given, rank) for each in plain]
+    return [_pair(counts, what, given, rank) for counts in plain]
 
 
 def _is_one(value: Any) -> bool:

@@ -297,7 +297,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    parts = [_components(each, place) for each, place in ((a, axisa), (b, axisb))]
+    parts = [_components(array, place) for array, place in ((a, axisa), (b, axisb))]
     common = np.result_type(*(tensor_type(part[0]).dtype for part in parts))
     first, second = ([e.cast(variable, common) for variable in part] for part in parts)
     found = [first[k - 2] * second[k - 1] - first[k - 1] * second[k - 2] for k in range(3)]

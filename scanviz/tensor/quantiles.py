@@ -74,7 +74,7 @@ def median(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Variable:
     upper, lower = e.floor_divide(size, 2), e.maximum(e.floor_divide(e.subtract(size, 1), 2), 0)
     if known is not None:
         upper, lower = constant(known // 2, "int64"), constant((known - 1) // 2, "int64")
-    high, low, last = (getitem(line, (..., each)) for each in (upper, lower, _last_place(size, known)))
+    high, low, last = (getitem(line, (..., row)) for row in (upper, lower, _last_place(size, known)))
     even = mean(_stacked(low, high), 0)
     found = even if known is not None and known % 2 == 0 else e.where(e.equal(upper, lower), high, even)
     if known is not None and known % 2:

@@ -72,7 +72,7 @@ def linspace(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     last = truth(endpoint, "linspace: endpoint")
-    first, end = (as_variable(each) for each in (start, stop))
+    first, end = (as_variable(bound) for bound in (start, stop))
     computed = _spaced_dtype(start, stop)
     made = computed if dtype is None else canonical_dtype(dtype)
     first, end = e.cast(first, computed), e.cast(end, computed)
@@ -105,10 +105,10 @@ def _is_end(column: Variable, divisor: Variable) -> Variable:
 
 def _spaced_dtype(start: Any, stop: Any) -> str:
     """Return the floating dtype of numbers between two ends, where Python's numbers take that of the other end."""
-    given = [each for each in (start, stop) if type(each) not in (int, float)]
+    given = [bound for bound in (start, stop) if type(bound) not in (int, float)]
     if not given:
         return str(config.floatX)
-    return np.result_type(*(np.dtype(tensor_type(as_variable(each)).dtype) for each in given), 0.0).name
+    return np.result_type(*(np.dtype(tensor_type(as_variable(bound)).dtype) for bound in given), 0.0).name
 
 
 def _places(num: Any, dtype: str) -> tuple[Variable, Variable]:
@@ -165,13 +165,13 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _NOT_GIVEN, append: 
             f"diff: `{describe(variable)}` is a scalar", expected="at least 1 dimension"
         )
     place = normal_axis(axis, rank, "diff")
-    edges = [None if each is _NOT_GIVEN else _edge(each, variable, place) for each in (prepend, append)]
-    parts = [each for each in (edges[0], variable, edges[1]) if each is not None]
+    edges = [None if edge is _NOT_GIVEN else _edge(edge, variable, place) for edge in (prepend, append)]
+    parts = [part for part in (edges[0], variable, edges[1]) if part is not None]
     found = concatenate(parts, place) if len(parts) > 1 else variable
     before = (slice(None),) * place
     subtract = e.not_equal if tensor_type(found).dtype == BOOLEAN else e.subtract
     for _ in range(times):
-        later, earlier = (getitem(found, (*before, each)) for each in (slice(1, None), slice(None, -1)))
+        later, earlier = (getitem(found, (*before, half)) for half in (slice(1, None), slice(None, -1)))
         found = subtract(later, earlier)
     return found
 

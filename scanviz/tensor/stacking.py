@@ -46,7 +46,7 @@ def vstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
     array([[1, 2],
            [3, 4]])
     """
-    return join.concatenate([at_least(each, 2) for each in listed(tup, "vstack: what to join")], 0, dtype)
+    return join.concatenate([at_least(array, 2) for array in listed(tup, "vstack: what to join")], 0, dtype)
 
 
 def hstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
@@ -76,7 +76,7 @@ def hstack(tup: Sequence[Any], *, dtype: object = None) -> Variable:
     array([[1, 3],
            [2, 4]])
     """
-    parts = [at_least(each, 1) for each in listed(tup, "hstack: what to join")]
+    parts = [at_least(array, 1) for array in listed(tup, "hstack: what to join")]
     return join.concatenate(parts, 0 if parts and tensor_type(parts[0]).ndim == 1 else 1, dtype)
 
 
@@ -105,7 +105,7 @@ def dstack(tup: Sequence[Any]) -> Variable:
     array([[[1, 3],
             [2, 4]]])
     """
-    return join.concatenate([at_least_3(each) for each in listed(tup, "dstack: what to join")], 2)
+    return join.concatenate([at_least_3(array) for array in listed(tup, "dstack: what to join")], 2)
 
 
 def column_stack(tup: Sequence[Any]) -> Variable:
@@ -133,7 +133,7 @@ def column_stack(tup: Sequence[Any]) -> Variable:
     array([[1, 3],
            [2, 4]])
     """
-    parts = [as_variable(each) for each in listed(tup, "column_stack: what to join")]
+    parts = [as_variable(array) for array in listed(tup, "column_stack: what to join")]
     columns = [part if tensor_type(part).ndim > 1 else transpose(at_least(part, 2)) for part in parts]
     return join.concatenate(columns, 1)
 

@@ -140,7 +140,7 @@ def divmod(x1: Any, x2: Any) -> tuple[Variable, Variable]:
     >>> quotient.eval(), remainder.eval()
     (array([ 3, -4]), array([1, 1]))
     """
-    first, second = (each if isinstance(each, int | float) else as_variable(each) for each in (x1, x2))
+    first, second = (x if isinstance(x, int | float) else as_variable(x) for x in (x1, x2))
     return e.floor_divide(first, second), e.mod(first, second)
 
 

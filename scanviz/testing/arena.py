@@ -42,7 +42,7 @@ class ArenaBackend(NamedTuple):
 
     def run(self, program: Program, inputs: Sequence[Any]) -> list[Array]:
         """Return the outputs for inputs of a program that is written to bytes and read again."""
-        read, given = from_bytes(to_bytes(program)), [np.asarray(each) for each in inputs]
+        read, given = from_bytes(to_bytes(program)), [np.asarray(array) for array in inputs]
         with np.errstate(all="ignore"):
             return [np.array(array) for array in run_once(read, given, None, self)]
 
@@ -249,7 +249,7 @@ class Loop:
         todo = [(key, tap, value(n)) for key, tap, n in writes if plan.places[n].location != Row(key, tap)]
         copied = {(("state", k), tap) for k, tap in plan.writes_copied}
         todo = [(key, tap, np.array(row) if (key, tap) in copied else row) for key, tap, row in todo]
-        for key, tap, row in sorted(todo, key=lambda each: plan.stores[each[0]].kind is StoreKind.TAKEN):
+        for key, tap, row in sorted(todo, key=lambda entry: plan.stores[entry[0]].kind is StoreKind.TAKEN):
             if plan.stores[key].kind is not StoreKind.NONE:
                 self.write(key, tap, row)
         return stop

@@ -34,7 +34,7 @@ class ArenaExecutable:
 
         with np.errstate(all="ignore"):
             tier = ArenaBackend(self.groups, told=told)
-            found = run_once(self.program, [np.asarray(each) for each in inputs], None, tier)
+            found = run_once(self.program, [np.asarray(array) for array in inputs], None, tier)
         return [np.array(array) for array in found]
 
     def plans(self) -> dict[int, Plan]:

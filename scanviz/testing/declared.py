@@ -63,7 +63,7 @@ WITHOUT: dict[str, str] = {
     "scan": "loops have laws of their own",
     "subgraph": "named subgraphs have a law of their own",
     **dict.fromkeys(("state_words", "words_state"), "words of random states, not numbers"),
-    **{each.name: "draws have laws of their own" for each in declarations() if each.name.startswith("draw_")},
+    **{draw.name: "draws have laws of their own" for draw in declarations() if draw.name.startswith("draw_")},
     **dict.fromkeys(("print", "assert"), "what they do beside giving a value has laws of its own"),
     "state_shape": "a check of a loop that was unrolled or made shorter",
     **dict.fromkeys(("lu_factor", "lu_solve", "cholesky_solve"), "parts of solves, tested with them"),

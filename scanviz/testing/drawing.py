@@ -35,7 +35,7 @@ def formula_draw(name: str, state: Array, count: int, dtype: str, parameters: Se
     ]
     with np.errstate(all="ignore"):
         found = on_arrays(draw.block)(*state, np.arange(blocks, dtype=np.uint64), *given)
-    whole = np.stack([np.broadcast_to(each, (blocks,)) for each in found], axis=1).reshape(-1)
+    whole = np.stack([np.broadcast_to(array, (blocks,)) for array in found], axis=1).reshape(-1)
     return whole[:count].astype(dtype)
 
 
@@ -62,7 +62,7 @@ def assert_each_drawn_once(drawn: Sequence[Sequence[Any]], alone: Function) -> N
 
 
 def _numbers(call: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple(np.concatenate([np.ravel(each) for each in call]))
+    return tuple(np.concatenate([np.ravel(array) for array in call]))
 
 
 __all__ = ["assert_each_drawn_once", "drawer", "formula_draw"]

@@ -66,7 +66,7 @@ class RandomExpression(NamedTuple):
 
     def shape(self, shapes: Sequence[Shape], dtype: str) -> Shape:
         """Return the shape of the value for arguments of some shapes."""
-        found = self.apply([np.zeros(each, dtype) for each in shapes])
+        found = self.apply([np.zeros(size, dtype) for size in shapes])
         return tuple(np.shape(found))
 
     def then(self, operation: Operation, *others: int, arguments: int) -> RandomExpression:

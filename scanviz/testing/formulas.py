@@ -128,38 +128,38 @@ class _Plain:
         self.arguments, self.dtypes = arguments, dtypes
 
     def value(
-        self, each: Expression, around: Mapping[str, tuple[Any, str]], want: str = ""
+        self, expr: Expression, around: Mapping[str, tuple[Any, str]], want: str = ""
     ) -> tuple[Any, str]:
-        match each.op:
+        match expr.op:
             case "argument":
-                assert isinstance(each.data, int)
-                return self.arguments[each.data], self.dtypes[each.data]
+                assert isinstance(expr.data, int)
+                return self.arguments[expr.data], self.dtypes[expr.data]
             case "carried":
-                return around[str(each.data)]
+                return around[str(expr.data)]
             case "constant":
-                assert isinstance(each.data, tuple)
-                return each.data[0], each.data[1] or want
+                assert isinstance(expr.data, tuple)
+                return expr.data[0], expr.data[1] or want
             case "select" | "when":
-                chosen = each.inputs[1 if self.value(each.inputs[0], around)[0] else 2]
+                chosen = expr.inputs[1 if self.value(expr.inputs[0], around)[0] else 2]
                 return self.value(chosen, around, want)
             case "cast":
-                given, old = self.value(each.inputs[0], around)
-                return _converted(given, old, str(each.data)), str(each.data)
+                given, old = self.value(expr.inputs[0], around)
+                return _converted(given, old, str(expr.data)), str(expr.data)
             case "table":
-                assert isinstance(each.data, tuple)
-                return each.data[0][self.value(each.inputs[0], around)[0]], each.data[1]
+                assert isinstance(expr.data, tuple)
+                return expr.data[0][self.value(expr.inputs[0], around)[0]], expr.data[1]
             case "item":
-                assert isinstance(each.data, int)
-                return self._loop(each.inputs[0], around)[each.data]
+                assert isinstance(expr.data, int)
+                return self._loop(expr.inputs[0], around)[expr.data]
             case op:
-                strong = next((given for given in each.inputs if not given.weak), each.inputs[0])
+                strong = next((given for given in expr.inputs if not given.weak), expr.inputs[0])
                 dtype = self.value(strong, around, want)[1]
-                operands = [self.value(given, around, dtype)[0] for given in each.inputs]
+                operands = [self.value(given, around, dtype)[0] for given in expr.inputs]
                 made = _PRIMITIVES[op](*operands, dtype)
                 return (made, "bool") if op in ("equal", "less", "less_equal") else (_cut(made, dtype), dtype)
 
-    def _loop(self, each: Expression, around: Mapping[str, tuple[Any, str]]) -> list[tuple[Any, str]]:
-        parts, inputs = each.data, each.inputs
+    def _loop(self, expr: Expression, around: Mapping[str, tuple[Any, str]]) -> list[tuple[Any, str]]:
+        parts, inputs = expr.data, expr.inputs
         assert isinstance(parts, BoundedLoop)
         count = len(parts.names)
         now = {name: self.value(given, around) for name, given in zip(parts.names, inputs, strict=False)}

@@ -83,7 +83,7 @@ def written(variable: Variable, depth: int = 6) -> str:
     node = variable.owner
     if node is None:
         return str(variable.name)
-    inputs = ", ".join(written(each, depth - 1) for each in node.inputs) if depth else "…"
+    inputs = ", ".join(written(operand, depth - 1) for operand in node.inputs) if depth else "…"
     return f"{node.op}({inputs})"
 
 
@@ -216,7 +216,7 @@ def _in_range(value: Array, dtype: str) -> bool:
 def _both_zeros(values: Sequence[Array]) -> bool:
     """Return whether there are zeros of both signs; those of integers become positive ones."""
     zeros = [array[array == 0].astype(np.float64) for array in map(np.asarray, values)]
-    return len({bool(sign) for each in zeros for sign in np.signbit(each)}) > 1
+    return len({bool(sign) for zero in zeros for sign in np.signbit(zero)}) > 1
 
 
 def _negative_zeros(factors: Sequence[Array]) -> bool:
@@ -297,7 +297,7 @@ def random_graphs(most: int = 30, **options: Any) -> st.SearchStrategy[GraphCase
 def values_of(outputs: Sequence[Variable], inputs: Sequence[Variable], row: Sequence[Array]) -> list[Array]:
     """Return the values of a graph by each operation's NumPy meaning."""
     found = evaluate(list(outputs), dict(zip(inputs, row, strict=True)))
-    return [np.asarray(each) for each in found]
+    return [np.asarray(value) for value in found]
 
 
 __all__ = [

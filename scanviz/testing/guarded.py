@@ -184,7 +184,7 @@ def guarded_loops(draw: st.DrawFn) -> GuardedLoop:
     """Draw a loop with a chain of one to four functions and rows of which each has at least one good element."""
     links = draw(st.lists(st.sampled_from(LINKS), min_size=1, max_size=4))
     weight = np.asarray(draw(st.sampled_from([0.6, 1.3, 2.0])))
-    good = [each for each in np.linspace(0.1, 3.0, 30) if _alive(links, np.array([each]), weight)[0]]
+    good = [start for start in np.linspace(0.1, 3.0, 30) if _alive(links, np.array([start]), weight)[0]]
     if not good:
         links = [LINKS[0]]
         good = [0.4, 1.7]

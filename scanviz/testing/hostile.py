@@ -247,9 +247,9 @@ def _put(change: Damage, document: Any, place: Place, other: Place) -> None:
 def _places(value: Any, place: Place) -> Iterator[tuple[Place, Any]]:
     """Iterate over all places of a document but the document itself."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inside:
-        yield (*place, key), each
-        yield from _places(each, (*place, key))
+    for key, item in inside:
+        yield (*place, key), item
+        yield from _places(item, (*place, key))
 
 
 def archive_of(found: dict[str, bytes], extra: tuple[tuple[str, bytes], ...] = ()) -> bytes:

@@ -110,5 +110,5 @@ def deep(count: int) -> ManyLoops:
 
 
 SHAPES: dict[str, Callable[[int], ManyLoops]] = {
-    each.__name__: each for each in (chain, apart, together, stacked, within, updated, deep)
+    build.__name__: build for build in (chain, apart, together, stacked, within, updated, deep)
 }

@@ -263,7 +263,7 @@ def operations_for(dtype: str, smooth: bool = False) -> Sequence[Operation]:
     """Return the operations that have a meaning for a dtype; of float16, whose rounding is coarse, the tame ones alone."""
     own = OF_TRUTH if dtype == "bool" else OF_FLOATS if dtype.startswith("float") else OF_INTEGERS
     return [
-        each
-        for each in (*own, *OF_SHAPES)
-        if (each.smooth or not smooth) and ((each.continuous and not each.grows) or dtype != "float16")
+        case
+        for case in (*own, *OF_SHAPES)
+        if (case.smooth or not smooth) and ((case.continuous and not case.grows) or dtype != "float16")
     ]

@@ -29,7 +29,7 @@ def special_numbers(dtype: str) -> list[Any]:
     limits = np.finfo(dtype)
     plain = [0.0, 1.0, -1.0, 2.0, 0.5, -2.5, 3.0, -0.0, np.inf, -np.inf, np.nan]
     small: list[Any] = [limits.smallest_subnormal, limits.tiny, limits.eps, limits.max, -limits.max]
-    return [kind.type(each) for each in (*plain, *small)]
+    return [kind.type(number) for number in (*plain, *small)]
 
 
 def moderate_numbers(dtype: str) -> list[Any]:

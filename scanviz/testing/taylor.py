@@ -26,8 +26,8 @@ def moved(case: LoopCase, along: Mapping[str, Array], z: complex) -> LoopCase:
     def at(name: str, values: Array) -> Array:
         return np.asarray(values + z * along[name], "complex128")
 
-    def output(k: int, each: OutputCase) -> OutputCase:
-        return each if each.initial is None else replace(each, initial=at(f"h{k}", each.initial))
+    def output(k: int, case: OutputCase) -> OutputCase:
+        return case if case.initial is None else replace(case, initial=at(f"h{k}", case.initial))
 
     return replace(
         case,

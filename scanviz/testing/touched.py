@@ -94,7 +94,7 @@ def accesses(code: CodeType) -> dict[int, frozenset[Access]]:
             isinstance(instruction.argval, str) and instruction.argval in _CHANGING
         ):
             changing.add(line)
-    return {at: frozenset(Access(*each, at in changing) for each in some) for at, some in found.items()}
+    return {at: frozenset(Access(*access, at in changing) for access in some) for at, some in found.items()}
 
 
 @dataclass(slots=True)
@@ -137,11 +137,11 @@ class Touched:
         """
         found = []
         for seen in self._seen.values():
-            shared = {what: each for what, each in seen.items() if each.is_shared()}
+            shared = {what: store for what, store in seen.items() if store.is_shared()}
             if shared:
-                places = frozenset(place for each in shared.values() for place in each.places)
+                places = frozenset(place for store in shared.values() for place in store.places)
                 found.append((not any(shared), places))
-        return list(dict.fromkeys(places for _, places in sorted(found, key=lambda each: each[0])))
+        return list(dict.fromkeys(places for _, places in sorted(found, key=lambda pair: pair[0])))
 
 
 def _touched(frame: FrameType, access: Access) -> Iterator[tuple[Any, str, bool]]:

@@ -93,7 +93,7 @@ def verify_grad(
     lowest = max((PRECISION[str(case.points[k].dtype)] for k in case.moving), default=PRECISION["float64"])
     step, tolerance = step or lowest[0], tolerance or lowest[1]
     compute = function(case.inputs, case.outputs, mode=mode, on_unused_input="ignore")
-    up = [rng.uniform(-1, 1, np.shape(each)) for each in compute(*case.points)]
+    up = [rng.uniform(-1, 1, np.shape(row)) for row in compute(*case.points)]
     along = {k: np.asarray(rng.uniform(-1, 1, case.points[k].shape)) for k in case.moving}
 
     def projected(moved: Sequence[Array]) -> float:
@@ -139,10 +139,10 @@ def _reverse(case: _Case, up: Sequence[Array]) -> dict[int, Array]:
         _values(case, [variable for variable in found if isinstance(variable, Variable)], case.points)
     )
     result: dict[int, Array] = {}
-    for k, each, zero in zip(case.moving, found, zeros, strict=True):
-        if isinstance(each, Undefined):
-            raise GradientMismatchError(f"input {k} has no derivative: {each.why}")
-        result[k] = zero if each is None else next(computed)
+    for k, derivative, zero in zip(case.moving, found, zeros, strict=True):
+        if isinstance(derivative, Undefined):
+            raise GradientMismatchError(f"input {k} has no derivative: {derivative.why}")
+        result[k] = zero if derivative is None else next(computed)
         if result[k].shape != zero.shape or result[k].dtype != zero.dtype:
             raise GradientMismatchError(
                 f"input {k}: the gradient is {result[k].dtype}{result[k].shape}, the input {zero.dtype}{zero.shape}"
@@ -159,10 +159,10 @@ def _forward(case: _Case, along: dict[int, Array]) -> list[Array]:
         _values(case, [variable for variable in found if isinstance(variable, Variable)], case.points)
     )
     result = []
-    for k, (each, value) in enumerate(zip(found, shapes, strict=True)):
-        if isinstance(each, Undefined):
-            raise GradientMismatchError(f"output {k} has no tangent: {each.why}")
-        result.append(np.zeros_like(value) if each is None else next(computed))
+    for k, (derivative, value) in enumerate(zip(found, shapes, strict=True)):
+        if isinstance(derivative, Undefined):
+            raise GradientMismatchError(f"output {k} has no tangent: {derivative.why}")
+        result.append(np.zeros_like(value) if derivative is None else next(computed))
         if result[-1].shape != value.shape:
             raise GradientMismatchError(
                 f"output {k}: the tangent has shape {result[-1].shape}, the output {value.shape}"

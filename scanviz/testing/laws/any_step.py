@@ -87,7 +87,7 @@ def agree(record: ProfileRecord, everything: Everything, seed: int, tries: int =
     ends: dict[tuple[int, int], int] = {}
     for loop, run, step in everything.seen:
         ends[loop, run] = max(step, ends.get((loop, run), -1))
-    known = [each for each in everything.seen if each[:2] in held]
+    known = [entry for entry in everything.seen if entry[:2] in held]
     assert known or not everything.seen
     for k in rng.permutation(len(known))[:tries]:
         loop, run, first = known[k]
@@ -95,7 +95,7 @@ def agree(record: ProfileRecord, everything: Everything, seed: int, tries: int =
         window = replayer.window(loop, run, first, last)
         end = ends[loop, run]
         assert window.steps == tuple(range(first, min(last, end) + 1)), (window.steps, first, last, end)
-        records = next(each for each in record.loops if each.key == loop)
+        records = next(found for found in record.loops if found.key == loop)
         heads = trace_heads(everything.loops[loop], records)
         for place, step in enumerate(window.steps):
             for head, variable in zip(heads, window.variables, strict=True):

@@ -58,9 +58,9 @@ def _check(
     for number, (axis, *_) in places.items():
         changed[number] = _other_row(values[number], axis, row)
     results = []
-    for each in (values, changed):
+    for held in (values, changed):
         alone = replace(
-            program, inputs=(), outputs=loop.outputs, constants=each, instructions=(replace(loop, frees=()),)
+            program, inputs=(), outputs=loop.outputs, constants=held, instructions=(replace(loop, frees=()),)
         )
         try:
             results.append(resolve("reference").compile(alone).run([], None))
@@ -70,7 +70,7 @@ def _check(
     for number, before, after in zip(loop.outputs, *results, strict=True):
         if number in kept and before.shape[kept[number]]:
             gone = row % before.shape[kept[number]]
-            before, after = (np.delete(each, gone, kept[number]) for each in (before, after))
+            before, after = (np.delete(array, gone, kept[number]) for array in (before, after))
         same = np.isclose(before, after, 1e-5, 1e-8, equal_nan=True)
         assert before.shape == after.shape and np.all(same), (
             f"row {row} along {axes} changes result {number} of `{loop.name}` elsewhere: {before}, {after}"
@@ -93,13 +93,13 @@ def _places(loop: LoopInstruction, axes: dict[int, int]) -> dict[int, list[int]]
 def _result_axes(loop: LoopInstruction, axes: dict[int, int]) -> dict[int, int]:
     """Return along which axis of results the axes lie."""
     pairs = [
-        (each, number)
+        (register, number)
         for slot in loop.states
         for _, number in slot.writes
-        for each in (slot.result, slot.history)
+        for register in (slot.result, slot.history)
     ]
     pairs += [(slot.result, slot.inner) for slot in loop.step_outputs]
-    return {each: axes[number] + 1 for each, number in pairs if each is not None and number in axes}
+    return {into: axes[number] + 1 for into, number in pairs if into is not None and number in axes}
 
 
 def _other_row(value: Array, axis: int, row: int) -> Array:

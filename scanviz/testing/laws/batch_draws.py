@@ -98,18 +98,18 @@ class _DrawingLoop:
     def _step(self, x_t: Variable, h: Variable, state: Variable, w: Variable) -> Any:
         of = {"number": T.constant(0.3), "non-sequence": w, "sequence": x_t, "state": 0.5 + 0.4 * h}
         drawn: list[Variable] = []
-        for k, each in enumerate(self.draws):
-            last = each.size[-1] if each.size and each.name != "categorical" else None
+        for k, asked in enumerate(self.draws):
+            last = asked.size[-1] if asked.size and asked.name != "categorical" else None
             array = np.asarray(0.4) if last is None else np.linspace(0.2, 0.8, last)
-            parameter = of.get(each.of, T.constant(array))
-            own = state if each.chained else T.random.random_state(self.seed + k + 1)
-            following, values = _DRAWS[each.name](own, parameter, size=each.size, dtype=each.dtype)
+            parameter = of.get(asked.of, T.constant(array))
+            own = state if asked.chained else T.random.random_state(self.seed + k + 1)
+            following, values = _DRAWS[asked.name](own, parameter, size=asked.size, dtype=asked.dtype)
             if isinstance(own, SharedVariable):
                 own.default_update = following
             else:
                 state = following
             drawn.append(values)
-        sums = [T.sum(T.cast(each, "float64")) for each in drawn]
+        sums = [T.sum(T.cast(numbers, "float64")) for numbers in drawn]
         results = [T.tanh(x_t + w * sum(sums) + 0.5 * h), state, *drawn]
         return (results, {}, scanviz.until(results[0] > 0.9)) if self.ends and not self.around else results
 
@@ -150,7 +150,7 @@ def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, re
     count = len(expected) // 2
     for k, (one, other) in enumerate(zip(found, expected, strict=True)):
         assert one.dtype == other.dtype and one.shape == other.shape, (k, one, other)
-        exact = k % count < count - 1 and all(each.of != "state" for each in case.draws)
+        exact = k % count < count - 1 and all(drawn.of != "state" for drawn in case.draws)
         if exact and tier == "native":
             exact = case.draws[k % count].name not in _BY_FUNCTIONS
         if exact and not case.ends:
@@ -162,7 +162,7 @@ def draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str, re
 @law(sample=6, case=_drawing(_SMOOTH, st.just(False)), tier=TIERS)
 def gradients_by_draws_before_a_loop_are_those_of_its_steps(case: _DrawingLoop, tier: str) -> None:
     """A gradient by way of reparametrised draws is the same whether they are drawn before the loop or step by step."""
-    kept = [each for each in case.draws if each.of != "state"] or [case.draws[0]]
+    kept = [drawn for drawn in case.draws if drawn.of != "state"] or [case.draws[0]]
     case = dataclasses.replace(case, draws=tuple(kept))
     expected = case.called(case.compiled(Mode("reference", "none"), True))
     found = case.called(case.compiled(Mode(tier, "all"), True))

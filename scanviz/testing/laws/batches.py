@@ -26,9 +26,9 @@ FLAGS = st.lists(st.booleans(), min_size=6, max_size=6)
 AXES = st.lists(st.integers(0, 2), min_size=6, max_size=6)
 READ = st.sampled_from(  # what has one shape however many rows there are
     [
-        each
-        for each in READINGS
-        if each.name.startswith(("the last row", "the sum")) and "each" not in each.name
+        reading
+        for reading in READINGS
+        if reading.name.startswith(("the last row", "the sum")) and "each" not in reading.name
     ]
 )
 OF_NAN = {"signbit", "copysign"}  # which NaN comes out is left open

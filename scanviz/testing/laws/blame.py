@@ -40,7 +40,7 @@ def a_nan_that_is_planted_in_an_input_is_blamed_on_it(case: LoopCase, gradient: 
         no_default_updates=True,
     )
     values = [np.array(value) for _, value in inputs]
-    assume(any(value.size for value in values) and all(np.isfinite(each).all() for each in f(*values)))
+    assume(any(value.size for value in values) and all(np.isfinite(array).all() for array in f(*values)))
     rng = np.random.default_rng(seed)
     chosen = int(rng.choice([k for k, value in enumerate(values) if value.size]))
     place = np.unravel_index(int(rng.integers(values[chosen].size)), values[chosen].shape)

@@ -54,7 +54,7 @@ def _calls(case: LoopCase, watched: bool) -> list[list[Array]]:
     """Return what some calls of one function give, each from the same state of the shared variable."""
     results, updates, inputs, state = case.build(name="law")
     f = function(
-        [each for each, _ in inputs], results, updates=updates, mode="auto", on_unused_input="ignore"
+        [value for value, _ in inputs], results, updates=updates, mode="auto", on_unused_input="ignore"
     )
     found = []
     with observe.observed_by(Recorder()) if watched else nullcontext():
@@ -89,7 +89,7 @@ def a_function_that_is_compiled_whole_gives_its_value_and_gradient(case: LoopCas
     for mode, after in (("auto", 0.0), ("reference", inf)):
         results, updates, inputs, state = case.build(name="law")
         cost = cost_of(results, updates[state] if state is not None else None)
-        given = [each for each, _ in inputs]
+        given = [value for value, _ in inputs]
         slopes = scanviz.grad(cost, given, disconnected_inputs="ignore")
         f = function(given, [cost, *slopes], mode=mode, on_unused_input="ignore", no_default_updates=True)
         with _pays_after(after), between_guards():

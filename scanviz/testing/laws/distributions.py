@@ -57,7 +57,7 @@ TIERS = st.sampled_from(["numpy", "reference"])
 
 
 def _drawn(
-    each: _Distribution, seed: int, given: list[Any], size: Any, dtype: str, tier: str, loop: bool
+    drawn: _Distribution, seed: int, given: list[Any], size: Any, dtype: str, tier: str, loop: bool
 ) -> Array:
     """Return a draw, in a step of a loop or outside of one."""
     from scanviz import scan
@@ -66,7 +66,7 @@ def _drawn(
     inputs = [T.tensor("float64", (None,) * np.ndim(value)) for value in given]
 
     def draw(*parameters: Any) -> Any:
-        return getattr(stream, each.name)(*parameters, size=size, dtype=dtype)
+        return getattr(stream, drawn.name)(*parameters, size=size, dtype=dtype)
 
     if loop:
         rows, updates = scan(draw, non_sequences=inputs, n_steps=2, name="draws")
@@ -79,7 +79,7 @@ def _drawn(
 
 @law(
     sample=14,
-    each=st.sampled_from(DISTRIBUTIONS),
+    drawn=st.sampled_from(DISTRIBUTIONS),
     place=PLACES,
     spread=SPREADS,
     seed=st.integers(0, 2**63),
@@ -87,21 +87,21 @@ def _drawn(
     tier=TIERS,
 )
 def a_draw_has_the_distribution_of_its_name(
-    each: _Distribution, place: float, spread: float, seed: int, dtype: str, tier: str
+    drawn: _Distribution, place: float, spread: float, seed: int, dtype: str, tier: str
 ) -> None:
     """Many numbers of a distribution pass the test of Kolmogorov and Smirnov against SciPy's distribution function."""
     from scipy import stats
 
-    given = [float(value) for value in each.parameters(np.float64(place), np.float64(np.exp(spread)))]
-    values = _drawn(each, seed, given, MANY, dtype, tier, False)
+    given = [float(value) for value in drawn.parameters(np.float64(place), np.float64(np.exp(spread)))]
+    values = _drawn(drawn, seed, given, MANY, dtype, tier, False)
     assert values.dtype == dtype and values.shape == (MANY,) and np.isfinite(values).all()
-    p = stats.kstest(values.astype("float64"), each.expected(*given)).pvalue
-    assert p > UNLIKELY, (each.name, given, p)
+    p = stats.kstest(values.astype("float64"), drawn.expected(*given)).pvalue
+    assert p > UNLIKELY, (drawn.name, given, p)
 
 
 @law(
     sample=14,
-    each=st.sampled_from(DISTRIBUTIONS),
+    drawn=st.sampled_from(DISTRIBUTIONS),
     seed=st.integers(0, 2**63),
     rows=st.integers(0, 4),
     columns=st.integers(0, 4),
@@ -110,17 +110,17 @@ def a_draw_has_the_distribution_of_its_name(
     loop=st.booleans(),
 )
 def a_draw_is_the_same_on_every_tier_and_of_the_shape_asked_for(
-    each: _Distribution, seed: int, rows: int, columns: int, sized: bool, dtype: str, loop: bool
+    drawn: _Distribution, seed: int, rows: int, columns: int, sized: bool, dtype: str, loop: bool
 ) -> None:
     """Parameters broadcast to the shape drawn, be it of no elements; and all tiers give the same bits, in loops too."""
     rng = np.random.default_rng(seed)
     place, spread = rng.normal(size=(rows, 1)), np.exp(rng.normal(size=columns))
-    given = [np.asarray(value) for value in each.parameters(place, spread)]
+    given = [np.asarray(value) for value in drawn.parameters(place, spread)]
     whole = np.broadcast_shapes(*(np.shape(value) for value in given))
     size = (2, *whole) if sized else None
-    found = [_drawn(each, seed, given, size, dtype, tier, loop) for tier in ("numpy", "reference")]
+    found = [_drawn(drawn, seed, given, size, dtype, tier, loop) for tier in ("numpy", "reference")]
     assert found[0].shape == (size or whole) and found[0].dtype == dtype
-    assert found[0].tobytes() == found[1].tobytes(), each.name
+    assert found[0].tobytes() == found[1].tobytes(), drawn.name
 
 
 @law(sample=8, count=st.integers(1, 4), spread=SPREADS, seed=st.integers(0, 2**63), dtype=DTYPES)

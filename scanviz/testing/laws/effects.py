@@ -43,7 +43,7 @@ LOOPS = random_loops(symbolic_steps=True, constants=True).filter(_reads_values)
 SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, symbolic_steps=True).filter(
     _reads_values
 )
-READ = st.sampled_from([each for each in READINGS if each.name != "the shape"])  # which needs no step
+READ = st.sampled_from([reading for reading in READINGS if reading.name != "the shape"])  # it needs no step
 PLACES = st.lists(st.booleans(), min_size=1, max_size=5)
 NESTED_STEPS = 3
 

@@ -30,7 +30,7 @@ def left_over(a: Array, x: Array, b: Array) -> None:
     """Check that a x is b but for what rounding leaves over in the dtype of x; all are stacks of matrices."""
     unit = SLACK * a.shape[-1] * float(np.finfo(x.dtype).eps)
     left = np.linalg.norm(a @ x.astype(float) - b, axis=-2)
-    lengths = [np.linalg.norm(each.astype(float), axis=-2) for each in (x, b)]
+    lengths = [np.linalg.norm(array.astype(float), axis=-2) for array in (x, b)]
     bound = np.linalg.norm(a, axis=(-2, -1))[..., None] * lengths[0] + lengths[1]
     assert np.all(left <= unit * bound), (left, unit * bound)
 
@@ -158,7 +158,7 @@ class MatrixCase:
             with np.errstate(all="ignore"):
                 matrices = matrices @ matrices.swapaxes(-1, -2)
         sides = rng.normal(size=(*batch, self.size, self.columns))
-        return [np.asarray(each, self.dtype) for each in (matrices, sides)]
+        return [np.asarray(array, self.dtype) for array in (matrices, sides)]
 
     def _matrices(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         found = np.asarray(rng.normal(size=shape))
@@ -177,7 +177,7 @@ class MatrixCase:
     def on(self, tier: str) -> tuple[list[Array], str]:
         """Return what a tier gives of it, or what its error says."""
         given = self.values()
-        inputs = [T.tensor(self.dtype, (None,) * each.ndim) for each in given]
+        inputs = [T.tensor(self.dtype, (None,) * array.ndim) for array in given]
         wanted, _ = scanviz.scan(
             lambda a, b: list(OPERATIONS[self.operation].build(a, b)), inputs, return_list=True
         )
@@ -206,10 +206,10 @@ def matrices_are_solved_with_to_the_last_places_or_refused(case: MatrixCase, tie
     wanted, refused = case.on("reference")
     found, told = case.on(tier)
     assert told == refused
-    matrices, sides = (each.astype(float) for each in case.values())
+    matrices, sides = (array.astype(float) for array in case.values())
     for mine, theirs in zip(found, wanted, strict=True):
         assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
         np.testing.assert_array_equal(np.isfinite(mine), np.isfinite(theirs))
         np.testing.assert_array_equal(mine[~np.isfinite(mine)], theirs[~np.isfinite(theirs)])
-    if found and all(np.all(np.isfinite(each)) for each in (*found, matrices)):
+    if found and all(np.all(np.isfinite(array)) for array in (*found, matrices)):
         OPERATIONS[case.operation].check(matrices, sides, found)

@@ -76,7 +76,7 @@ def a_singular_point_has_the_derivative_of_the_table(
     """At a singular point both modes give the derivative that the documentation promises, and the second is no NaN."""
     if point.steep and min(weights) < 0:
         weights = [abs(weight) for weight in weights]  # not inf - inf
-    at = [np.asarray(each, "float64") for each in point.at]
+    at = [np.asarray(number, "float64") for number in point.at]
     xs = _symbols(at)
     cost = _repeated(point, xs, weights, place)
     found = scanviz.grad(cost, xs, disconnected_inputs="ignore")
@@ -96,8 +96,8 @@ def a_singular_point_has_the_derivative_of_the_table(
         np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-12)
     pushed = sum(float(np.sum(g * v)) for g, v in zip(expected, along, strict=True))
     np.testing.assert_allclose(computed[len(at)], pushed, rtol=1e-12, atol=1e-12)
-    for each in computed[len(at) + 1 :]:
-        assert not np.isnan(each).any(), each
+    for derivative in computed[len(at) + 1 :]:
+        assert not np.isnan(derivative).any(), derivative
 
 
 @law(sample=20, case=guarded_loops(), seed=st.integers(0, 99), tier=TIERS, rewrites=st.booleans())

@@ -44,7 +44,7 @@ def _is_about_values(rule: Rule) -> bool:
 ROUNDING = {"float16": 0.05, "float32": 1e-3, "float64": 1e-2}  # of float64 what was float16 before, too
 ON_REQUEST = {declaration for rule in all_rules() if UNSAFE in rule.tags for declaration in rule.on}
 UNSAFE_OPERATIONS = tuple(row for row in ROWS if row in ON_REQUEST or row in (e.sqrt, e.sigmoid))
-RULES = [each for each in all_rules() if _is_about_values(each) for _ in [None, *each.on]]
+RULES = [rule for rule in all_rules() if _is_about_values(rule) for _ in [None, *rule.on]]
 
 
 def _check(case: GraphCase, selection: Selection) -> None:
@@ -135,7 +135,7 @@ def a_batched_meaning_is_the_operation_on_each_row(seed: int) -> None:
         assert _fails_together(found, every), f"a value where {written(node.outputs[0])} fails at {values}"
         return
     alone = [valued([node], {x: values[x][k if has[x] else 0] for x in has}) for k in range(count)]
-    expected = [each[node.outputs[0]] for each in alone if each is not None]
+    expected = [values[node.outputs[0]] for values in alone if values is not None]
     if len(expected) < count:
         return  # no value there, or none that machines agree on
     mine = evaluate(found, every)
@@ -203,7 +203,7 @@ def a_graph_as_a_step_gives_in_each_step_what_it_gives_alone(case: GraphCase, mo
     with np.errstate(all="ignore"):
         for row in case.expected[1:]:
             totals = [a + b for a, b in zip(totals, row, strict=True)]
-    expected = [*(np.stack(each) for each in zip(*case.expected, strict=True)), *totals]
+    expected = [*(np.stack(rows) for rows in zip(*case.expected, strict=True)), *totals]
     for mine, theirs, output in zip(found, expected, case.outputs * 2, strict=True):
         try:
             assert_close(mine, theirs)

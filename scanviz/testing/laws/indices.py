@@ -107,14 +107,14 @@ CASES = st.builds(
 def an_index_in_a_step_means_what_it_means_in_numpy(case: IndexCase, tier: str) -> None:
     """Parts of an array by slices, numbers, arrays of integers and masks beside one another are NumPy's, read or written."""
     source, arrays, parts = case.given()
-    steps = [_filled(parts, [each[k] for each in arrays]) for k in range(STEPS)]
+    steps = [_filled(parts, [array[k] for array in arrays]) for k in range(STEPS)]
     try:
         values = [_value_of(case, source[k], steps[k]) for k in range(STEPS)]
         expected = [_by_numpy(case, values[k], source[k], steps[k]) for k in range(STEPS)]
     except IndexError:
         return  # arrays that do not broadcast
     if (
-        len({each.shape for each in expected}) > 1 or len({each.shape for each in values}) > 1
+        len({array.shape for array in expected}) > 1 or len({array.shape for array in values}) > 1
     ):  # of what a mask picks
         return
 
@@ -126,7 +126,7 @@ def an_index_in_a_step_means_what_it_means_in_numpy(case: IndexCase, tier: str) 
         return (T.set_subtensor if case.does == "set" else T.inc_subtensor)(table[index], value)
 
     rows = [source, np.stack(values), *arrays]
-    inputs = [T.tensor(each.dtype.name, (None, *each.shape[1:])) for each in rows]
+    inputs = [T.tensor(array.dtype.name, (None, *array.shape[1:])) for array in rows]
     found, _ = scanviz.scan(step, inputs)
     call = scanviz.function(inputs, found, mode=Mode(tier, "none"), on_unused_input="ignore")
     np.testing.assert_array_equal(call(*rows), np.stack(expected))

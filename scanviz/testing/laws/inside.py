@@ -77,7 +77,7 @@ class InsideCase:
         if self.dtype == "int64":
             return [rng.integers(-3, 4, shape), rng.integers(-3, 4, self.shape)]
         found = [rng.uniform(-1, 1, shape), rng.uniform(-1, 1, self.shape)]
-        return [np.asarray(each, self.dtype) for each in found]
+        return [np.asarray(array, self.dtype) for array in found]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -223,8 +223,8 @@ def a_loop_inside_gives_what_the_reference_gives(
         if watched is not None:
             with observed_by(Recorder(watched)):
                 found.append(f(*values))
-    for each in found:
-        check_same([each], [expected], case.dtype)
+    for array in found:
+        check_same([array], [expected], case.dtype)
 
 
 @law(sample=8, case=CASES.filter(lambda case: case.dtype == "float64"), tier=TIERS, rewrites=st.booleans())

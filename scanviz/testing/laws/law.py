@@ -164,10 +164,10 @@ def all_laws(names: Sequence[str] = ()) -> list[Law]:
     ValueError
         If a name is neither a law's nor a family's.
     """
-    known = {*_LAWS, *(each.family for each in _LAWS.values())}
+    known = {*_LAWS, *(known.family for known in _LAWS.values())}
     for name in names:
         if name not in known:
             raise ValueError(
                 f"there is no law or family of laws {name!r}; there are {', '.join(sorted(known))}"
             )
-    return [each for each in _LAWS.values() if not names or each.name in names or each.family in names]
+    return [known for known in _LAWS.values() if not names or known.name in names or known.family in names]

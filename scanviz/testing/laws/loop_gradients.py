@@ -154,7 +154,7 @@ def a_loop_with_checkpoints_has_the_gradient_of_the_plain_one(case: LoopCase, ev
 def what_is_not_connected_does_not_change(case: LoopCase, seed: int) -> None:
     """Where a connection pattern says no, a result of the loop does not change with the input."""
     results, _, inputs, _ = case.build()
-    nodes = [each for each in toposort(results) if isinstance(each.op, Scan)]
+    nodes = [node for node in toposort(results) if isinstance(node.op, Scan)]
     assume(bool(nodes))
     node = nodes[-1]  # a nested loop stands in its step
     pattern, mode = connection(node), Mode("reference", "none")

@@ -86,7 +86,7 @@ def plainly(case: LoopCase) -> list[Array] | None:
         return None
 
 
-RUNNING = st.sampled_from([each for each in READINGS if each.runs])
+RUNNING = st.sampled_from([reading for reading in READINGS if reading.runs])
 
 
 @law(sample=20, case=disturbed(), tier=TIERS, rewrites=st.booleans(), reading=RUNNING)

@@ -50,14 +50,14 @@ def declarations(draw: st.DrawFn) -> list[Measure]:
     of = [*kinds, *draw(st.lists(st.sampled_from(kinds), max_size=4))]
     return [
         Measure(
-            each,
+            level,
             f"number_{k}",
             draw(st.sampled_from(UNITS)),
             f"number {k}",
             "Drawn.",
             draw(st.sampled_from(AGGREGATES)),
         )
-        for k, each in enumerate(of)
+        for k, level in enumerate(of)
     ]
 
 
@@ -94,8 +94,8 @@ def _declaring(declared: list[Measure]) -> Iterator[None]:
 def _expected(declared: list[Measure], notified: list[Notified]) -> Known:
     """Return what is known at the end of what was notified: the oracle, of plain lists."""
     values: dict[tuple[int | None, int | None, int], list[int]] = {}
-    for each in notified:
-        values.setdefault((each.loop, each.place, each.measure), []).append(each.value)
+    for notice in notified:
+        values.setdefault((notice.loop, notice.place, notice.measure), []).append(notice.value)
     found: Known = {}
     for (loop, index, number), listed in values.items():
         measure = declared[number]
@@ -116,9 +116,9 @@ def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
     ]
     with _declaring(declared):
         recorder.compiled(CompiledFunction(f.key, f.name, f, f.program, f.backend, f.build_ns, f.where))
-        for each in notified:
-            loop = None if each.loop is None else keys[each.loop]
-            recorder.measured(f.key, loop, each.place, declared[each.measure].name, each.value)
+        for notice in notified:
+            loop = None if notice.loop is None else keys[notice.loop]
+            recorder.measured(f.key, loop, notice.place, declared[notice.measure].name, notice.value)
         record = recorder.record()
         with tempfile.TemporaryDirectory() as folder:
             save(record, Path(folder) / "p.scanviz")
@@ -134,7 +134,7 @@ def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
             own: Known = {(place, None, name): value for name, value in loop_record.measures.items()}
             text = loop_lines(loop_record, "loop", 400, 99)[0].text
             for (_, _, name), value in own.items():
-                measure = next(each for each in declared if each.name == name)
+                measure = next(measure for measure in declared if measure.name == name)
                 assert f"{measure.title} {quantity(value, measure.unit)}" in text
             found |= own | {
                 (place, k, name): value

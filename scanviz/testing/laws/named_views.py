@@ -46,7 +46,7 @@ def each_loop_is_in_its_functions_picture_once_with_its_own_time(
             alone = diagram_of(graph, record=record, function=function.key, scan=loop.name)
             _check_boxes(alone, [loop, *_inside(loop, loops)])
             closed = diagram_of(graph, record=record, function=function.key, closed=[loop.name])
-            _check_boxes(closed, [each for each in loops if each not in (loop, *_inside(loop, loops))])
+            _check_boxes(closed, [other for other in loops if other not in (loop, *_inside(loop, loops))])
         for form in ("txt", "dot", "svg", "json", "graphml"):
             assert written(picture, form, DrawOptions()).text
 
@@ -57,8 +57,8 @@ def _told_apart(loops: list[LoopRecord]) -> bool:
 
 
 def _inside(loop: LoopRecord, loops: list[LoopRecord]) -> list[LoopRecord]:
-    found = [each for each in loops if each.parent == loop.key]
-    return [*found, *(deeper for each in found for deeper in _inside(each, loops))]
+    found = [inner for inner in loops if inner.parent == loop.key]
+    return [*found, *(deeper for inner in found for deeper in _inside(inner, loops))]
 
 
 def _check_boxes(picture: Diagram, loops: list[LoopRecord]) -> None:

@@ -194,7 +194,7 @@ def _check_engine(f: Any) -> None:
 def _check_titles(record: ProfileRecord) -> None:
     functions, titles = function_titles(record), loop_titles(record)
     assert len(set(functions.values())) == len(record.functions), functions
-    assert len({each.name for each in record.functions}) == len(record.functions)
+    assert len({made.name for made in record.functions}) == len(record.functions)
     assert len(set(titles.values())) == len(record.loops), titles
     for loop in record.loops:
         assert loops_called(record, titles[loop.key]) == [loop], titles
@@ -209,7 +209,7 @@ def _check_views(record: ProfileRecord) -> None:
     ran = sorted(loop.key for loop in record.loops if loop.runs)
     assert [row[0] for row in TABLES["loops"].rows(record)] == [loop.key for loop in record.loops]
     assert sorted(_framed(frames_of(record))) == ran
-    assert sorted(each["key"] for each in page_data(record)["loops"]) == keys
+    assert sorted(entry["key"] for entry in page_data(record)["loops"]) == keys
     assert {trace.loop for trace in record.traces} == set(ran)
     for loop in record.loops:
         text = render_report(record, width=300, scan_name=titles[loop.key])

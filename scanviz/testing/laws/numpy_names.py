@@ -30,7 +30,7 @@ def _plainly(call: NumpyCall, arrays: Sequence[Array]) -> list[Array] | None:
     """Return what NumPy gives, None where that is an error."""
     try:
         with np.errstate(all="ignore"):
-            return [np.asarray(each) for each in _several(call.plain(*arrays))]
+            return [np.asarray(array) for array in _several(call.plain(*arrays))]
     except (ValueError, TypeError, IndexError, np.linalg.LinAlgError):
         return None
 
@@ -79,7 +79,7 @@ def _check_in_loop(call: NumpyCall, rng: Random, mode: Mode) -> None:
     """Compare the calls of three steps of a loop, each with values of its own."""
     rows = [call.fill(rng) for _ in range(3)]
     expected = [_plainly(call, row) for row in rows]
-    done = [each for each in expected if each is not None]
+    done = [array for array in expected if array is not None]
     if not rows[0] or len(done) < len(rows):
         return
     if not call.varying and len({tuple(array.shape for array in row) for row in done}) > 1:
@@ -88,10 +88,10 @@ def _check_in_loop(call: NumpyCall, rng: Random, mode: Mode) -> None:
 
     def step(*given: Variable) -> list[Variable]:
         made = _several(call.symbolic(*given))
-        return [T.sum(each, dtype="float64") for each in made] if call.varying else made
+        return [T.sum(result, dtype="float64") for result in made] if call.varying else made
 
     results = scan(step, sequences=inputs, return_list=True, return_updates=False)
-    stacked = [np.stack(each) for each in zip(*rows, strict=True)]
+    stacked = [np.stack(column) for column in zip(*rows, strict=True)]
     found = function(inputs, results, mode=mode, on_unused_input="ignore")(*stacked)
     for k, theirs in enumerate(done):
         for mine, one in zip(found, theirs, strict=True):

@@ -79,7 +79,7 @@ class Slow(Observer):
             case "loop_run":
                 found.append(given[3])
             case "call_run":
-                found += [*(max(0, each) for each in given[1:4]), *(max(0, run[-1]) for run in given[5])]
+                found += [*(max(0, ns) for ns in given[1:4]), *(max(0, run[-1]) for run in given[5])]
             case "loop_end":
                 found += given[3:5]
         CLOCK.ns += NOTIFIED
@@ -119,7 +119,7 @@ def what_watching_takes_is_no_time_of_what_is_around(
             for _ in range(calls):
                 f(given)
     for name, times in observer.times.items():
-        assert not any(times), (name, [each for each in times if each][:5])
+        assert not any(times), (name, [ns for ns in times if ns][:5])
     assert CLOCK.ns and observer.times["function_end"]
 
 

@@ -78,12 +78,12 @@ def _nodes(f: Any) -> list[tuple[object, ...]]:
         node = waiting.pop()
         if node not in found:
             found[node] = None
-            waiting += [each for _, results in node.op.subgraphs() for each in toposort(results)]
+            waiting += [inner for _, results in node.op.subgraphs() for inner in toposort(results)]
     numbers: dict[LoopVariable, int] = {}
-    ordered = sorted(found, key=lambda each: each.node_id)
+    ordered = sorted(found, key=lambda node: node.node_id)
     return [
-        (str(each.op), str([output.type for output in each.outputs]), _held(each, numbers))
-        for each in ordered
+        (str(node.op), str([output.type for output in node.outputs]), _held(node, numbers))
+        for node in ordered
     ]
 
 
@@ -103,17 +103,17 @@ def written(program: Program) -> list[Any]:
     return [registers, program.inputs, program.outputs, constants, instructions]
 
 
-def _instruction(each: AnyInstruction, program: Program, place: dict[int, int]) -> list[Any]:
-    told: list[Any] = [str(each.op), each.inputs, each.outputs, each.frees, str(each.provenance)]
-    match each:
+def _instruction(line: AnyInstruction, program: Program, place: dict[int, int]) -> list[Any]:
+    told: list[Any] = [str(line.op), line.inputs, line.outputs, line.frees, str(line.provenance)]
+    match line:
         case LoopInstruction():
-            forward = forward_loop(each, program)
-            slots = [each.sequences, each.states, each.step_outputs, each.carries, each.non_sequences]
-            asked = [each.name, each.n_steps, each.until, each.allow_gc, each.mode, each.profile, each.reuse]
-            told += [asked, str(slots), None if forward is None else place[forward], written(each.body)]
+            forward = forward_loop(line, program)
+            slots = [line.sequences, line.states, line.step_outputs, line.carries, line.non_sequences]
+            asked = [line.name, line.n_steps, line.until, line.allow_gc, line.mode, line.profile, line.reuse]
+            told += [asked, str(slots), None if forward is None else place[forward], written(line.body)]
         case BranchInstruction():
-            told += [each.condition, each.then_inputs, each.else_inputs]
-            told += [written(each.then_program), written(each.else_program)]
+            told += [line.condition, line.then_inputs, line.else_inputs]
+            told += [written(line.then_program), written(line.else_program)]
         case _:
             pass
     return told

@@ -98,8 +98,8 @@ def what_is_not_done_as_one_could_not_be(case: LoopCase, rewrites: bool) -> None
         for group in plan.groups:
             made = [program.instructions[k] for k in group]
             known = [place.shape for place in plan.places]
-            shapes = {known[each.outputs[0]] for each in made}
-            alike = all(is_elementwise(each, known) for each in made)
+            shapes = {known[instruction.outputs[0]] for instruction in made}
+            alike = all(is_elementwise(instruction, known) for instruction in made)
             assert len(group) == 1 or (alike and len(shapes) == 1 and shapes != {()})
         for fusion in plan.fusions:
             one, other = group_of[fusion.first], group_of[fusion.second]

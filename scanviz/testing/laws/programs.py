@@ -95,7 +95,7 @@ def a_damaged_program_is_refused_or_holds_together(case: LoopCase, rewrites: boo
     if choice.draw(st.integers(0, 5)) == 0:
         del around[path[-1]]
     else:
-        others = [each for place in _places(data) if (each := _at(data, place)) is not around[path[-1]]]
+        others = [value for place in _places(data) if (value := _at(data, place)) is not around[path[-1]]]
         around[path[-1]] = copy.deepcopy(choice.draw(st.one_of(_WRONG, st.sampled_from(others))))
     try:
         read = from_data(json.loads(json.dumps(data)), arrays)
@@ -115,8 +115,8 @@ def an_operation_takes_as_many_inputs_as_it_declares(case: LoopCase, rewrites: b
     """A Program in which an operation reads a register too few or too many is refused where it is read from its file."""
     f, _ = compiled(case, rewrites)
     whole = f.program
-    loops = [each for each, around in all_loops(whole) if around is None]
-    program = choice.draw(st.sampled_from([whole, *(each.body for each in loops)]))
+    loops = [loop for loop, around in all_loops(whole) if around is None]
+    program = choice.draw(st.sampled_from([whole, *(loop.body for loop in loops)]))
     places = [k for k, instruction in enumerate(program.instructions) if isinstance(instruction, Instruction)]
     if not places:
         return

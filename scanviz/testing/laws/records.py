@@ -62,8 +62,8 @@ _READING = (
     "graph -o out.graphml",
     "graph -o out.txt",
     *(
-        f"export -f {each} -o out"
-        for each in ("chrome", "perfetto", "speedscope", "collapsed", "json", "csv")
+        f"export -f {form} -o out"
+        for form in ("chrome", "perfetto", "speedscope", "collapsed", "json", "csv")
     ),
 )
 
@@ -187,12 +187,12 @@ def a_damaged_array_is_refused_in_words(found: tuple[int, int, bytes, int]) -> N
 def entries_that_are_no_part_of_a_profile_are_refused(extra: list[tuple[str, bytes]]) -> None:
     """An archive with an entry twice, or one with another name, is refused, and nothing is unpacked anywhere."""
     with _folder_with(hostile.archive_of(hostile.entries(), tuple(extra))) as path:
-        before = sorted(each.name for each in path.parent.iterdir())
+        before = sorted(entry.name for entry in path.parent.iterdir())
         code, said = _said("report")
         _assert_whole(code, said)
         assert code == 1, said
         assert_harmless(said)
-        assert sorted(each.name for each in path.parent.iterdir()) == before
+        assert sorted(entry.name for entry in path.parent.iterdir()) == before
 
 
 @law(sample=40, where=st.integers(0, 2**16), piece=st.binary(max_size=40), length=st.integers(0, 60))

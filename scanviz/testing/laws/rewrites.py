@@ -35,7 +35,7 @@ NO_STEPS = random_loops(dtypes=("float64", "float32"), symbolic_steps=True, long
 )
 SMOOTH = random_loops(smooth=True, symbolic_steps=True, constants=True)
 READ = st.lists(st.just(LAST_ROW) | st.sampled_from(READINGS), min_size=3, max_size=3)
-RULES = [each.name for each in all_rules() if "memory" not in each.phases]
+RULES = [rule.name for rule in all_rules() if "memory" not in rule.phases]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,9 @@ def graph_of(case: LoopCase, readings: Sequence[Reading]) -> Graph:
     count = len(run_plainly(case)[0][0])
     read = [reading.of(result, count) for result, reading in zip(results, readings, strict=False)]
     wanted = [*read, *dict(updates).values()]
-    smooth = [each for each in read if is_floating(each)]
+    smooth = [variable for variable in read if is_floating(variable)]
     if smooth and case.dtype != "float16":
-        cost = sum((T.sum(T.sin(T.cast(each, "float64"))) for each in smooth), T.constant(0.0))
+        cost = sum((T.sum(T.sin(T.cast(variable, "float64"))) for variable in smooth), T.constant(0.0))
         wrt = [variable for variable, _ in inputs if is_floating(variable)]
         gradients = pull_back({cost: T.constant(1.0)}, wrt)
         wanted += [cost, *(gradient for gradient in gradients if isinstance(gradient, Variable))]
@@ -146,7 +146,7 @@ def a_rewritten_gradient_of_any_order_has_nothing_left_to_rewrite(
     wanted: list[Variable] = [reading.of(x, count) for x, reading in zip(results, readings, strict=False)]
     wrt = [variable for variable, _ in inputs]
     for _ in range(order if wrt else 0):
-        cost = sum((T.sum(T.sin(T.cast(each, "float64"))) for each in wanted), T.constant(0.0))
+        cost = sum((T.sum(T.sin(T.cast(variable, "float64"))) for variable in wanted), T.constant(0.0))
         found = pull_back({cost: T.constant(1.0)}, wrt)
         wanted = [gradient for gradient in found if isinstance(gradient, Variable)]
     check_unchanged(RewriteHistory(wanted, Selection("all")).final)

@@ -90,7 +90,7 @@ class RowsCase:
 
     def built(self) -> tuple[list[Variable], Any]:
         """Return the inputs, and what is asked for."""
-        inputs = [T.tensor(self.dtype, (None,) * each.ndim) for each in self.values()]
+        inputs = [T.tensor(self.dtype, (None,) * array.ndim) for array in self.values()]
         x, start, w, a, c = inputs
 
         def step(x_t: Variable, *given: Variable) -> list[Variable]:

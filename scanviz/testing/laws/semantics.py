@@ -129,7 +129,7 @@ def a_computed_input_is_as_good_as_one_that_is_not(case: LoopCase, cuts: list[st
     found = f(*(values for _, values in inputs))
     for mine, theirs in zip(found, expected, strict=False):
         _close(mine, theirs, case.dtype)
-    assert [int(each) for each in found[len(expected) :]] == [len(array) for array in expected]
+    assert [int(count) for count in found[len(expected) :]] == [len(array) for array in expected]
     if state is not None and expected_state is not None:
         _close(state.get_value(), expected_state, case.dtype)
 
@@ -209,7 +209,7 @@ def a_gradient_in_the_step_with_respect_to_a_non_sequence_is_a_row_of_the_jacobi
         return np.asarray(_as_row(second.apply([at, values[1], between])) + np.zeros(3))
 
     step = 1e-6 * np.eye(3)
-    slopes = [(plain(values[0] + each) - plain(values[0] - each)) / 2e-6 for each in step]
+    slopes = [(plain(values[0] + change) - plain(values[0] - change)) / 2e-6 for change in step]
     np.testing.assert_allclose(found, np.stack(slopes, axis=1), rtol=1e-4, atol=1e-6)
     np.testing.assert_allclose(found, whole, rtol=1e-9, atol=1e-12)
 

@@ -96,7 +96,7 @@ def computed(recipe: Recipe, leaves: Mapping[str, Any], operations: Operations) 
     """Return what a recipe gives of its leaves with one kind of arithmetic."""
     if isinstance(recipe, tuple):
         name, *given = recipe
-        return operations[name](*(computed(each, leaves, operations) for each in given))
+        return operations[name](*(computed(operand, leaves, operations) for operand in given))
     return leaves[recipe] if isinstance(recipe, str) else recipe
 
 
@@ -139,10 +139,10 @@ def arithmetic_on_sizes_is_that_on_numbers(recipe: Recipe, values: dict[str, int
     symbols = Symbols()
     size = computed(recipe, symbols.sizes, ON_SIZES)
     graph = computed(recipe, symbols.graphs, IN_GRAPHS)
-    for each in (size, size_of(graph)):
-        assert symbols.value(each, values) == expected, f"{each} is not {expected}"
-        assert symbols.run(SIZES.add(each, 1), values) == expected + 1, f"the graph of {each}"
-        assert symbols.run(each, values) == expected, f"the graph of {each}"
+    for same in (size, size_of(graph)):
+        assert symbols.value(same, values) == expected, f"{same} is not {expected}"
+        assert symbols.run(SIZES.add(same, 1), values) == expected + 1, f"the graph of {same}"
+        assert symbols.run(same, values) == expected, f"the graph of {same}"
 
 
 @law(sample=80, recipes=st.tuples(RECIPES, RECIPES), rows=st.lists(VALUES, min_size=6, max_size=6))
@@ -153,7 +153,7 @@ def what_is_proved_of_sizes_holds_of_numbers(
     symbols, (first, second) = Symbols(), recipes
     a, b = (computed(recipe, symbols.sizes, ON_SIZES) for recipe in recipes)
     for values in rows:
-        x, y = (computed(each, values, ON_NUMBERS) for each in (first, second))
+        x, y = (computed(expression, values, ON_NUMBERS) for expression in (first, second))
         assert x == y or not surely_equal(a, b), f"{a} equals {b}"
         assert x <= y or not surely_at_most(a, b), f"{a} is at most {b}"
         assert x >= 0 or not surely_not_negative(a), f"{a} is not negative"
@@ -236,5 +236,5 @@ def sizes_in_a_step_are_those_around_the_loop(recipe: Recipe, values: dict[str, 
 
 
 def _check_shape(variable: Variable, givens: Mapping[Variable, Any], value: Array) -> None:
-    inferred = tuple(int(evaluate(as_size(each), givens)) for each in shape_of(variable))
+    inferred = tuple(int(evaluate(as_size(size), givens)) for size in shape_of(variable))
     assert inferred == np.shape(value), f"{shape_of(variable)} gives {inferred}, and not {np.shape(value)}"

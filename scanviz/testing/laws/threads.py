@@ -171,7 +171,7 @@ def profiled_calls_in_threads_take_each_step_once(lengths: list[list[int]], deta
     counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
     f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, calibration=FREE)
     with observe.observed_by(recorder):
-        found = at_once([partial(lambda mine: [f(np.ones(each)) for each in mine], mine) for mine in lengths])
+        found = at_once([partial(lambda mine: [f(np.ones(rows)) for rows in mine], mine) for mine in lengths])
     for mine, results in zip(lengths, found, strict=True):
         for steps, result in zip(mine, results, strict=True):
             np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))

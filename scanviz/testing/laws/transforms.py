@@ -51,14 +51,14 @@ def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
     at = dict(inputs)
     run = function(names, [*values, *slopes], mode=mode, on_unused_input="ignore")
     found = run(*(at[name] for name in names))
-    first, along = found[: len(values)], [np.asarray(each) for each in found[len(values) :]]
-    cotangents = [rng.normal(size=each.shape) for each in first]
+    first, along = found[: len(values)], [np.asarray(value) for value in found[len(values) :]]
+    cotangents = [rng.normal(size=value.shape) for value in first]
     _, pullback = vjp(what, wrt, disconnected_inputs="ignore")
     pulled = function(names, pullback(cotangents), mode=mode, on_unused_input="ignore")(
         *(at[k] for k in names)
     )
     forward = sum(float(np.vdot(u, array)) for u, array in zip(cotangents, along, strict=True))
-    backward = sum(float(np.vdot(each, v)) for each, v in zip(pulled, tangents, strict=True))
+    backward = sum(float(np.vdot(cotangent, v)) for cotangent, v in zip(pulled, tangents, strict=True))
     assert abs(forward - backward) <= 1e-8 * (1 + abs(forward)), (forward, backward)
     _check_difference(function(names, results, on_unused_input="ignore"), at, wrt, tangents, along)
 
@@ -87,8 +87,8 @@ def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) ->
     _, slope = jvp(lambda a: T.sin(a) * x, x, v)
     _, pullback = vjp(lambda a: T.sin(a) * x, x)
     found = function([x], [slope, pullback(v)])(point)
-    for each in found:
-        np.testing.assert_allclose(each, np.cos(point) * point * v, rtol=1e-12)
+    for derivative in found:
+        np.testing.assert_allclose(derivative, np.cos(point) * point * v, rtol=1e-12)
 
 
 @law(

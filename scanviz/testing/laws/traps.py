@@ -49,7 +49,7 @@ def _pair() -> Any:
 
 FUNCTIONS = public_functions()
 _MAKERS = sorted(
-    name for name, each in FUNCTIONS.items() if each.__module__.endswith(".constructors")
+    name for name, make in FUNCTIONS.items() if make.__module__.endswith(".constructors")
 )  # many, alike
 _OTHERS = sorted(set(FUNCTIONS) - set(_MAKERS))
 _PAIR = _pair()
@@ -99,7 +99,7 @@ def calls(draw: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
 def is_symbolic(result: Any) -> bool:
     """Return whether a result is a variable, or a list or tuple of them and of what is known without values."""
     if isinstance(result, list | tuple):
-        return all(is_symbolic(each) for each in result)
+        return all(is_symbolic(item) for item in result)
     return isinstance(result, Variable)
 
 
@@ -270,7 +270,7 @@ def an_index_out_of_bounds_is_told_of_its_loop_and_step(
     seen = given[: len(given) - abs(tap)] if tap <= 0 else given[abs(tap) :]
     if go_backwards:
         seen = seen[::-1]
-    outside = [k for k, each in enumerate(seen) if not -3 <= each < 3]
+    outside = [k for k, index in enumerate(seen) if not -3 <= index < 3]
     compute = scanviz.function([where, values], rows, mode=Mode(tier, "all" if rewrites else "none"))
     try:
         compute(given, [1.0, 2.0, 3.0])

@@ -173,7 +173,7 @@ def profiled_calls_that_take_turns_take_each_step_once(
         with observe.observed_by(recorder):
             f(np.ones(0))  # what is told of the function itself takes longest
             found = turns(
-                [partial(lambda mine: [f(np.ones(each)) for each in mine], mine) for mine in lengths]
+                [partial(lambda mine: [f(np.ones(rows)) for rows in mine], mine) for mine in lengths]
             )
         for mine, results in zip(lengths, found, strict=True):
             for steps, result in zip(mine, results, strict=True):

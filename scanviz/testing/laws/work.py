@@ -52,7 +52,7 @@ class _Values(Observer):
     def __init__(self, programs: dict[int | None, Program]) -> None:
         self.programs = programs
         self.values: dict[int | None, dict[int, Any]] = {
-            key: dict(each.constants) for key, each in programs.items()
+            key: dict(program.constants) for key, program in programs.items()
         }
 
     def step_inputs(self, function: int, loop: int | None, step: int, values: tuple[Any, ...]) -> None:
@@ -106,7 +106,7 @@ def _whole(array: Array) -> int:
 def _flops(instruction: Instruction, taken: Sequence[Array], made: Sequence[Array]) -> int | None:
     """Return the floating-point operations of some operations, from arrays; None for others."""
     name, result = instruction.op.name, made[0]
-    if not any(np.asarray(each).dtype.kind == "f" for each in (*taken, *made)):
+    if not any(np.asarray(array).dtype.kind == "f" for array in (*taken, *made)):
         return 0
     if name == "dot" or name == "matmul":
         return 2 * int(np.size(result)) * int(np.shape(taken[0])[-1])
@@ -122,7 +122,7 @@ def check_work(program: Program, found: Sequence[Work | None], values: dict[int,
         if (
             work is None
             or not isinstance(instruction, Instruction)
-            or any(each not in values for each in numbers)
+            or any(number not in values for number in numbers)
         ):
             continue
         taken = [np.asarray(values[number]) for number in dict.fromkeys(instruction.inputs)]

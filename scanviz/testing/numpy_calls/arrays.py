@@ -88,7 +88,7 @@ def _clip(rng: Random) -> NumpyCall:
 
     def limits(more: tuple[Any, ...]) -> list[Any]:
         given = iter(more)
-        return [next(given) if each == "array" else each for each in (low, high)]
+        return [next(given) if bound == "array" else bound for bound in (low, high)]
 
     def called(function: Any, a: Any, more: tuple[Any, ...]) -> Any:
         first, last = limits(more)

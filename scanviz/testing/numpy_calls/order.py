@@ -159,7 +159,7 @@ def _unravel_index(rng: Random) -> NumpyCall:
     return NumpyCall(
         fill,
         lambda i, s=sizes: T.unravel_index(i, s, order),
-        lambda i, s=sizes: [np.asarray(each, "int64") for each in numpy.unravel_index(i, tuple(s), order)],
+        lambda i, s=sizes: [np.asarray(index, "int64") for index in numpy.unravel_index(i, tuple(s), order)],
         f"unravel_index of {sizes}, {order}",
         hidden=not counted,
     )
@@ -176,8 +176,8 @@ def _ravel_multi_index(rng: Random) -> NumpyCall:
     def fill(rng: Random) -> list[Array]:
         generator = np.random.default_rng(rng.getrandbits(32))
         return [
-            np.asarray(generator.integers(-7 * far, size + 7 * far, each))
-            for size, each in zip(sizes, shapes, strict=True)
+            np.asarray(generator.integers(-7 * far, size + 7 * far, shape))
+            for size, shape in zip(sizes, shapes, strict=True)
         ]
 
     return NumpyCall(

@@ -46,7 +46,7 @@ def _einsum(rng: Random) -> NumpyCall:
     if rng.random() < 0.2:
         options["dtype"] = "float64"
     return NumpyCall(
-        _tame(shapes, dtypes, exact=not options and not any(each in FLOATS for each in dtypes)),
+        _tame(shapes, dtypes, exact=not options and not any(dtype in FLOATS for dtype in dtypes)),
         lambda *arrays: T.einsum(subscripts, *arrays, optimize=optimize, **options),
         lambda *arrays: _in_dtype(np.einsum(subscripts, *arrays, **options), options),
         f"einsum {subscripts}, {options}",

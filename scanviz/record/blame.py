@@ -88,9 +88,9 @@ class _Chain:
     def _bad_constant(self, trace: TraceRecord, bad: FirstBad) -> FirstBad | None:
         """Return what an operation read that is the same in every step and had it before; None where there is none."""
         place = trace.steps.index(bad.step)
-        for each in self._operands(trace, bad.variable) if not bad.given else ():
-            if each.role == "input" and each.tap is None and each.statistics[place, 3:].any():
-                return FirstBad(bad.step, each, True)
+        for operand in self._operands(trace, bad.variable) if not bad.given else ():
+            if operand.role == "input" and operand.tap is None and operand.statistics[place, 3:].any():
+                return FirstBad(bad.step, operand, True)
         return None
 
     def _operands(self, trace: TraceRecord, variable: TracedVariableRecord) -> list[TracedVariableRecord]:
@@ -120,7 +120,7 @@ class _Chain:
             words = f"{at} has it of the loop in its step: {name}"
         else:
             place = trace.steps.index(bad.step)
-            given = ", ".join(_shortly(each, place) for each in self._operands(trace, bad.variable))
+            given = ", ".join(_shortly(operand, place) for operand in self._operands(trace, bad.variable))
             constant = self._bad_constant(trace, bad)
             made = "made it" if constant is None else f"met it in {constant.variable.name}"
             words = f"{at} {made}: {name}{f' of {given}' if given else ''}"
@@ -130,7 +130,7 @@ class _Chain:
         forward = self.loops.get(self.loops[trace.loop].gradient_of or -1)
         if forward is None:
             return ""
-        of = [each for each in self.record.traces if each.loop == forward.key and each.run == trace.run]
+        of = [other for other in self.record.traces if other.loop == forward.key and other.run == trace.run]
         steps = of[0].total_steps if of else trace.total_steps
         return (
             f" (back over step {steps - 1 - step} of {forward.name})"
@@ -184,7 +184,7 @@ class _Chain:
         self, around: GraphSnapshot, node: NodeSnapshot, trace: TraceRecord, bad: FirstBad
     ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
         """Return the work outside of loops that gave a row, and the loop or the rows of inputs that it was done on."""
-        function = next(each for each in self.record.functions if each.key == self.loops[trace.loop].function)
+        function = next(own for own in self.record.functions if own.key == self.loops[trace.loop].function)
         operations = function.operations
         known = node.operation is not None and node.operation < len(operations)
         name = operations[node.operation].label if known else node.op  # type: ignore[index]  # it is known
@@ -192,7 +192,7 @@ class _Chain:
         when = "before the loop, for all its steps" if moved else "before the loop"
         link = BlameLink(f"{name} was computed {when}", source=_source(node))
         made_of = above(around, node.inputs)
-        read = [around.loops[each.loop].key for each in made_of.nodes if each.loop is not None]
+        read = [around.loops[node.loop].key for node in made_of.nodes if node.loop is not None]
         found = next((first for key in read if (first := self._first(key)) is not None), None)
         if found is not None:
             return (link,), found
@@ -259,7 +259,7 @@ class _Chain:
         whole: bool = False,
     ) -> Iterator[BlameLink]:
         """Yield which rows of the function's inputs a step reads."""
-        call = next((each for each in self.record.calls if each.has_run(trace.loop, trace.run)), None)
+        call = next((call for call in self.record.calls if call.has_run(trace.loop, trace.run)), None)
         for asked in list(rows)[:MOST_ROWS]:
             name, role = graph.variables[asked.number].name, graph.variables[asked.number].role
             if not name or role not in ("input", "shared"):

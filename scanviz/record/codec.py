@@ -96,7 +96,7 @@ def _numbers(data: Any) -> Any:
     if not rows or any(len(row) != width for row in data):
         raise Misfit("rows of numbers, all of one length", data)
     plain = [[_NOT_FINITE.get(text, text) if isinstance(text, str) else text for text in row] for row in data]
-    if not all(type(each) in (int, float) for row in plain for each in row):
+    if not all(type(number) in (int, float) for row in plain for number in row):
         raise Misfit("rows of numbers", data)
     return np.array(plain, np.float64).reshape(len(data), width)
 

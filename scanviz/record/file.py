@@ -77,14 +77,14 @@ def save(record: ProfileRecord, path: str | os.PathLike[str]) -> None:
         loop.pop("series")
     for function in document["functions"]:
         function.pop("program")
-    for variable in (each for trace in document["traces"] for each in trace["variables"]):
+    for variable in (variable for trace in document["traces"] for variable in trace["variables"]):
         variable.pop("values"), variable.pop("statistics")
     with replacing(Path(path)) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.comment = MARK
         _put(archive, _DOCUMENT, json.dumps(document, separators=(",", ":")).encode())
-        for each in record.loops:
-            if len(each.series):
-                _put(archive, f"series/{each.key}.npy", packed(each.series, "<i8"))
+        for timed in record.loops:
+            if len(timed.series):
+                _put(archive, f"series/{timed.key}.npy", packed(timed.series, "<i8"))
         for function in record.functions:
             if function.program:
                 _put(archive, f"programs/{function.key}.program", function.program)

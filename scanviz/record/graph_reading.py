@@ -61,7 +61,7 @@ class LevelNodes:
         maker = {result.key: node.key for node in self.nodes.values() for result in node.results}
         done: set[str] = set()
         opened: set[str] = set()
-        for first in sorted(self.nodes.values(), key=lambda each: (each.place, self.numbers[each.key])):
+        for first in sorted(self.nodes.values(), key=lambda node: (node.place, self.numbers[node.key])):
             waiting = [first.key]
             while waiting:
                 key = waiting[-1]
@@ -198,7 +198,7 @@ class _Builder:
         made: list[NodeSnapshot] = []
         loops: list[LoopSnapshot] = []
         for node in nodes.ordered():
-            read = tuple(numbers.of(each) for each in node.inputs)
+            read = tuple(numbers.of(operand) for operand in node.inputs)
             given = tuple(numbers.made(result) for result in node.results)
             operation, key = self.operations.get((level, node.key), (None, None))
             number = None

@@ -306,8 +306,8 @@ class GraphWriter:
             level, body = waiting.pop()
             nodes = levels.get(level, LevelNodes())
             of_node_id: dict[int, list[NodeRecord]] = {}
-            for each in reversed(list(nodes.ordered())):
-                of_node_id.setdefault(self._node_ids[level, each.key], []).append(each)
+            for inner in reversed(list(nodes.ordered())):
+                of_node_id.setdefault(self._node_ids[level, inner.key], []).append(inner)
             for index, instruction in enumerate(body.instructions):
                 left = of_node_id.get(instruction.node_id)
                 if not left:
@@ -329,11 +329,11 @@ class GraphWriter:
         """Return which of several nodes of one node id an instruction is: of loops the one whose step is most like its own."""
         if not isinstance(instruction, LoopInstruction):
             return nodes[-1]
-        mine = Counter(each.node_id for each in instruction.body.instructions)
+        mine = Counter(part.node_id for part in instruction.body.instructions)
 
         def unlike(node: NodeRecord) -> int:
             step = levels.get(node.loop.step, LevelNodes()) if node.loop is not None else LevelNodes()
-            theirs = Counter(self._node_ids[each.level, each.key] for each in step.nodes.values())
+            theirs = Counter(self._node_ids[node.level, node.key] for node in step.nodes.values())
             return ((mine - theirs) + (theirs - mine)).total()
 
         return min(reversed(nodes), key=unlike)

@@ -164,14 +164,14 @@ def check_held_calls(
         for array in call.arrays:
             _check_array(call, array)
         places = [
-            *call.inputs, *call.results.values(), *(k for each in call.checkpoints for k in each.states)
+            *call.inputs, *call.results.values(), *(k for checkpoint in call.checkpoints for k in checkpoint.states)
         ]  # fmt: skip
         if any(not 0 <= place < len(call.arrays) for place in places):
             raise _refused(call, "names an array which is not there")
-        keys = {runs.loop for runs in call.runs} | {each.loop for each in call.checkpoints}
+        keys = {runs.loop for runs in call.runs} | {checkpoint.loop for checkpoint in call.checkpoints}
         if any(key not in loops or loops[key].function != call.function for key in keys):
             raise _refused(call, "has runs of a loop which is not of its function")
-        if any(len(each.begun) != len(call.runs) for each in call.checkpoints):
+        if any(len(checkpoint.begun) != len(call.runs) for checkpoint in call.checkpoints):
             raise _refused(call, "has a checkpoint that does not count the runs of each loop")
         if any(not name.isdecimal() or len(name) > 9 for name in call.results):
             raise _refused(call, "has a result of no register")

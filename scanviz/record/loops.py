@@ -420,7 +420,7 @@ class LoopRecord(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LoopRecord):
             return NotImplemented
-        plain = [each.name for each in fields(self) if each.name != "series"]
+        plain = [part.name for part in fields(self) if part.name != "series"]
         same = all(getattr(self, name) == getattr(other, name) for name in plain)
         return same and np.array_equal(self.series, other.series)
 

@@ -257,7 +257,7 @@ def declared(of: Of, name: str) -> Measure:
         If there is none: it has to be written into :data:`MEASURES`.
     """
     found = next(
-        (each for each in MEASURES if (each.of, each.name, each.field, each.per) == (of, name, "", "")), None
+        (line for line in MEASURES if (line.of, line.name, line.field, line.per) == (of, name, "", "")), None
     )
     if found is None:
         raise InternalError(

@@ -127,7 +127,7 @@ class _Renumbered:
             call,
             function=self.functions[call.function],
             runs=tuple(replace(runs, loop=self.loops[runs.loop]) for runs in call.runs),
-            checkpoints=tuple(replace(each, loop=self.loops[each.loop]) for each in call.checkpoints),
+            checkpoints=tuple(replace(kept, loop=self.loops[kept.loop]) for kept in call.checkpoints),
         )
 
     def _rewrites(self, rewrites: RewritesRecord) -> RewritesRecord:

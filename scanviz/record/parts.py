@@ -292,7 +292,7 @@ def _without_loops(
 def _loop(record: ProfileRecord, loop: LoopRecord, depth: int) -> _Tree:
     whole = loop.total_ns
     nested = [inner for inner in record.loops if inner.parent == loop.key and (inner.runs or inner.running)]
-    inner = [_loop(record, each, depth + 1) for each in nested] if depth < DEEPEST else []
+    inner = [_loop(record, inner, depth + 1) for inner in nested] if depth < DEEPEST else []
     inner = _fitted(inner, whole)
     room = whole - _time_of(inner)
     edges = _edges(loop, room, record.threads is None)

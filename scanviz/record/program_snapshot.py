@@ -243,6 +243,6 @@ def _slots(loop: LoopInstruction) -> dict[LoopVariable, object]:
         variable: slot
         for kind, slots in kinds
         for variable, slot in zip(
-            (each for each in scan.variables if isinstance(each, kind)), slots, strict=True
+            (variable for variable in scan.variables if isinstance(variable, kind)), slots, strict=True
         )
     }

@@ -86,7 +86,7 @@ def bound_of(limits: Mapping[str, float], operation: OperationRecord, native: bo
         (arithmetic_ns, "arithmetic"),
         (call_ns, "the call"),
     ]
-    least_ns, kind = max(listed, key=lambda each: each[0])
+    least_ns, kind = max(listed, key=lambda pair: pair[0])
     return Bound(kind, least_ns, least_ns / time_ns)
 
 
@@ -97,14 +97,14 @@ def _least_ns(done: float, limits: Mapping[str, float], name: str) -> float:
 
 def bounded(record: ProfileRecord) -> list[Bounded]:
     """Return the operations whose bound is known, those that took most first."""
-    return sorted(_bounded(record), key=lambda each: -each.total_ns)
+    return sorted(_bounded(record), key=lambda entry: -entry.total_ns)
 
 
 def worth_showing(record: ProfileRecord) -> list[Bounded]:
     """Return the same without those that take next to nothing of the time of all of them."""
     found = bounded(record)
-    whole = sum(each.total_ns for each in found)
-    return [each for each in found if each.total_ns >= WORTH * whole]
+    whole = sum(entry.total_ns for entry in found)
+    return [entry for entry in found if entry.total_ns >= WORTH * whole]
 
 
 def known_limits(record: ProfileRecord) -> list[tuple[Measure, float]]:

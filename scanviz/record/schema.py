@@ -36,7 +36,7 @@ def record_classes(root: type = ProfileRecord) -> list[type]:
     found = [root]
     for kind in found:  # grows while it is gone through
         for hint in field_types(kind).values():
-            found.extend(each for each in _records_in(hint) if each not in found)
+            found.extend(kind for kind in _records_in(hint) if kind not in found)
     return found
 
 

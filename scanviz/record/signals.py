@@ -45,7 +45,7 @@ def signals_wait() -> Iterator[None]:
         arrived.append(number)
 
     handlers = {number: signal.getsignal(number) for number in _ENDING}
-    exchanged = [each for each, handler in handlers.items() if handler not in (None, signal.SIG_IGN)]
+    exchanged = [number for number, handler in handlers.items() if handler not in (None, signal.SIG_IGN)]
     try:
         for number in exchanged:
             signal.signal(number, note)

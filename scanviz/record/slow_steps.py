@@ -45,7 +45,7 @@ def period_of(loop: LoopRecord) -> int:
     candidates = {math.gcd(a, b) for a, b in pairwise(apart)} | set(apart)
     # different ones: a place that is slow in every run, such as the first step, is no period
     steps = {row.step for row in rows}
-    for period in sorted((each for each in candidates if each > 1), reverse=True):
+    for period in sorted((period for period in candidates if period > 1), reverse=True):
         ((_, count),) = Counter(step % period for step in steps).most_common(1)
         often = count >= max(FEWEST, PERIODIC * len(steps))
         if often and _chance(count, len(steps), period) * period * len(candidates) < CHANCE:

@@ -43,7 +43,7 @@ def snapshot(what: Any) -> GraphSnapshot:
         return _graph(told_apart(what.outputs), [""] * len(what.outputs), str(what.op))
     if isinstance(what, Scan):
         return _step(what)
-    if isinstance(what, list | tuple) and all(isinstance(each, Variable) for each in what):
+    if isinstance(what, list | tuple) and all(isinstance(variable, Variable) for variable in what):
         return _graph(told_apart(what), [""] * len(what), f"{len(what)} variables")
     raise ScanvizTypeError(
         f"{type(what).__name__} has no graph", expected="a variable, a list of them, a function or a Scan"

@@ -21,7 +21,7 @@ VIEWS = (
 
 def loop_graph(record: ProfileRecord, loop: LoopRecord) -> tuple[LoopSnapshot, GraphSnapshot] | None:
     """Return a loop in its function's graph and the graph around it, if it is there with the same loop variables."""
-    function = next((each for each in record.functions if each.key == loop.function), None)
+    function = next((function for function in record.functions if function.key == loop.function), None)
     graph = function.graph if function is not None else None
     if graph is None:
         return None
@@ -49,7 +49,7 @@ def operands(
     numbers = node.inputs if node is not None else _handed_on(graph[0], found)
     known = _by_number(graph[0], trace)
     wanted = (known.get(number) for number in numbers)
-    return list({id(each): each for each in wanted if each is not None}.values())
+    return list({id(node): node for node in wanted if node is not None}.values())
 
 
 def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[int, ...]:
@@ -62,8 +62,8 @@ def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[int, ..
 
 def _by_number(loop: LoopSnapshot, trace: TraceRecord) -> dict[int, TracedVariableRecord]:
     """Return the values that were kept by the numbers that they have in the graph of the step."""
-    of_operation = {each.operation: each for each in trace.variables if each.operation is not None}
-    of_input = {(each.variable, each.tap): each for each in trace.variables if each.role == "input"}
+    of_operation = {kept.operation: kept for kept in trace.variables if kept.operation is not None}
+    of_input = {(kept.variable, kept.tap): kept for kept in trace.variables if kept.role == "input"}
     found: dict[int, TracedVariableRecord] = {}
     for node in loop.step.nodes:
         if node.operation in of_operation:
@@ -122,9 +122,9 @@ def above(graph: GraphSnapshot, numbers: Iterable[int]) -> Above:
             continue
         if node.op.startswith(VIEWS) and not node.op.startswith("dimshuffle"):
             turn = -turn if turn is not None and "::-1" in node.op else None
-        waiting += [each for each in node.inputs if each not in turned]
-        for each in node.inputs:
-            turned.setdefault(each, turn)
+        waiting += [operand for operand in node.inputs if operand not in turned]
+        for operand in node.inputs:
+            turned.setdefault(operand, turn)
     return found
 
 

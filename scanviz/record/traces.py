@@ -61,7 +61,7 @@ class TracedVariableRecord:
         if not isinstance(other, TracedVariableRecord):
             return NotImplemented
         arrays = ("statistics", "values")
-        plain = [each.name for each in fields(self) if each.name not in arrays]
+        plain = [part.name for part in fields(self) if part.name not in arrays]
         return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
             np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True) for name in arrays
         )

@@ -78,7 +78,7 @@ def _with_one_graph(function: Document) -> Document:
     graph = None if old_graph is None else decode(GraphSnapshot, old_graph, "graph")
     history = dict(rewrites or {})
     old = {name: history.pop(name, missing) for name, missing in _GRAPH.items()}
-    applications = [dict(each) for each in history.get("applications", ())]
+    applications = [dict(application) for application in history.get("applications", ())]
     for application in applications:
         application.pop("edits", None)
     edits = [application.pop("row_edits", ()) for application in applications]
@@ -349,9 +349,9 @@ class _Numbered:
 
     def _loop(self, old: LoopSnapshot, outer: Callable[[int], str], level: int) -> LoopNodeRecord:
         inner = partial(_key, old.step)
-        variables = tuple(with_names(LoopVariableKeys, each, inner, outer) for each in old.variables)
+        variables = tuple(with_names(LoopVariableKeys, variable, inner, outer) for variable in old.variables)
         until = None if old.until is None else inner(old.until)
-        self.add(old.step, level, {number for each in old.variables for number in each.inner_inputs})
+        self.add(old.step, level, {number for variable in old.variables for number in variable.inner_inputs})
         return LoopNodeRecord(old.name, level, variables, until, old.gradient_of)
 
 

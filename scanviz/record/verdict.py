@@ -108,9 +108,9 @@ def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal) -> 
 def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> VerdictSentence:
     """Return which loop takes most of the loops' time, and which operation most of that."""
     own: Counter[int] = Counter()
-    for each in parts:
-        if each.loop is not None and title(each) == LOOPS:
-            own[each.loop] += each.own_ns
+    for row in parts:
+        if row.loop is not None and title(row) == LOOPS:
+            own[row.loop] += row.own_ns
     ((key, took),) = own.most_common(1)
     loop = next(loop for loop in record.loops if loop.key == key)
     name = f"the loop `{sanitize(loop_titles(record)[key])}`"
@@ -121,8 +121,8 @@ def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> Ver
         if share == part
         else f"{part} of the time is in loops, {share} in {place}"
     )
-    inside = [each for each in parts if each.loop == key and each.kind in ("operation", "slow")]
-    hottest = max(inside, key=lambda each: each.own_ns, default=None)
+    inside = [row for row in parts if row.loop == key and row.kind in ("operation", "slow")]
+    hottest = max(inside, key=lambda row: row.own_ns, default=None)
     if hottest is None or hottest.own_ns < MUCH * took:
         return VerdictSentence("time", f"{text}.", loop.function, key, loop.source)
     what = f"`{sanitize(hottest.label)}`" if hottest.kind == "operation" else hottest.label
@@ -132,21 +132,21 @@ def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> Ver
 
 def _outside(parts: Sequence[RunPart], part: str) -> VerdictSentence:
     """Return which operations outside of loops take most, and from which loops they came."""
-    found = [each for each in parts if each.kind == "operation" and each.loop is None and each.own_ns]
-    whole = sum(each.own_ns for each in found)
+    found = [row for row in parts if row.kind == "operation" and row.loop is None and row.own_ns]
+    whole = sum(row.own_ns for row in found)
     came: Counter[str] = Counter()
-    for each in found:
-        came[each.moved_from] += each.own_ns
+    for row in found:
+        came[row.moved_from] += row.own_ns
     ((loop, took),) = came.most_common(1)
-    chosen = sorted((each for each in found if each.moved_from == loop), key=lambda each: -each.own_ns)
-    few = [each for each in chosen if each.own_ns >= MUCH * whole][:2] or chosen[:1]
-    listed = " and ".join(f"`{sanitize(each.label)}`" for each in few)
+    chosen = sorted((row for row in found if row.moved_from == loop), key=lambda row: -row.own_ns)
+    few = [row for row in chosen if row.own_ns >= MUCH * whole][:2] or chosen[:1]
+    listed = " and ".join(f"`{sanitize(row.label)}`" for row in few)
     text = f"{part} of the time is outside of loops"
     if loop and took >= MOST_OF_IT * whole:
         text += f", most of it in work that left the loop `{sanitize(loop)}`: {listed}{_at(few[0].source)}."
     else:
         text += (
-            f", {_percent(sum(each.own_ns for each in few), whole)} of that in {listed}{_at(few[0].source)}."
+            f", {_percent(sum(row.own_ns for row in few), whole)} of that in {listed}{_at(few[0].source)}."
         )
     return VerdictSentence("time", text, few[0].function, None, few[0].source)
 

@@ -44,7 +44,7 @@ def in_words(record: ProfileRecord, part: RunPart) -> str:
     "100 % of the run is the script's own time: imports, its Python, and waiting"
     """
     whole = parts_of(record)[0].total_ns
-    function = next((each.name for each in record.functions if each.key == part.function), "")
+    function = next((function.name for function in record.functions if function.key == part.function), "")
     loop = loop_titles(record).get(part.loop, "") if part.loop is not None else ""
     if part.kind == "operation":
         where = f"loop `{loop}`" if loop else f"`{function}`, outside of loops"

@@ -112,7 +112,7 @@ class SourcePlace:
         if self.function.rewrites is None:
             return None
         wanted = (rule, f"loop `{self.loop.name}`")  # no other loop of the function has that name
-        found = (each for each in self.function.rewrites.refusals if (each.rule, each.node) == wanted)
+        found = (found for found in self.function.rewrites.refusals if (found.rule, found.node) == wanted)
         return next(found, None)
 
 
@@ -123,8 +123,8 @@ def is_worth(record: ProfileRecord, nanoseconds: float) -> bool:
 
 def places(record: ProfileRecord) -> Iterator[SourcePlace]:
     """Return every loop that took steps, with its graph."""
-    functions = {each.key: each for each in record.functions}
-    graphs = {each.key: _loops_in(each.graph) for each in record.functions}
+    functions = {function.key: function for function in record.functions}
+    graphs = {function.key: _loops_in(function.graph) for function in record.functions}
     for loop in record.loops:
         function = functions.get(loop.function)
         if function is not None and loop.steps:

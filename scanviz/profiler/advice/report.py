@@ -63,21 +63,21 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
 
 def _body(record: ProfileRecord, advice: Sequence[Advice], width: int) -> list[ReportLine]:
     lines = []
-    if not any(each.gain_ns or each.most_ns or each.gain_bytes for each in advice):
+    if not any(item.gain_ns or item.most_ns or item.gain_bytes for item in advice):
         faster = "to make it faster" if advice else "to advise"
         lines.append(
             ReportLine(f"nothing {faster}: no change would surely better what takes the time", wraps=True)
         )
         lines += _dominant(record)
-    for number, each in enumerate(advice, 1):
+    for number, item in enumerate(advice, 1):
         lines.append(ReportLine(""))
-        lines.append(ReportLine(f"{number}. {sanitize(each.title)}{_gain(record, each)}", TITLE, wraps=True))
-        if each.source is not None:
-            where = f"   {sanitize(str(each.source))}"
-            lines.append(ReportLine(clipped(f"{where}  {sanitize(each.source.text)}".rstrip(), width), QUIET))
-        lines.append(ReportLine(f"   {sanitize(each.evidence)}", wraps=True))
-        lines.append(ReportLine(f"   {sanitize(each.text)}", wraps=True))
-    if sum(each.gain_ns is not None for each in advice) > 1:
+        lines.append(ReportLine(f"{number}. {sanitize(item.title)}{_gain(record, item)}", TITLE, wraps=True))
+        if item.source is not None:
+            where = f"   {sanitize(str(item.source))}"
+            lines.append(ReportLine(clipped(f"{where}  {sanitize(item.source.text)}".rstrip(), width), QUIET))
+        lines.append(ReportLine(f"   {sanitize(item.evidence)}", wraps=True))
+        lines.append(ReportLine(f"   {sanitize(item.text)}", wraps=True))
+    if sum(item.gain_ns is not None for item in advice) > 1:
         note = "Gains are estimates from this record; those about the same loop don't add up."
         lines += [ReportLine(""), ReportLine(note, QUIET, wraps=True)]
     return lines
@@ -107,7 +107,7 @@ def advice_json(record: ProfileRecord, advice: Sequence[Advice]) -> dict[str, An
     return {
         "script": record.script,
         "wall_ns": record.wall_ns,
-        "advice": [dataclasses.asdict(each) for each in advice],
+        "advice": [dataclasses.asdict(item) for item in advice],
         "dominant": [
             {**dataclasses.asdict(part), "text": in_words(record, part)} for part in dominant(record)
         ],

@@ -86,7 +86,7 @@ def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:
     known = (
         "" if place.snapshot is not None else ", if the number of steps is known when the function is built"
     )
-    parent = next((each.name for each in place.record.loops if each.key == loop.parent), "")
+    parent = next((outer.name for outer in place.record.loops if outer.key == loop.parent), "")
     yield Advice(
         "short_inner_loops",
         f"`{loop.name}` is started {amount(loop.runs)} times for {steps:.3g} steps each",

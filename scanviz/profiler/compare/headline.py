@@ -37,7 +37,7 @@ def headline(comparison: Comparison) -> str:
         return ""
     row = max(larger, key=lambda row: (row.figure.kind == "loop", (row.b_ns or 0) * row.figure.count))
     what = f"{row.figure.kind} {_name(row)}"
-    if any(each.verdict == "no verdict" for each in larger):
+    if any(change.verdict == "no verdict" for change in larger):
         return f"no verdict: {what} {_per(row)}"
     return f"no difference was found: {what} {_per(row)}; one of {_visible(row)} would have been"
 

@@ -191,7 +191,7 @@ def _inverted(differences: Array, statistic: Statistic, limit: float) -> list[Bo
         shifts = (inside + outside) / 2
         rejected = -sign * statistic(shifts) > limit
         inside, outside = np.where(rejected, inside, shifts), np.where(rejected, shifts, outside)
-    return [Bounds(*each) for each in zip(middle.tolist(), *outside.tolist(), strict=True)]
+    return [Bounds(*numbers) for numbers in zip(middle.tolist(), *outside.tolist(), strict=True)]
 
 
 def _student(differences: Array, doubt: float) -> Bounds:

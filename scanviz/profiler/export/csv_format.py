@@ -22,7 +22,7 @@ def export(record: ProfileRecord) -> dict[str, bytes]:
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\r\n")
         writer.writerow(table.columns)
-        writer.writerows([_cell(each) for each in row] for row in table.rows(record))
+        writer.writerows([_cell(cell) for cell in row] for row in table.rows(record))
         found[name] = text.getvalue().encode()
     return found
 

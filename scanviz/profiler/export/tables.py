@@ -118,21 +118,21 @@ def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
         )
 
 
-def _operation(function: int, loop: int | None, each: OperationRecord, took_ns: float) -> tuple[Cell, ...]:
-    timed = each.samples > 0
-    typical, total = (each.typical_ns, took_ns) if timed else (None, None)
-    label, output = clear(each.label), clear(each.output)
-    line = _line(each.source)
-    times = (each.samples, typical, total)
+def _operation(function: int, loop: int | None, done: OperationRecord, took_ns: float) -> tuple[Cell, ...]:
+    timed = done.samples > 0
+    typical, total = (done.typical_ns, took_ns) if timed else (None, None)
+    label, output = clear(done.label), clear(done.output)
+    line = _line(done.source)
+    times = (done.samples, typical, total)
     return (
         function,
         loop,
-        each.index,
-        each.kind,
+        done.index,
+        done.kind,
         label,
         output,
         *times,
-        *_measured(each, "operation"),
+        *_measured(done, "operation"),
         *line,
     )
 

@@ -108,7 +108,7 @@ class FunctionAggregate:
     def begin(self, call: int, thread: int) -> None:
         """Open a call."""
         within = bool(self._open) and any(
-            each.thread == thread for each in self._open.values()
+            call.thread == thread for call in self._open.values()
         )  # in another call
         self._open[call] = _Call(thread, [loop.open_runs(thread) for loop in self.loops] if within else [])
         self._processor.begin(call)

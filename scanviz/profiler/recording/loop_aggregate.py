@@ -402,8 +402,8 @@ class LoopAggregate:
             return found
         more = self._parts.slow_ns.tolist()
         return tuple(
-            replace(each, measures=each.measures | {"slow_more_ns": float(max(0.0, ns))})
-            for each, ns in zip(found, more, strict=False)
+            replace(done, measures=done.measures | {"slow_more_ns": float(max(0.0, ns))})
+            for done, ns in zip(found, more, strict=False)
         )
 
 

@@ -37,8 +37,8 @@ def with_work(
     if work is None or len(work) != len(operations):
         return operations
     return tuple(
-        operation if each is None else replace(operation, measures=operation.measures | _numbers(each))
-        for operation, each in zip(operations, work, strict=True)
+        operation if done is None else replace(operation, measures=operation.measures | _numbers(done))
+        for operation, done in zip(operations, work, strict=True)
     )
 
 

@@ -44,9 +44,9 @@ def check_as_json(record: CheckedRecord) -> Any:
 
 def _strict(data: Any) -> Any:
     if isinstance(data, dict):
-        return {key: _strict(each) for key, each in data.items()}
+        return {key: _strict(value) for key, value in data.items()}
     if isinstance(data, list):
-        return [_strict(each) for each in data]
+        return [_strict(value) for value in data]
     if isinstance(data, float) and not math.isfinite(data):
         return "NaN" if math.isnan(data) else "Infinity" if data > 0 else "-Infinity"
     return data
@@ -149,7 +149,7 @@ def _line(source: SourceRecord) -> str:
 def _value(value: ValueRecord) -> str:
     low, high, mean, nan, infinite = value.statistics
     kind = f"{sanitize(value.dtype)}[{','.join(map(str, value.shape))}]"
-    shown = " ".join(number(each, missing="nan") for each in value.numbers)
+    shown = " ".join(number(entry, missing="nan") for entry in value.numbers)
     more = " …" if math.prod(value.shape) > len(value.numbers) else ""
     if not value.shape and not nan and not infinite:
         return f"{kind} = {shown}"

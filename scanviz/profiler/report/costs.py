@@ -19,7 +19,7 @@ _MEASURES = (
 )
 
 
-def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[ReportLine]:
+def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[ReportLine]:
     """Return what the graph cost before and after an application, and how many operations a step of each loop has.
 
     Examples
@@ -35,16 +35,16 @@ def cost_lines(rewrites: RewritesRecord, each: RewriteRecord) -> Iterator[Report
         after   2·n
       floating-point operations
     """
-    before, after = cost_at(rewrites, each.index), cost_at(rewrites, each.index + 1)
+    before, after = cost_at(rewrites, entry.index), cost_at(rewrites, entry.index + 1)
     if before is None or after is None:
         yield ReportLine("  costs were not worked out", QUIET)
         return
-    old, new = rewrites.steps(each.index), rewrites.steps(each.index + 1)
+    old, new = rewrites.steps(entry.index), rewrites.steps(entry.index + 1)
     loops = list(dict.fromkeys((*old, *new)))
     if loops:
         yield ReportLine("  operations of a step", TITLE)
     for loop in loops:
-        counts = [str(each[loop]) if loop in each else "no loop" for each in (old, new)]
+        counts = [str(counts[loop]) if loop in counts else "no loop" for counts in (old, new)]
         yield ReportLine(f"    {sanitize(loop)}: {' → '.join(dict.fromkeys(counts))}", wraps=True)
     for what, attribute in _MEASURES:
         pair = [sanitize(getattr(cost, attribute)) for cost in (before, after)]

@@ -168,7 +168,7 @@ def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
 
 def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
     """Return a loop's time less that of the loops directly inside it."""
-    inside = sum(each.total_ns for each in record.loops if each.parent == loop.key)
+    inside = sum(inner.total_ns for inner in record.loops if inner.parent == loop.key)
     return max(0, loop.total_ns - inside)
 
 

@@ -168,10 +168,10 @@ def applications_of(rewrites: RewritesRecord, view: RewritesOptions) -> list[Rew
     return found if view.scan is None else [rewrite for rewrite in found if _concerns(rewrite, view.scan)]
 
 
-def _concerns(each: RewriteRecord, scan: str) -> bool:
+def _concerns(entry: RewriteRecord, scan: str) -> bool:
     """Return whether an application did something to a loop: it says so, matched in it, or changed what is in its step."""
-    told = (each.message, *each.loop_variables, *each.moved_out, *each.moved_in)
-    paths = [*each.loops, *((*each.cost.per_step, *each.cost.gone) if each.cost is not None else ())]
+    told = (entry.message, *entry.loop_variables, *entry.moved_out, *entry.moved_in)
+    paths = [*entry.loops, *((*entry.cost.per_step, *entry.cost.gone) if entry.cost is not None else ())]
     return any(f"`{scan}`" in text for text in told) or any(_is_in(scan, path) for path in paths)
 
 
@@ -207,32 +207,32 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
         yield from _refused(rewrites)
 
 
-def _nodes(each: RewriteRecord) -> str:
+def _nodes(entry: RewriteRecord) -> str:
     """Return how many operations are gone, new or elsewhere."""
-    parts = [f"-{each.removed} +{each.added} operations"] if each.removed or each.added else []
-    parts += [f"{len(each.moved_out)} moved out"] if each.moved_out else []
-    parts += [f"{len(each.moved_in)} moved in"] if each.moved_in else []
+    parts = [f"-{entry.removed} +{entry.added} operations"] if entry.removed or entry.added else []
+    parts += [f"{len(entry.moved_out)} moved out"] if entry.moved_out else []
+    parts += [f"{len(entry.moved_in)} moved in"] if entry.moved_in else []
     return f"  {', '.join(parts)}" if parts else ""
 
 
-def _moved(each: RewriteRecord) -> Iterator[str]:
+def _moved(entry: RewriteRecord) -> Iterator[str]:
     """Return which operations left loops or went into them."""
-    if each.moved_out:
-        yield f"moved out: {', '.join(each.moved_out)}"
-    if each.moved_in:
-        yield f"moved in: {', '.join(each.moved_in)}"
+    if entry.moved_out:
+        yield f"moved out: {', '.join(entry.moved_out)}"
+    if entry.moved_in:
+        yield f"moved in: {', '.join(entry.moved_in)}"
 
 
-def _bought(rewrites: RewritesRecord, each: RewriteRecord, longest: int | None = None) -> Iterator[str]:
+def _bought(rewrites: RewritesRecord, entry: RewriteRecord, longest: int | None = None) -> Iterator[str]:
     """Return what an application changed in the cost, in words; of long sums of sizes the first terms, if that is wanted."""
-    if each.cost is None or each.difference is None:
+    if entry.cost is None or entry.difference is None:
         return
-    if each.cost.per_step or each.cost.gone:
-        yield from _steps(rewrites.steps(each.index), rewrites.steps(each.index + 1))
+    if entry.cost.per_step or entry.cost.gone:
+        yield from _steps(rewrites.steps(entry.index), rewrites.steps(entry.index + 1))
     pairs = (
-        ("operations", each.difference.operations),
-        ("floating-point operations", each.difference.flops),
-        ("bytes of rows kept", each.difference.buffer_bytes),
+        ("operations", entry.difference.operations),
+        ("floating-point operations", entry.difference.flops),
+        ("bytes of rows kept", entry.difference.buffer_bytes),
     )
     for what, difference in pairs:
         if difference != "0":
@@ -312,23 +312,23 @@ def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[R
 
 
 def step_lines(
-    rewrites: RewritesRecord, each: RewriteRecord, view: RewritesOptions, width: int
+    rewrites: RewritesRecord, entry: RewriteRecord, view: RewritesOptions, width: int
 ) -> Iterator[ReportLine]:
     """Return one application: what it did and bought, and the graph's lines before and after."""
-    spent = duration(each.time_ns)
-    heading = f"  {each.index}  {each.rule}{_nodes(each)}  {spent}  ({each.phase}, {each.where})"
+    spent = duration(entry.time_ns)
+    heading = f"  {entry.index}  {entry.rule}{_nodes(entry)}  {spent}  ({entry.phase}, {entry.where})"
     yield ReportLine(heading, HEADING, wraps=True)
-    yield ReportLine(f"     {sanitize(each.message)}", wraps=True)
-    effect = rewrites.effect(each.rule)
+    yield ReportLine(f"     {sanitize(entry.message)}", wraps=True)
+    effect = rewrites.effect(entry.rule)
     if effect is not None:
         yield ReportLine(f"     {effect.words()}", QUIET, wraps=True)
-    for text in (*_bought(rewrites, each), *map(sanitize, (*_moved(each), *each.loop_variables))):
+    for text in (*_bought(rewrites, entry), *map(sanitize, (*_moved(entry), *entry.loop_variables))):
         yield ReportLine(f"     {text}", QUIET, wraps=True)
     yield ReportLine("")
     if view.style == "costs":
-        yield from cost_lines(rewrites, each)
+        yield from cost_lines(rewrites, entry)
         return
-    before, after = ([sanitize(line) for line in rewrites.lines(k)] for k in (each.index, each.index + 1))
+    before, after = ([sanitize(line) for line in rewrites.lines(k)] for k in (entry.index, entry.index + 1))
     if not rewrites.has_versions:
         yield ReportLine(
             "  only the list was kept of this function: its graphs were too large", QUIET, wraps=True

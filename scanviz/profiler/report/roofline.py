@@ -16,7 +16,7 @@ def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
         return []
     rows = [
         ["  operation", "in", "takes", "at least", "reaches", "bound by"],
-        *(_row(each, width) for each in found),
+        *(_row(bounded, width) for bounded in found),
     ]
     heading, *others = table(rows, 2, width)
     return [
@@ -29,9 +29,9 @@ def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     ]
 
 
-def _row(each: Bounded, width: int) -> list[str]:
-    where = "–" if each.loop is None else sanitize(each.loop.name)
-    bound, operation = each.bound, each.operation
+def _row(bounded: Bounded, width: int) -> list[str]:
+    where = "–" if bounded.loop is None else sanitize(bounded.loop.name)
+    bound, operation = bounded.bound, bounded.operation
     times = [duration(operation.typical_ns), duration(bound.least_ns)]
     name = clipped(f"  {sanitize(operation.label)}", max(16, width // 2 - 14))
     return [name, clipped(where, 20), *times, share(bound.reached, 1.0), bound.kind]

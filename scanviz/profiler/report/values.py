@@ -122,10 +122,10 @@ def _forward(
     record: ProfileRecord, trace: TraceRecord, loop: LoopRecord, titles: dict[int, str], step: int
 ) -> str:
     """Return which step of the forward loop a step of its gradient goes back over."""
-    for each in record.traces:
-        if each.loop == loop.gradient_of and each.run == trace.run and step < each.total_steps:
-            name = sanitize(titles[each.loop])
-            return f", back over step {amount(each.total_steps - 1 - step)} of {name}"
+    for other in record.traces:
+        if other.loop == loop.gradient_of and other.run == trace.run and step < other.total_steps:
+            name = sanitize(titles[other.loop])
+            return f", back over step {amount(other.total_steps - 1 - step)} of {name}"
     return ""
 
 
@@ -144,7 +144,7 @@ def _trace_lines(
     lines = [ReportLine(head, TITLE, wraps=True)]
     bad = {what: first_bad(trace, what) for what in _WORDS}
     lines += [_bad_line(what, found) for what, found in bad.items() if found is not None]
-    found = first_bad_of(each for each in record.traces if each.loop == trace.loop)
+    found = first_bad_of(other for other in record.traces if other.loop == trace.loop)
     if found is not None and found[0] is trace:
         lines += [_blame_line(link) for link in chain_of_blame(record, trace.loop)[1:]]
     if trace.left_out:
@@ -155,7 +155,7 @@ def _trace_lines(
         )
     if not trace.steps or not trace.variables:
         return lines
-    place, note = _place_of(trace, step, [each.step for each in bad.values() if each is not None])
+    place, note = _place_of(trace, step, [value.step for value in bad.values() if value is not None])
     if note and any(call.has_run(trace.loop, trace.run) for call in record.calls):
         note += ", which --recompute computes"
     forward = _forward(record, trace, loop, titles, trace.steps[place])
@@ -224,7 +224,7 @@ def _count(value: float) -> str:
 def _numbers(variable: TracedVariableRecord, place: int, room: int) -> str:
     row = variable.values[place].tolist()
     size = math.prod(variable.shape)
-    text = " ".join(number(each, missing="nan") for each in row)
+    text = " ".join(number(value, missing="nan") for value in row)
     return clipped(text + (" …" if size > len(row) else ""), room)
 
 

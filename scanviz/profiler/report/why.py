@@ -105,6 +105,6 @@ def _chain(
     parents = [known[name] for name in origin.parents if name in known and name != origin.name]
     if not parents and origin.rule and origin.source:
         yield ReportLine(f"{indent}  for the line {sanitize(origin.source)}", QUIET)
-    for each in parents if len(indent) < 2 * DEEPEST else ():
-        if each.name not in told:
-            yield from _chain(each, known, indent + "  ", told)
+    for parent in parents if len(indent) < 2 * DEEPEST else ():
+        if parent.name not in told:
+            yield from _chain(parent, known, indent + "  ", told)

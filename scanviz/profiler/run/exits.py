@@ -107,7 +107,7 @@ def terminations_as_interrupts() -> Iterator[None]:
         raise Terminated
 
     numbers = [getattr(signal, termination) for termination in _TERMINATIONS if hasattr(signal, termination)]
-    caught = [each for each in numbers if signal.getsignal(each) is signal.SIG_DFL]
+    caught = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in caught:
         signal.signal(number, interrupt)
     try:

@@ -71,7 +71,7 @@ class Traced:
         """
         from scanviz.record.names import loops_called, not_one_loop
 
-        keys = dict.fromkeys(each.loop for each in self.traces)
+        keys = dict.fromkeys(window.loop for window in self.traces)
         if scan is not None:
             traced = [loop for loop in self.record.loops if loop.key in keys]
             problem = not_one_loop(self.record, scan, traced)
@@ -105,7 +105,7 @@ class Traced:
 
     def __repr__(self) -> str:
         names = {loop.key: loop.name for loop in self.record.loops}
-        shown = ", ".join(f"{names[each.loop]} run {each.run}" for each in self.traces)
+        shown = ", ".join(f"{names[window.loop]} run {window.run}" for window in self.traces)
         return f"<values of {shown or 'no loop'}>"
 
 

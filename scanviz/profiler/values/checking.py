@@ -259,9 +259,9 @@ def _narrower_inputs(frame: OpenCall, index: int, dtype: np.dtype[Any]) -> str:
     if instruction.op.name == "cast" or instruction.op.declaration.family == "index":
         return ""
     types = [frame.program.registers[number].type for number in as_written(frame.program, instruction)]
-    inputs = [np.dtype(each.dtype) for each in types if isinstance(each, TensorType)]
-    narrow = [each for each in inputs if each.kind == "f" and each.itemsize < dtype.itemsize]
-    return str(min(narrow, key=lambda each: each.itemsize)) if narrow else ""
+    inputs = [np.dtype(kind.dtype) for kind in types if isinstance(kind, TensorType)]
+    narrow = [given for given in inputs if given.kind == "f" and given.itemsize < dtype.itemsize]
+    return str(min(narrow, key=lambda given: given.itemsize)) if narrow else ""
 
 
 __all__ = ["CheckOptions", "Checker", "number_checks"]

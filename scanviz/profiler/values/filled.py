@@ -81,7 +81,7 @@ def joined(traces: Sequence[TraceRecord]) -> TraceRecord:
 
 
 def _joined(column: Sequence[TracedVariableRecord], rows: Sequence[tuple[int, int]]) -> TracedVariableRecord:
-    width = min(NUMBERS, max(each.values.shape[1] for each in column))
+    width = min(NUMBERS, max(rows.values.shape[1] for rows in column))
     values = np.full((len(rows), width), np.nan)
     for place, (k, row) in enumerate(rows):
         numbers = column[k].values[row, :width]

@@ -102,8 +102,8 @@ def _value(name: str, value: Any, is_bad: Bad | None, origin: str = "") -> Value
     if is_bad is not None and array.dtype.kind == "f":
         bad = is_bad(array)
         if bad.any():
-            where = tuple(int(each) for each in np.unravel_index(int(bad.argmax()), array.shape))
-    numbers = tuple(float(each) for each in array.reshape(-1)[:SHOWN])
+            where = tuple(int(index) for index in np.unravel_index(int(bad.argmax()), array.shape))
+    numbers = tuple(float(element) for element in array.reshape(-1)[:SHOWN])
     shape = tuple(map(int, array.shape))
     return ValueRecord(name, str(array.dtype), shape, statistics_of(array), numbers, where, origin)
 

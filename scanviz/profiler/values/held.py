@@ -36,7 +36,7 @@ class _Checkpoints:
         size = max(1, sum(array.nbytes for array in states))
         while self.kept and len(self.kept) > min(MOST_CHECKPOINTS, self.room // size):
             self.stride *= 2
-            self.kept = {k: each for k, each in self.kept.items() if not k % self.stride}
+            self.kept = {k: values for k, values in self.kept.items() if not k % self.stride}
 
 
 class KnownProgram:
@@ -83,14 +83,14 @@ class KnownProgram:
     def __init__(self, event: CompiledFunction, stride: int) -> None:
         self.stride = stride
         program: Program = event.program
-        loops = [each for each in program.instructions if isinstance(each, LoopInstruction)]
+        loops = [loop for loop in program.instructions if isinstance(loop, LoopInstruction)]
         filled = {register for loop in loops for register in loop.outputs}
         self.key, self.calls = event.key, 0
         self.outputs = [instruction.outputs for instruction in program.instructions]
         self.input_names = tuple(program.registers[number].name or "" for number in program.inputs)
         self.outer = {loop.key for loop in loops}
         self.read = {
-            register for each in program.instructions for register in each.inputs if register in filled
+            register for reader in program.instructions for register in reader.inputs if register in filled
         }
         self.begun = {loop.key: 0 for loop, _ in all_loops(program)}
         self.first: HeldCall | None = None
@@ -144,13 +144,13 @@ class HeldCalls:
         known = self._functions.get(function)
         opened = None
         if known is not None:
-            taken = sum(each.bytes for other in self._functions.values() for each in other.held())
+            taken = sum(inputs.bytes for other in self._functions.values() for inputs in other.held())
             opened = HeldCall(known, known.calls, max(0, BUDGET - taken) // 2)
             known.calls += 1
             known.open.append(opened)
             if len(known.open) > 1:
-                for each in known.open:
-                    each.drop()
+                for held in known.open:
+                    held.drop()
         self._going_on.setdefault(threading.get_ident(), []).append((call, opened))
 
     def end(self, call: int) -> None:

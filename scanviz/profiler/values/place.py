@@ -99,7 +99,7 @@ class _Search:
         elif depth and frame.loop is not None:
             yield from self.in_step(depth, register)
         elif row is not None:
-            maker = next((each for each in frame.program.instructions if register in each.outputs), None)
+            maker = next((maker for maker in frame.program.instructions if register in maker.outputs), None)
             if maker is not None:
                 yield from self.through(depth, maker, row)
 
@@ -134,15 +134,15 @@ def _value(frame: OpenCall, register: int) -> Any:
     value = frame.value(register)
     if value is None and register in frame.program.inputs:
         return frame.inputs[frame.program.inputs.index(register)]
-    maker = next((each for each in frame.program.instructions if register in each.outputs), None)
+    maker = next((maker for maker in frame.program.instructions if register in maker.outputs), None)
     if value is not None or not isinstance(maker, Instruction) or not moves_only(maker):
         return value
     given = [_value(frame, number) for number in maker.inputs]
-    return None if any(each is None for each in given) else maker.op.perform(given)[0]
+    return None if any(value is None for value in given) else maker.op.perform(given)[0]
 
 
 def _maker_inputs(frame: OpenCall, register: int) -> tuple[int, ...]:
-    maker = next((each for each in frame.program.instructions if register in each.outputs), None)
+    maker = next((maker for maker in frame.program.instructions if register in maker.outputs), None)
     return maker.inputs if maker is not None and not isinstance(maker, LoopInstruction) else ()
 
 
@@ -166,7 +166,7 @@ def _part(given: np.ndarray[Any, Any], value: np.ndarray[Any, Any]) -> tuple[int
     differ = next(
         (k for k, (one, other) in enumerate(zip(first, last, strict=True)) if one != other), given.ndim
     )
-    return tuple(int(each) for each in first[:differ])
+    return tuple(int(index) for index in first[:differ])
 
 
 def _address(array: np.ndarray[Any, Any], index: Sequence[int]) -> int:

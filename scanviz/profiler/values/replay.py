@@ -86,7 +86,7 @@ class Replayer:
         ScanvizError
             What the program raises before it comes to these steps.
         """
-        known = next((each for each in self.record.loops if each.key == loop), None)
+        known = next((record for record in self.record.loops if record.key == loop), None)
         if known is None:
             raise RecomputeError(f"there is no loop {loop} in the record")
         if first < 0 or last < first or last - first >= MOST_STEPS:
@@ -128,7 +128,7 @@ class Replayer:
     def _opened(self, held: HeldCallRecord) -> _Call:
         """Return a call to compute in; the last one is kept, with what was computed for it."""
         if self._call is None or self._call.held is not held:
-            function = next(each for each in self.record.functions if each.key == held.function)
+            function = next(function for function in self.record.functions if function.key == held.function)
             if function.key not in self._programs:
                 self._programs[function.key] = _known(self.record, function)
             self._call = _Call(self._programs[function.key], held)
@@ -168,7 +168,7 @@ def _known(record: ProfileRecord, function: FunctionRecord) -> _Known:
         raise RecomputeError(
             f"the Program of {name} has {len(inside)} loops, and the record tells of {len(records)}"
         )
-    return _Known(program, {each.key: loop for loop, each in zip(inside, records, strict=True)})
+    return _Known(program, {record.key: loop for loop, record in zip(inside, records, strict=True)})
 
 
 class _Call:
@@ -206,9 +206,9 @@ class _Call:
         """Return the instruction of the function's Program that a loop is, or is inside of."""
         wanted = self.known.loops[loop]
         return next(
-            each
-            for each in self.known.program.instructions
-            if any(loop is wanted for loop in _loops_of(each))
+            outer
+            for outer in self.known.program.instructions
+            if any(loop is wanted for loop in _loops_of(outer))
         )
 
     def computed(self, window: StepWindow, loop: int, point: CheckpointRecord | None) -> ScanvizError | None:
@@ -276,7 +276,7 @@ class _Call:
     def _enter(self, instruction: AnyInstruction, seconds: float) -> None:
         """Compute what an instruction reads, as far as that is not known."""
         program, watch = self.known.program, Watch(self.held.function, (Deadline(seconds),))
-        makers = {number: each for each in program.instructions for number in each.outputs}
+        makers = {number: maker for maker in program.instructions for number in maker.outputs}
         waiting = [instruction]
         while waiting:
             missing = [makers[number] for number in waiting[-1].inputs if self._values[number] is None]

@@ -18,7 +18,7 @@ class Mode:
     rewrites : str or list of str, optional
         ``"all"``, ``"none"``, or names and tags of rules, such as ``"all,-PushOutDot1"``; by default ``config.rewrites``.
         Where that is ``"auto"``, too, the reference tier uses none, because it is there to judge the others; the native tier all
-        but ``PushOutShortRows``, which saves calls that it does not make; and every other tier all.
+        but ``PushOutShortRows`` and ``batch_draws``, which save calls that it does not make; and every other tier all.
 
     Raises
     ------
@@ -50,7 +50,7 @@ class Mode:
         Examples
         --------
         >>> Mode("auto").for_machine_code(), Mode("numpy").for_machine_code()
-        (Mode('auto', rewrites='all,-PushOutShortRows'), None)
+        (Mode('auto', rewrites='all,-PushOutShortRows,-batch_draws'), None)
         """
         if self.backend != "auto" or self.rewrites != _usual_rewrites("auto"):
             return None
@@ -90,7 +90,7 @@ class Mode:
 def _usual_rewrites(backend: str) -> Selection:
     """Return the rules that a tier uses where none are asked for: an oracle shares nothing with what it judges."""
     if backend == "native":
-        return Selection("all", ((False, "PushOutShortRows"),))
+        return Selection("all", ((False, "PushOutShortRows"), (False, "batch_draws")))
     return Selection("none") if backend == "reference" else Selection("all")
 
 

@@ -239,6 +239,11 @@ def draw_block(name: str, dtype: str = "float64") -> Draw | None:
     single = dtype == "float32"
     far, near = (up_to_one_single, from_zero_single) if single else (up_to_one, from_zero)
     rows: dict[str, tuple[Callable[[], Sequence[Expression]], int, str]] = {
+        "unit": (
+            lambda: [from_zero(word) for word in _words(False)],
+            0,
+            "float64",
+        ),  # categories are picked by it
         "uniform": (partial(_of_words, near, uniform, 2, single), 2, dtype),
         "normal": (partial(_normals, single), 2, dtype),
         "exponential": (partial(_of_words, far, exponential, 1, single), 1, dtype),

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native import (  # noqa: F401  # rows of native code
+    along,
     branch,
     creation,
     index,

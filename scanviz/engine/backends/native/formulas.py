@@ -31,7 +31,7 @@ _ARITHMETIC = {
 }
 _TESTS = {
     "equal": {"f": "fcmp oeq", "b": "icmp eq", "s": "icmp eq", "u": "icmp eq"},
-    "less": {"f": "fcmp olt", "s": "icmp slt", "u": "icmp ult"},
+    "less": {"f": "fcmp olt", "b": "icmp ult", "s": "icmp slt", "u": "icmp ult"},
     "less_equal": {"f": "fcmp ole", "s": "icmp sle", "u": "icmp ule"},
 }
 _INTRINSICS = {

@@ -86,7 +86,7 @@ class Writing(NamedTuple):
 
 
 WRITE: MeaningTable[Writing] = MeaningTable(
-    "native code", "engine/backends/native/{family}.py", later=("factorise", "random")
+    "native code", "engine/backends/native/{family}.py", later=("factorise", "random", "sort")
 )
 
 

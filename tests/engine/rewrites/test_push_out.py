@@ -211,7 +211,8 @@ def test_the_native_tier_leaves_elementwise_work_on_rows_in_the_step():
         f = scanviz.function([x], h, mode=Mode("numpy", Mode(mode).rewrites))
         assert len(operations(loop_in(f.outputs))) == left
     assert (
-        repr(Mode("native")) == "Mode('native')" and str(Mode("native").rewrites) == "all,-PushOutShortRows,-batch_draws"
+        repr(Mode("native")) == "Mode('native')"
+        and str(Mode("native").rewrites) == "all,-PushOutShortRows,-batch_draws"
     )
 
 

@@ -80,8 +80,8 @@ def _backends() -> list[Finding]:
 
     found = []
     for name in names():
-        each = availability(name)
-        found.append(Finding("backends", name, each.works, each.version, each.why, each.how_to_get))
+        tier = availability(name)
+        found.append(Finding("backends", name, tier.works, tier.version, tier.why, tier.how_to_get))
     return found
 
 

@@ -46,11 +46,11 @@ def beyond_steps(loop: LoopRecord, inside_ns: float, typical_inside_ns: float) -
     measured = loop.step_times.count + round(numbers.get("plain_steps", 0.0))
     if not loop.step_times.count:
         return Beyond(0)
-    each = (loop.step_times.total_ns + numbers.get("plain_ns", 0.0)) / measured - loop.typical_ns
+    mean = (loop.step_times.total_ns + numbers.get("plain_ns", 0.0)) / measured - loop.typical_ns
     inside = max(0.0, inside_ns - typical_inside_ns)
     error = numbers.get("step_deviation_ns", 0.0) * steps
     error *= math.sqrt(max(0.0, 1 - measured / max(1, steps)) / measured)
-    return Beyond(max(0, round(each * steps - inside)), round(2 * error))
+    return Beyond(max(0, round(mean * steps - inside)), round(2 * error))
 
 
 def beyond_calls(function: FunctionRecord, loops_ns: Iterable[float]) -> Beyond:

@@ -242,7 +242,7 @@ def measures(of: Of, view: View | None = None) -> list[Measure]:
 
     Examples
     --------
-    >>> [each.title for each in measures("loop", "heading")]
+    >>> [measure.title for measure in measures("loop", "heading")]
     ['buffers', 'rows made longer']
     """
     return [measure for measure in MEASURES if measure.of == of and (view is None or view in measure.views)]

@@ -57,7 +57,7 @@ class TakenNames:
     Examples
     --------
     >>> names = TakenNames()
-    >>> [names.claim(each) for each in ("h", "h", "h~2", "h")]
+    >>> [names.claim(name) for name in ("h", "h", "h~2", "h")]
     ['h', 'h~2', 'h~2~2', 'h~3']
     """
 

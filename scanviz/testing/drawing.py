@@ -44,7 +44,7 @@ def drawer(size: int, steps: int) -> Function:
 
     Examples
     --------
-    >>> [each.shape for each in drawer(2, 3)()]
+    >>> [array.shape for array in drawer(2, 3)()]
     [(2,), (3, 2)]
     """
     stream = T.random.RandomStreams(seed=7)

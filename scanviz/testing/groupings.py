@@ -36,8 +36,8 @@ class RandomGrouping(NamedTuple):
 
 
 def _shape(program: Program, shapes: Sequence[ConcreteShape], index: int) -> ConcreteShape:
-    each = program.instructions[index]
-    return shapes[each.outputs[0]] if is_elementwise(each, shapes) else None
+    instruction = program.instructions[index]
+    return shapes[instruction.outputs[0]] if is_elementwise(instruction, shapes) else None
 
 
 def _random_order(program: Program, choose: random.Random) -> list[int]:

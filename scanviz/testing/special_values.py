@@ -16,7 +16,7 @@ def special_numbers(dtype: str) -> list[Any]:
 
     Examples
     --------
-    >>> [int(each) for each in special_numbers("int8")]
+    >>> [int(number) for number in special_numbers("int8")]
     [0, 1, -1, 2, 3, 7, -128, 127]
     """
     kind = np.dtype(dtype)

@@ -72,7 +72,7 @@ def accesses(code: CodeType) -> dict[int, frozenset[Access]]:
     --------
     >>> def step(self):
     ...     self.count += 1
-    >>> sorted((each.attribute or "", each.writes) for some in accesses(step.__code__).values() for each in some)
+    >>> sorted((access.attribute or "", access.writes) for some in accesses(step.__code__).values() for access in some)
     [('', False), ('count', False), ('count', True)]
     """
     found: dict[int, set[tuple[Literal["local", "global"], str, str | None, bool]]] = {}

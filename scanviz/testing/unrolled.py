@@ -45,7 +45,7 @@ def unroll(
     >>> from scanviz.testing import random_loops
     >>> case = find(random_loops(stops=False), lambda case: case.n_steps == 2)
     >>> results, _, inputs, state = case.build()
-    >>> [each.ndim for each in unroll(case, inputs, state)[0]] == [each.ndim for each in results]
+    >>> [result.ndim for result in unroll(case, inputs, state)[0]] == [result.ndim for result in results]
     True
     """
     named = {str(variable.name): variable for variable, _ in inputs}

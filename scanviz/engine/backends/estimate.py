@@ -34,7 +34,7 @@ def step_ns(program: Program, plan: Plan) -> float:
     >>> h, _ = scanviz.scan(lambda x_t, h: T.tanh(h + x_t), x, T.zeros((64,)))
     >>> f = scanviz.function([x], h, mode="numpy")
     >>> _ = f(np.ones((5, 64)))
-    >>> [loop] = [each for each in f.program.instructions if hasattr(each, "body")]
+    >>> [loop] = [held for held in f.program.instructions if hasattr(held, "body")]
     >>> 500 < step_ns(loop.body, f.memory_plans()[loop.key]) < 2000
     True
     """

@@ -30,7 +30,7 @@ def told_apart(outputs: Sequence[Variable]) -> list[Variable]:
     >>> x = T.vector("x")
     >>> a, _ = scanviz.scan(lambda x_t: x_t + 1, x, name="rows")
     >>> b, _ = scanviz.scan(lambda x_t: x_t * 2, x, name="rows")
-    >>> [each.owner.op.scan_name for each in told_apart([a, b])]
+    >>> [variable.owner.op.scan_name for variable in told_apart([a, b])]
     ['rows#1', 'rows#2']
     """
     loops = list(_loops(outputs, ()))

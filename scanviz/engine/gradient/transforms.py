@@ -53,7 +53,7 @@ def jvp(f: Any, wrt: Any, tangents: Any, disconnected_outputs: Disconnection = "
     >>> from scanviz import tensor as T
     >>> x, v = T.vector("x"), T.vector("v")
     >>> value, tangent = jvp(lambda x: x.sum() * x, x, v)
-    >>> [each.tolist() for each in scanviz.function([x, v], [value, tangent])([3.0, 4.0], [1.0, 0.0])]
+    >>> [array.tolist() for array in scanviz.function([x, v], [value, tangent])([3.0, 4.0], [1.0, 0.0])]
     [[21.0, 28.0], [10.0, 4.0]]
     """
     with building("gradient"):

@@ -17,11 +17,11 @@ def in_turn(
     """
     stack = [first]
     while stack:
-        each = stack[-1]
-        if done(each):
+        item = stack[-1]
+        if done(item):
             stack.pop()
-        elif waiting := [other for other in needed(each) if not done(other)]:
+        elif waiting := [other for other in needed(item) if not done(other)]:
             stack += waiting
         else:
-            yield each
+            yield item
             stack.pop()

@@ -108,7 +108,7 @@ class Uncalled:
     >>> with Uncalled().watching() as uncalled:
     ...     f, g = scanviz.function([x], x + 1.0, name="f"), scanviz.function([x], x + 2.0, name="g")
     ...     _ = g(1.0)
-    >>> [each.name for each in uncalled.functions]
+    >>> [function.name for function in uncalled.functions]
     ['f']
     """
 

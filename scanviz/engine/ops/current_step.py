@@ -40,7 +40,7 @@ def running_loops() -> tuple[RunningLoop, ...]:
     --------
     >>> with running_loop("rnn"):
     ...     at_step(3)
-    ...     print([(each.name, each.step) for each in running_loops()])
+    ...     print([(loop.name, loop.step) for loop in running_loops()])
     [('rnn', 3)]
     """
     return _running.get()

@@ -70,7 +70,7 @@ def step_axes(loop: LoopInstruction, shapes: Sequence[ConcreteShape] | None = No
     >>> h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + T.dot(h, w)), x, T.zeros((5, 3)), w)
     >>> (loop,) = loops(scanviz.function([x, w], h).program)
     >>> found = step_axes(loop)
-    >>> found.kind.value, [(loop.body.registers[each.register].name, each.axis) for each in found.kept[0][:2]]
+    >>> found.kind.value, [(loop.body.registers[axis.register].name, axis.axis) for axis in found.kept[0][:2]]
     ('row-local', [('x[t]', 0), ('h[t-1]', 0)])
     """
     body = loop.body

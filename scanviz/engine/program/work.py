@@ -69,7 +69,7 @@ def work_of(program: Program, plan: Plan) -> list[Work | None]:
     >>> h, _ = scanviz.scan(lambda x_t, h: T.tanh(T.dot(w, h) + x_t), x, T.zeros((8,)))
     >>> f = scanviz.function([x, w], h, mode="numpy")
     >>> _ = f(np.ones((5, 8)), np.ones((8, 8)))
-    >>> [loop] = [each for each in f.program.instructions if hasattr(each, "body")]
+    >>> [loop] = [held for held in f.program.instructions if hasattr(held, "body")]
     >>> [work.flops for work in work_of(loop.body, f.memory_plans()[loop.key])]
     [128, 8, 80]
     """

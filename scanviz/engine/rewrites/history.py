@@ -121,7 +121,7 @@ class RewriteHistory(Sequence[Record]):
     >>> x = T.vector("x")
     >>> h, _ = scanviz.scan(lambda x_t, h: h + x_t, x, 0.0, name="total")
     >>> f = scanviz.function([x], h[-1])
-    >>> [(each.rule, each.message) for each in f.rewrites if each.rule == "ScanSaveMem"]
+    >>> [(step.rule, step.message) for step in f.rewrites if step.rule == "ScanSaveMem"]
     [('ScanSaveMem', '`h` keeps only its last row')]
     """
 

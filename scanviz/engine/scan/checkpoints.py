@@ -94,7 +94,7 @@ def scan_checkpoints(
     >>> x, w = T.vector("x"), T.scalar("w")
     >>> h, _ = scanviz.scan_checkpoints(lambda x_t, h, w: T.tanh(w * h + x_t), x, 0.0, w, save_every_N=2)
     >>> f = scanviz.function([x, w], [h, scanviz.grad(h[-1], w)])
-    >>> [each.shape for each in f([0.1, 0.2, 0.3, 0.4, 0.5], 0.9)]
+    >>> [array.shape for array in f([0.1, 0.2, 0.3, 0.4, 0.5], 0.9)]
     [(3,), ()]
     """
     with building("scan"):

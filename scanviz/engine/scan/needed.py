@@ -64,7 +64,7 @@ def needed_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()
     >>> from scanviz import tensor as T
     >>> a, b = T.scalar("a"), T.scalar("b")
     >>> (p, q), _ = scanviz.scan(lambda p, q: (p * 2, q + 1), outputs_info=[a, b], n_steps=T.lscalar("n"))
-    >>> [each.name for each in needed_leaves([p]) if each.name]
+    >>> [leaf.name for leaf in needed_leaves([p]) if leaf.name]
     ['n', 'a']
     """
     needed: dict[Variable, None] = dict.fromkeys(outputs)

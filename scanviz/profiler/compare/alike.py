@@ -45,7 +45,7 @@ def differences(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> 
 
     Examples
     --------
-    >>> [each.what for each in differences(ProfileRecord(script="a.py"), ProfileRecord(script="b.py"), {})]
+    >>> [found.what for found in differences(ProfileRecord(script="a.py"), ProfileRecord(script="b.py"), {})]
     ['script']
     """
     found = [*_of_runs(a, b, bool(same)), *_of_functions(a, b, same), *_of_loops(a, b, same)]

@@ -91,7 +91,7 @@ def figures(record: ProfileRecord) -> dict[Key, Figure]:
     --------
     >>> from scanviz.record.model import DurationRecord, FunctionRecord
     >>> f = FunctionRecord(1, "f", None, "numpy", calls=3, first_ns=30, call_times=DurationRecord(3, 50, p50_ns=10))
-    >>> [(each.kind, each.name, each.estimate.ns) for each in figures(ProfileRecord(functions=(f,))).values()]
+    >>> [(figure.kind, figure.name, figure.estimate.ns) for figure in figures(ProfileRecord(functions=(f,))).values()]
     [('function', 'f', 10.0)]
     """
     found: dict[Key, Figure] = {}

@@ -87,7 +87,7 @@ def with_repeats(first: ProfileRecord, others: Sequence[ProfileRecord]) -> Profi
     Examples
     --------
     >>> runs = [ProfileRecord(script="rnn.py", wall_ns=ns) for ns in (10, 12, 11)]
-    >>> [each.wall_ns for each in with_repeats(runs[0], runs[1:]).repeats]
+    >>> [run.wall_ns for run in with_repeats(runs[0], runs[1:]).repeats]
     [12, 11]
     """
     return replace(first, repeats=(*first.repeats, *map(times_alone, others)))

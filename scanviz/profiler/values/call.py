@@ -158,7 +158,7 @@ def trace(
     >>> [run] = traced.traces
     >>> run.steps
     (0, 1, 2)
-    >>> {each.name: each.values[:, 0].tolist() for each in run.variables if each.role == "output"}
+    >>> {kept.name: kept.values[:, 0].tolist() for kept in run.variables if kept.role == "output"}
     {'s[t]': [1.0, 3.0, 6.0]}
     """
     if not callable(f):

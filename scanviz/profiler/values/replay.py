@@ -58,7 +58,7 @@ class Replayer:
     >>> sums, _ = scanviz.scan(lambda x_t, s: s + x_t, sequences=x, outputs_info=0.0, name="sums")
     >>> traced = scanviz.trace(scanviz.function([x], sums), range(1000))
     >>> window = Replayer(traced.record).window(traced.traces[0].loop, 0, 500, 501)
-    >>> [each.values.tolist() for each in window.variables if each.name == "s[t]" and each.role == "output"]
+    >>> [kept.values.tolist() for kept in window.variables if kept.name == "s[t]" and kept.role == "output"]
     [[[125250.0], [125751.0]]]
     """
 

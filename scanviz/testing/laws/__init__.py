@@ -3,7 +3,7 @@
 Examples
 --------
 >>> from scanviz.testing.laws import all_laws
->>> [each.name for each in all_laws(["loops"])][0]
+>>> [law.name for law in all_laws(["loops"])][0]
 'a_loop_gives_what_a_plain_python_loop_gives'
 """
 

@@ -182,11 +182,11 @@ def _check(record: ProfileRecord, expected: Expected, printed: int, walk: int) -
     for loop in record.loops:
         tally = Tally(loop.runs, loop.failed_runs, loop.steps)
         assert (tally, loop.running) == (expected.loops[loop.name], 0), (loop.name, tally)
-    parts = [each.call_parts for each in record.functions]
-    spent = sum(each.total_ns for each in record.functions) + sum(each.total_ns for each in record.building)
-    spent += sum(each.checks_ns + each.copies_ns - each.inside_ns for each in parts)
+    parts = [made.call_parts for made in record.functions]
+    spent = sum(made.total_ns for made in record.functions) + sum(stage.total_ns for stage in record.building)
+    spent += sum(part.checks_ns + part.copies_ns - part.inside_ns for part in parts)
     recording = sum(
-        each.recording_ns for each in parts
+        part.recording_ns for part in parts
     )  # that of a call inside another is in no time of the other
     assert record.threads is not None
     assert abs(record.threads.inside_ns - record.threads.recording_ns - spent) <= recording

@@ -156,3 +156,22 @@ def test_the_summary_has_each_goal_of_all_results(tmp_path):
     assert "with itself, 40 of 100 comparisons: 1 found a difference (goal: 5%)" in done.stdout
     assert "1 missed   0 uncertain: RNN, typical step +20%" in done.stdout
     assert done.stdout.count("not measured") == 3
+
+
+def test_the_cards_of_lesson_9_get_the_gains_of_their_rules(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.setenv(name, "1")  # as importing it does: so it is taken back
+    import lesson_cards
+
+    rows = lesson_cards.cards(steps=3, width=2, rounds=1)
+    assert [row["rule"] for row in rows] == [
+        "PushOutNonSeqScan",
+        "PushOutSeqScan",
+        "PushOutDot1",
+        "ScanSaveMem",
+    ]
+    old = lesson_cards.LESSON.read_text("utf-8")
+    new = lesson_cards.with_gains(old, rows)
+    changed = [pair for pair in zip(old.splitlines(), new.splitlines(), strict=True) if pair[0] != pair[1]]
+    assert [line for _, line in changed] == [lesson_cards.in_words(row) for row in rows]

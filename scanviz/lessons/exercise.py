@@ -53,9 +53,9 @@ class Outcome:
     message : str
         What is wrong, in a sentence or an error's words; empty where all is right.
     part : str
-        The learner's text in which an error came up: the program, or the answer; empty for none.
+        In which text an error came up: the program, the answer, or the check; empty for none.
     line : int or None
-        The line of that text.
+        The line of a learner's text.
     output : str
         What was printed.
     """
@@ -109,7 +109,7 @@ def check_exercise(
     """
     parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
     outcome = _run(parts, seconds, stopped)
-    line = _open_line(answer) if outcome.part == ANSWER else None
+    line = _open_line(answer) if outcome.part in (ANSWER, CHECK) else None
     return outcome if line is None else replace(outcome, message="its `...` is still open", line=line)
 
 
@@ -166,5 +166,5 @@ def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outc
     title, kind, message, place = failed
     if kind == "AssertionError" and title == CHECK:
         return Outcome(False, message, output=printed)  # a word of help, not an error of the learner's
-    part, line = place or ("", None)
+    part, line = place or (title, None)
     return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", part, line, printed)

@@ -41,7 +41,7 @@ def recording() -> ProfileRecord:
     names: dict[str, object] = {}
     exec(
         lesson(6).program.replace(
-            "scanviz.grad(y[-1], first)])", 'scanviz.grad(y[-1], first)], mode="reference")'
+            "scanviz.grad(y[2], first)])", "scanviz.grad(y[2], first)], mode='reference')"
         ),
         names,
     )
@@ -111,7 +111,7 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
         await press(pilot, "f6")
         assert told(app).startswith("Right.")
 
-    use(6, walk, app_type=LearnApp)
+    use(6, walk)
 
 
 def test_what_was_written_stays_while_one_goes_from_lesson_to_lesson():
@@ -206,8 +206,9 @@ def test_a_program_that_cannot_be_stepped_through_is_told_where_it_is_written():
         app.query_one("#program", TextArea).load_text("broken")
         await press(pilot, "f9")
         assert "NameError: broken" in told(app) and "desk" in seen(app)
+        assert "Folding the backward walk" in str(app.query_one("#text").children[0].render())
 
-    use(6, walk)
+    use(6, walk, app_type=LearnApp)
 
 
 def test_a_terminal_shows_as_many_panes_as_it_has_room_for():

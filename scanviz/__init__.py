@@ -97,7 +97,9 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     place = _LATER.get(name)
     if place is None:
-        raise AttributeError(f"module 'scanviz' has no attribute {name!r}")
+        from scanviz.tensor.other_names import missing
+
+        raise missing(__name__, name)
     found = globals()[name] = getattr(importlib.import_module(place), name)
     return found
 

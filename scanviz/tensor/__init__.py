@@ -95,7 +95,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _file(name)  # which is an attribute from then on
     if name not in _FILES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from scanviz.tensor.other_names import missing
+
+        raise missing(__name__, name)
     found = globals()[name] = getattr(_file(_FILES[name]), name)
     return found
 

@@ -5,7 +5,7 @@ All but softmax are compositions of elementwise operations and reductions; losse
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.ops import elementwise as e
@@ -19,6 +19,7 @@ from scanviz.tensor.losses import (
     sigmoid_binary_crossentropy,
     softmax_crossentropy,
 )
+from scanviz.tensor.other_names import missing
 
 __all__ = [
     "binary_crossentropy",
@@ -246,3 +247,9 @@ def log_softmax(x: Any, axis: Any = -1) -> Variable:
     array([-1000.,     0.])
     """
     return neural.log_softmax(x, axis)
+
+
+if not TYPE_CHECKING:  # where it would hide names that are not there
+
+    def __getattr__(name: str) -> Any:
+        raise missing(__name__, name)

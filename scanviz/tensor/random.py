@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.philox import Words, seed_state, spawn
 from scanviz.tensor import random_discrete as discrete
 from scanviz.tensor import random_draws as draws
+from scanviz.tensor.other_names import missing
 from scanviz.tensor.random_discrete import (
     bernoulli,
     binomial,
@@ -308,3 +309,9 @@ class RandomStreams:
     def permutation(self, x: Any) -> Variable:
         """Return the numbers 0 to ``x - 1``, or the rows of an array, in random order."""
         return self._draw(discrete.permutation, x)
+
+
+if not TYPE_CHECKING:  # where it would hide names that are not there
+
+    def __getattr__(name: str) -> Any:
+        raise missing(__name__, name)

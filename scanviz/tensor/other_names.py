@@ -1,0 +1,97 @@
+"""Names of Theano, PyTensor, JAX and PyTorch that are called otherwise here, or written with an operator.
+
+A name that is not there is an ordinary ``AttributeError``, which says what to write where it is one of these.  They are no
+aliases: one thing has one name, and a script that is read again years later reads as NumPy does.
+"""
+
+from __future__ import annotations
+
+OTHER_NAMES: dict[str, dict[str, str]] = {
+    "scanviz": {
+        "Param": "scanviz.In(x, value=1.0)",
+        "OrderedUpdates": "a dict: {w: w - 0.1}",
+        "printing": "scanviz.dprint(x) or scanviz.draw(x); T.Print for values",
+        "pp": "scanviz.dprint(x)",
+        "gradient": "scanviz.grad, and scanviz.disconnected_grad beside it",
+        "scan_module": "scanviz.scan and scanviz.until",
+        "jit": "scanviz.function([x], y)",
+        "value_and_grad": "scanviz.function([x], [y, scanviz.grad(y, x)])",
+        "compile": "scanviz.function and scanviz.Mode",
+    },
+    "scanviz.tensor": {
+        "add_broadcast": "x: an axis of size 1 broadcasts wherever it is found",
+        "addbroadcast": "x: an axis of size 1 broadcasts wherever it is found",
+        "allclose": "T.all(T.isclose(a, b))",
+        "and_": "k & n",
+        "batched_tensordot": 'T.einsum("bij,bjk->bik", p, q)',
+        "bitwise_not": "~k",
+        "ceil_intdiv": "-(-k // n)",
+        "compress": "a[mask]",
+        "cov": "T.dot((a - T.mean(a, 0)).T, a - T.mean(a, 0)) / (a.shape[0] - 1)",
+        "detach": "scanviz.disconnected_grad(a)",
+        "erfcinv": "T.erfinv(1 - a)",
+        "extract_diag": "T.diagonal(a)",
+        "fill": "T.full_like(a, v)",
+        "fill_diagonal": "T.set_subtensor(a[T.arange(a.shape[0]), T.arange(a.shape[0])], v)",
+        "floor_div": "a // b",
+        "gamma": "T.exp(T.gammaln(a)), where a is positive",
+        "horizontal_stack": "T.concatenate([a, b], axis=1)",
+        "identity_like": "T.eye(a.shape[0])",
+        "int_div": "a // b",
+        "iround": 'T.cast(T.round(a), "int64")',
+        "join": "T.concatenate([a, b], axis=0)",
+        "log1mexp": "T.log1p(-T.exp(a))",
+        "max_and_argmax": "T.max(a, 1) and T.argmax(a, 1)",
+        "mul": "a * b",
+        "ne": "T.neq(a, b)",
+        "neg": "-a",
+        "nonzero_values": "a[T.nonzero(a)]",
+        "or_": "k | n",
+        "patternbroadcast": "x: an axis of size 1 broadcasts wherever it is found",
+        "pow": "a ** b",
+        "psi": "T.digamma(a)",
+        "ptp": "T.max(a) - T.min(a)",
+        "real": "a: there are no complex numbers",
+        "second": "T.full_like(a, v)",
+        "sgn": "T.sign(a)",
+        "shape_padaxis": "T.expand_dims(a, 1)",
+        "stacklists": "T.stack([T.stack([v, v]), T.stack([v, v])])",
+        "stop_gradient": "scanviz.disconnected_grad(a)",
+        "sub": "a - b",
+        "topk": "T.sort(a)[..., -3:]",
+        "true_div": "a / b",
+        "unbroadcast": "x: an axis of size 1 broadcasts wherever it is found",
+        "unique": "numpy.unique of a value: its size is known from values alone",
+        "vertical_stack": "T.concatenate([a, b], axis=0)",
+        "xor": "k ^ n",
+    },
+    "scanviz.tensor.nnet": {
+        "leaky_relu": "T.nnet.relu(a, 0.01)",
+        "logsoftmax": "T.nnet.log_softmax(a)",
+        "ultra_fast_sigmoid": "T.nnet.hard_sigmoid(a)",
+    },
+    "scanviz.tensor.random": {
+        "RandomStream": "T.random.RandomStreams(seed=1)",
+        "MRG_RandomStreams": "T.random.RandomStreams(seed=1)",
+        "PRNGKey": "T.random.random_state(1)",
+        "default_rng": "T.random.RandomStreams(seed=1)",
+    },
+}
+
+
+def missing(module: str, name: str) -> AttributeError:
+    """Return the error of a name that a module does not have.
+
+    Examples
+    --------
+    >>> print(missing("scanviz.tensor", "fill"))
+    module 'scanviz.tensor' has no attribute 'fill'; write: T.full_like(a, v)
+    """
+    what = f"module {module!r} has no attribute {name!r}"
+    instead = OTHER_NAMES[module].get(name)
+    if instead is None:
+        return AttributeError(what)  # python adds names that look alike
+    return AttributeError(f"{what}; write: {instead}", name=name, obj=None)
+
+
+__all__ = ["OTHER_NAMES", "missing"]

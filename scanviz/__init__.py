@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from scanviz.render.draw import draw
     from scanviz.render.dump import dprint
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names that are imported when first used, so that `import scanviz` stays fast.
 _LATER = {

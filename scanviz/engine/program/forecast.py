@@ -5,7 +5,7 @@ until nothing reads it or anything that looks into it; a loop holds its rows, it
 inside, one at a time, while it runs.  What is counted is what :mod:`scanviz.engine.runtime.ledger` counts in a call.
 
 Limits: a loop that ends by a condition is taken to do all its steps; of the sides of a branch the larger one counts; arrays whose
-shape depends on values are named, and not counted.
+shape depends on the elements of arrays are named, and not counted.
 """
 
 from __future__ import annotations
@@ -21,16 +21,20 @@ from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
     LoopInstruction,
+    NonSequenceSlot,
     Program,
+    SequenceSlot,
     StateSlot,
     dtype_of,
     is_scalar,
 )
-from scanviz.engine.program.memory import fresh_bytes
-from scanviz.engine.program.plan import Emits, Plan, Size, View, Where, plan, single, wraps
-from scanviz.engine.program.plan.arena import inner_steps, ring_size
+from scanviz.engine.program.known_numbers import Known, known_of
+from scanviz.engine.program.memory import fresh_bytes, fresh_registers
+from scanviz.engine.program.plan import Emits, Plan, Size, View, Where, plan, plan_loop, single, wraps
+from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.plan.location import packed
-from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
+from scanviz.engine.program.slots import passed
 from scanviz.engine.slotted import dataclass
 
 
@@ -78,9 +82,9 @@ def forecast(
     emits : Emits
         What the tier can do with memory.
     """
-    found = _Walk()
-    known, planned = planned_call(program, shapes, values, emits)
-    held = found.program(known, planned, is_whole=True)
+    found = _Walk(emits)
+    program, planned = planned_call(program, shapes, values, emits)
+    held = found.program(program, planned, known_of(program, shapes, values), is_whole=True)
     peak = max(held.values(), default=0)
     at = next((index for index, size in held.items() if size == peak), -1)
     return ProgramForecast(peak, at if peak else -1, held, found.loops, found.kept, tuple(found.unknown))
@@ -89,8 +93,10 @@ def forecast(
 def planned_call(
     program: Program, shapes: Sequence[ConcreteShape], values: Mapping[int, Array], emits: Emits
 ) -> tuple[Program, Plan]:
-    """Return a Program with the values that are known for constants, and its plan for arrays of these shapes in C order."""
-    known = replace(program, constants={**program.constants, **values})
+    """Return a Program with the whole numbers that are known for constants, and its plan for arrays of these shapes in C order."""
+    numbers = known_of(program, shapes, values).numbers
+    whole = {number: value for number, value in numbers.items() if value.dtype.kind in "iu"}
+    known = replace(program, constants={**program.constants, **whole})
     strides = [_strides(known, number, shape) for number, shape in zip(program.inputs, shapes, strict=True)]
     return known, plan(known, shapes, single, emits, strides)
 
@@ -106,12 +112,15 @@ def _itemsize(program: Program, number: int) -> int:
 class _Walk:
     """Goes through programs as they will be run, and notes loops and what has no known size."""
 
-    def __init__(self) -> None:
+    def __init__(self, emits: Emits) -> None:
+        self._emits = emits
         self.loops: dict[int, int] = {}
         self.kept: dict[int, int] = {}
         self.unknown: list[int] = []
 
-    def program(self, program: Program, planned: Plan, is_whole: bool = False) -> dict[int, int]:
+    def program(
+        self, program: Program, planned: Plan, known: Known, is_whole: bool = False
+    ) -> dict[int, int]:
         """Return what is held of what a program makes while each instruction runs; with ``is_whole``, at last, of results."""
         # arrays that are there, by the register that they were made for, with their bytes
         alive: dict[int, int] = {}
@@ -119,7 +128,7 @@ class _Walk:
         most: dict[int, int] = {}
         for index, instruction in enumerate(program.instructions):
             before = sum(alive.values())
-            inside, made = self._instruction(program, planned, index, instruction)
+            inside, made = self._instruction(program, planned, known, index, instruction)
             for number, size in made.items():
                 base = _base(planned, instruction, number, users)
                 if base is not None:
@@ -131,66 +140,100 @@ class _Walk:
             needed = set(users.values())
             alive = {base: size for base, size in alive.items() if base in needed}
         if is_whole:
-            most[len(program.instructions)] = sum(alive.values()) + self._copies(program, planned, users)
+            most[len(program.instructions)] = sum(alive.values()) + self._copies(
+                program, planned, known, users
+            )
         return most
 
-    def _copies(self, program: Program, planned: Plan, users: Mapping[int, int]) -> int:
+    def _copies(self, program: Program, planned: Plan, known: Known, users: Mapping[int, int]) -> int:
         """Return the bytes of results that are copied: they look into what was given, or into one another."""
         seen: set[int | None] = {None}
         total = 0
         for number in program.outputs:
             base = users.get(number)
-            total += self._bytes(program, planned, number) if base in seen else 0
+            total += self._bytes(program, planned, known, number) if base in seen else 0
             seen.add(base)
         return total
 
     def _instruction(
-        self, program: Program, planned: Plan, index: int, instruction: AnyInstruction
+        self, program: Program, planned: Plan, known: Known, index: int, instruction: AnyInstruction
     ) -> tuple[int, dict[int, int]]:
         """Return what is held beside everything before while an instruction runs, and the bytes of what it makes."""
         if isinstance(instruction, LoopInstruction):
-            return self._loop(program, planned, index, instruction)
-        made = {number: self._bytes(program, planned, number) for number in instruction.outputs}
+            return self._loop(known, planned.inner.get(index), instruction)
+        made = {number: self._bytes(program, planned, known, number) for number in instruction.outputs}
         if isinstance(instruction, BranchInstruction):
-            sides = zip(instruction.sides, planned.inner.get(index, ()), strict=False)
-            held = [max(self.program(side, inner).values(), default=0) for (side, _), inner in sides]
+            held = []
+            for (side, reads), inner in zip(instruction.sides, planned.inner.get(index, ()), strict=False):
+                pairs = dict(zip(side.inputs, reads, strict=True))
+                there = known.inside(side, pairs, [known.shapes[number] for number in reads])
+                held.append(max(self.program(side, inner, there).values(), default=0))
             return max(held, default=0), made
         return 0, made
 
-    def _bytes(self, program: Program, planned: Plan, number: int) -> int:
-        place = planned.places[number]
-        if isinstance(place.location, Size) or is_scalar(program, number):
+    def _bytes(self, program: Program, planned: Plan, known: Known, number: int) -> int:
+        if isinstance(planned.places[number].location, Size) or is_scalar(program, number):
             return 0
-        if place.shape is None:
+        shape = known.shape(number)
+        if shape is None:
             self.unknown.append(number)
             return 0
-        return prod(place.shape) * _itemsize(program, number)
+        return prod(shape) * _itemsize(program, number)
 
     def _loop(
-        self, program: Program, planned: Plan, index: int, loop: LoopInstruction
+        self, known: Known, plans: Sequence[Plan] | None, loop: LoopInstruction
     ) -> tuple[int, dict[int, int]]:
-        steps, plans = inner_steps(program, planned, loop), planned.inner.get(index)
-        if steps is None or plans is None:
+        """Return what a loop holds while it runs, and the bytes of its results.
+
+        It is planned as it will be, for shapes alone: with what surrounds it or, where they depend on numbers, when it is run.
+        """
+        steps, shapes = known.numbers.get(loop.n_steps), step_inputs(loop, known.shapes)
+        inner = plans[0] if plans else self._planned(loop, shapes)
+        if steps is None or inner is None:
             self.unknown += loop.outputs
             return 0, {}
-        (inner,) = plans
-        rows, made = _rows(
-            loop, inner, max(steps, 0), [planned.places[slot.outer].shape for slot in loop.states]
-        )
-        inside = max(self.program_in_step(loop.body, inner), default=0)
-        whole = rows + inner.arena + fresh_bytes(loop.body, inner) + inside
+        pairs = {slot.inner: slot.outer for slot in loop.non_sequences}
+        there = known.inside(loop.body, pairs, shapes)
+        self.unknown += [
+            number
+            for number in fresh_registers(inner)
+            if there.shape(number) is None and not is_scalar(loop.body, number)
+        ]
+        taken = [known.shape(slot.outer) for slot in loop.states]
+        rows, made = _rows(loop, inner, there, max(int(steps), 0), taken)
+        whole = rows + inner.arena
+        if steps > 0:
+            whole += fresh_bytes(loop.body, inner, there)
+            whole += max(self.program_in_step(loop.body, inner, there), default=0)
         self.loops[loop.key] = max(self.loops.get(loop.key, 0), whole)
         self.kept[loop.key] = max(self.kept.get(loop.key, 0), rows)
         made |= {slot.result: 0 for slot in loop.carries if slot.result is not None}
         return whole, made
 
-    def program_in_step(self, body: Program, planned: Plan) -> list[int]:
+    def _planned(self, loop: LoopInstruction, given: Sequence[Partial]) -> Plan | None:
+        """Return the plan of a loop whose inputs have these shapes, in C order; None where one is not known."""
+        shapes = [complete(shape) for shape in given]
+        if None in shapes:
+            return None
+        return plan_loop(loop, shapes, single, self._emits, strides=_given_strides(loop, shapes))
+
+    def program_in_step(self, body: Program, planned: Plan, known: Known) -> list[int]:
         """Return what each loop and branch inside of a step holds while it runs."""
         return [
-            self._instruction(body, planned, index, instruction)[0]
+            self._instruction(body, planned, known, index, instruction)[0]
             for index, instruction in enumerate(body.instructions)
             if isinstance(instruction, LoopInstruction | BranchInstruction)
         ]
+
+
+def _given_strides(loop: LoopInstruction, shapes: Sequence[ConcreteShape]) -> list[tuple[int, ...] | None]:
+    """Return the strides of what a step is given, for arrays in C order: those of rows that the steps write are not known."""
+    return [
+        _strides(loop.body, read.inner, shape)
+        if isinstance(read.slot, SequenceSlot | NonSequenceSlot)
+        else None
+        for read, shape in zip(passed(loop), shapes, strict=True)
+    ]
 
 
 def _base(planned: Plan, instruction: AnyInstruction, number: int, users: Mapping[int, int]) -> int | None:
@@ -211,7 +254,7 @@ def _base(planned: Plan, instruction: AnyInstruction, number: int, users: Mappin
 
 
 def _rows(
-    loop: LoopInstruction, planned: Plan, steps: int, initial: Sequence[ConcreteShape]
+    loop: LoopInstruction, planned: Plan, known: Known, steps: int, initial: Sequence[ConcreteShape]
 ) -> tuple[int, dict[int, int]]:
     """Return the bytes of a loop's rows, and of the arrays that its results look into."""
     total, made = 0, dict[int, int]()
@@ -220,10 +263,13 @@ def _rows(
         size = _rows_of(slot, steps, given) * store.row_bytes
         total += 0 if slot.in_place else size
         made.update({number: size for number in (slot.result, slot.history) if number is not None})
-    for k, output in enumerate(loop.step_outputs):
+    for output in loop.step_outputs:
         if output.result is not None:
             count = steps if output.keep_last is None else min(steps, output.keep_last)
-            made[output.result] = count * planned.stores["output", k].row_bytes
+            row = known.shape(output.inner)
+            made[output.result] = count * (
+                0 if row is None else prod(row) * _itemsize(loop.body, output.inner)
+            )
             total += made[output.result]
     return total, made
 

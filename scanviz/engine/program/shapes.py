@@ -94,13 +94,19 @@ def shapes_and_sizes(
         The shapes of its inputs, None where unknown.
     """
     shapes, sizes = _followed(program, inputs)
-    return [_known(shape) for shape in shapes], {
+    return [complete(shape) for shape in shapes], {
         number: size for number, size in sizes.items() if number not in program.constants
     }
 
 
-def _known(shape: Partial) -> ConcreteShape:
-    # a negative one is an error when run
+def complete(shape: Partial) -> ConcreteShape:
+    """Return a shape, None where one of its sizes is not known: a negative one is an error when run.
+
+    Examples
+    --------
+    >>> complete((2, 3)), complete((2, None))
+    ((2, 3), None)
+    """
     sizes = tuple(size for size in shape if size is not None and size >= 0)
     return sizes if len(sizes) == len(shape) else None
 
@@ -150,7 +156,7 @@ def _followed(
             )
         results = _results(instruction, shapes, sizes, known)
         if known is not None and instruction.op.declaration is INDEX:
-            picked = known.picked(program, instruction, _known(shapes[instruction.inputs[0]]))
+            picked = known.picked(program, instruction, complete(shapes[instruction.inputs[0]]))
             results = [picked] if picked is not None else results
         for number, shape in zip(instruction.outputs, results, strict=True):
             if shape is not None:

@@ -13,7 +13,7 @@ from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
-from scanviz.engine.program.memory import fresh_bytes
+from scanviz.engine.program.memory import fresh_bytes, fresh_registers
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.alone import ALONE, MOST_RUNS, together
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
@@ -120,7 +120,7 @@ class LoopRunner:
         if watch.ledger is None:
             return self._results(arena, self._watched(arena, code, watch, begun))
         with watch.own.aside():
-            fresh = 0 if code.plan is None else fresh_bytes(self.loop.body, code.plan)
+            fresh = self._fresh_bytes(arena, code.plan)
             watch.ledger.hold(fresh)
             arena.weigh(watch.ledger)
         try:
@@ -129,6 +129,17 @@ class LoopRunner:
             arena.weigh(None)
             watch.ledger.release(fresh)
         return self._results(arena, done)
+
+    def _fresh_bytes(self, arena: LoopArena, plan: Plan | None) -> int:
+        """Return the bytes that the steps of a run make anew, those included whose size a number among the non-sequences says."""
+        if plan is None or not arena.steps:
+            return 0
+        places = plan.places
+        if all(places[number].shape is not None for number in fresh_registers(plan)):
+            return fresh_bytes(self.loop.body, plan)
+        from scanviz.engine.program.known_numbers import known_in_step  # nothing that runs needs it
+
+        return fresh_bytes(self.loop.body, plan, known_in_step(self.loop, arena.shapes, arena.fixed))
 
     def _watched(self, arena: LoopArena, code: LoopCode, watch: Watch, begun: int) -> int:
         """Run the steps as observers want them, and return the steps done.

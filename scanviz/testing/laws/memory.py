@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -163,4 +163,53 @@ def a_ledger_counts_what_tracemalloc_sees(wide: Wide) -> None:
     assert abs(told.peak_bytes - seen) <= 0.05 * seen + SMALL, (told, seen)
 
 
-__all__ = ["Wide", "counted", "traced", "wide_functions"]
+class Chunked(NamedTuple):
+    """A loop with checkpoints, wide enough for Python's own objects to be little beside its rows."""
+
+    steps: int
+    chunk: int | Literal["auto"]
+    by: Literal[
+        "sequence", "constant", "number"
+    ]  # what says how many steps there are; a number is an input, and so is the chunk then
+    width: int
+    gradient: bool
+
+
+@law(
+    sample=4,
+    case=st.builds(
+        Chunked,
+        st.integers(1, 300),
+        st.just("auto") | st.integers(1, 40),
+        st.sampled_from(["sequence", "constant", "number"]),
+        st.integers(400, 1200),
+        st.booleans(),
+    ),
+)
+def checkpoints_are_forecast(case: Chunked) -> None:
+    """What a loop with checkpoints holds is forecast, whatever says how many steps there are and how long its chunks."""
+    x, h0, w, n, chunk = T.matrix("x"), T.vector("h0"), T.vector("w"), T.lscalar("n"), T.lscalar("chunk")
+    numbers = case.by == "number"
+    rows, _ = scanviz.scan_checkpoints(
+        lambda *given: T.tanh(given[-2] * given[-1] + (given[0] if case.by == "sequence" else 0.5)),
+        x if case.by == "sequence" else None,
+        h0,
+        w,
+        n_steps=n if numbers else case.steps if case.by == "constant" else None,
+        save_every_N=chunk if numbers and case.chunk != "auto" else case.chunk,
+    )
+    last = rows[-1]
+    result = scanviz.grad(T.sum(last), w) if case.gradient else last
+    f = scanviz.function([x, h0, w, n, chunk], result, mode="numpy", on_unused_input="ignore")
+    size = case.chunk if isinstance(case.chunk, int) else 1
+    given = (np.ones((case.steps, case.width)), np.ones(case.width), np.ones(case.width), case.steps, size)
+    told = f.memory_forecast(*(value.shape if isinstance(value, np.ndarray) else value for value in given))
+    seen, held = traced(f, given), counted(f, given)
+    assert not told.unknown, told
+    few = NARROW + 4 * 8 * case.width  # views of single rows
+    assert abs(told.peak_bytes - held) <= 0.02 * held + few, (told, held)
+    # more than was there where few steps make arrays anew
+    assert 0.9 * seen - SMALL <= held <= 2.2 * seen + SMALL, (held, seen)
+
+
+__all__ = ["Chunked", "Wide", "counted", "traced", "wide_functions"]

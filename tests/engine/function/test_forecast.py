@@ -8,6 +8,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.measurement.forecasts import Forecasts
+from scanviz.testing.laws.memory import counted
 
 
 def rnn(steps: object = None) -> scanviz.Function:
@@ -36,6 +37,26 @@ def test_what_depends_on_values_is_not_counted_but_told() -> None:
     x = T.vector("x")
     f = scanviz.function([x], x[x > 0.0] * 2.0)
     assert f.memory_forecast((1000,)).unknown == 2
+
+
+@pytest.mark.parametrize("by_sequence", [True, False])
+def test_checkpoints_whose_distance_is_computed_are_forecast_as_they_are_measured(by_sequence: bool) -> None:
+    x, h0, n = T.matrix("x"), T.vector("h0"), T.lscalar("n")
+    rows, _ = scanviz.scan_checkpoints(
+        lambda *given: T.tanh(given[-1] * 0.9),
+        x if by_sequence else None,
+        h0,
+        n_steps=None if by_sequence else n,
+        save_every_N="auto",
+    )
+    f = scanviz.function(
+        [x, h0, n], scanviz.grad(T.sum(rows[-1]), h0), mode="numpy", on_unused_input="ignore"
+    )
+    for steps in (100, 1000):
+        given = np.ones((steps, 64)), np.ones(64), steps
+        told = f.memory_forecast(*given)
+        assert not told.unknown
+        assert told.peak_bytes == pytest.approx(counted(f, given), rel=0.02)
 
 
 def test_what_is_wrong_is_told_in_words() -> None:

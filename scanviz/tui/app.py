@@ -24,16 +24,20 @@ from textual.screen import Screen
 from textual.widgets import Input, TabbedContent, TabPane
 
 from scanviz.profiler.advice.best import LONG_NS, to_try
+from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
+from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.palette import commands
+from scanviz.tui.place import Scrolled, with_end
 from scanviz.tui.search_input import SearchInput, focus_now
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
+from scanviz.tui.tab_titles import fitted
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
 from scanviz.tui.views import VIEWS
@@ -41,9 +45,8 @@ from scanviz.tui.views.base import TabView, TextBlock
 
 ONE_LINE = 100  # columns below which the tree is one line above the tabs
 LOW = 30  # rows below which the first tab is packed closer
-NARROW = 118  # columns below which titles of tabs are cut, so that all are seen
 BESIDE = 180  # columns below which a list stands above what belongs to it, else beside it
-SHORT = 4  # letters of a title that is cut
+WHOLE = 1_000  # columns in which no title is cut
 SOON = 0.3  # seconds after which nobody waits for the first tab any more
 TIDYING = 10.0  # seconds between two searches for objects that nothing holds
 NEWS = 0.1  # seconds between two looks at what a script has told
@@ -56,6 +59,15 @@ class ViewTabs(TabbedContent):
         """Stay: this may come late, when the next key has chosen another tab."""
         event.stop()
         event.prevent_default()
+
+    def on_resize(self, event: Resize) -> None:
+        """Title the tabs for their width: with two blanks between them, with one, or cut."""
+        titles = [kind.TITLE for kind in VIEWS]
+        wide = fitted(titles, event.size.width, 2)
+        narrow = wide != fitted(titles, WHOLE, 2)
+        self.set_class(narrow, "narrow")
+        for number, title in enumerate(fitted(titles, event.size.width, 1) if narrow else wide, 1):
+            self.get_tab(f"tab-{number}").label = Content(title)
 
 
 class ScanvizApp(App[None]):
@@ -125,7 +137,7 @@ class ScanvizApp(App[None]):
         yield TextBlock(id="title")
         yield VerdictBar(id="verdict")
         with Horizontal(id="body"):
-            yield LoopTree(id="tree")
+            yield LeftPanel(id="left")
             with Vertical(id="right"), ViewTabs(id="tabs"):
                 for number, kind in enumerate(VIEWS, 1):
                     view = kind(first, id=kind.__name__)
@@ -181,9 +193,7 @@ class ScanvizApp(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
-        narrow = event.size.width < NARROW
         classes = {
-            "narrow": narrow,
             "one-line": event.size.width < ONE_LINE,
             "short": event.size.height < LOW,
             "stacked": event.size.width < BESIDE,
@@ -192,11 +202,7 @@ class ScanvizApp(App[None]):
             *(name for name, wanted in classes.items() if wanted)
         )  # all at once: styles are applied once
         self.remove_class(*(name for name, wanted in classes.items() if not wanted))
-        tabs = self.main.query_one("#tabs", TabbedContent)
-        for number, kind in enumerate(VIEWS, 1):
-            tabs.get_tab(f"tab-{number}").label = Content(
-                f"{number} {kind.TITLE[:SHORT] if narrow else kind.TITLE}"
-            )
+        self.call_after_refresh(self._tell_title)
 
     def _draw_all(self) -> None:
         """Draw the whole screen after ctrl+z and fg: the terminal has forgotten it."""
@@ -251,11 +257,36 @@ class ScanvizApp(App[None]):
     def _show_around(self) -> None:
         """Show the state in what stands around the tabs."""
         self._tell_title()
-        self._tree.show(self.state)
+        self.main.query_one("#left", LeftPanel).show(self.state)
         self._verdict.tell(self.state)
 
     def _tell_title(self) -> None:
-        self.main.query_one("#title", TextBlock).show(self._title())
+        title = self.main.query_one("#title", TextBlock)
+        title.show(with_end(self._title(), self._title_end(), self.main.size.width - 2))
+        self._tell_place()
+
+    def _title_end(self) -> str:
+        """Return what stands at the right: the run in numbers; on a narrow terminal where one is."""
+        if self.has_class("one-line"):
+            return self.view.place()
+        record = self.state.record
+        counts = (
+            counted(len(record.functions), "function"),
+            counted(len(record.loops), "loop"),
+            counted(sum(function.calls for function in record.functions), "call"),
+        )
+        return " · ".join([*([duration(record.wall_ns)] if record.wall_ns else []), *counts])
+
+    def _tell_place(self) -> None:
+        """Write at the panels' edges what they answer, and where one is in them."""
+        left, right = self.main.query_one("#left"), self.main.query_one("#right")
+        left.border_subtitle, right.border_subtitle = self._tree.place(), self.view.place()
+        right.border_title = self.view.QUESTION
+
+    def on_scrolled(self, event: Scrolled) -> None:
+        """Say where one is now, once for all that moved."""
+        if self._has_tabs:
+            self.call_next(self._tell_place if not self.has_class("one-line") else self._tell_title)
 
     def _title(self) -> str:
         record = self.state.record

@@ -14,7 +14,21 @@ from rich.text import Span, Text
 from scanviz.profiler.report.text import ReportLine, styled
 
 RED, GREEN, YELLOW, CYAN = "#d04545", "#3c9a58", "#c8960c", "#2f97aa"
+_SHARES = ((0.5, f"bold {RED}"), (0.2, f"bold {YELLOW}"), (0.01, ""))  # from what share on
 _OF_TERMINALS = {1: RED, 2: GREEN, 3: YELLOW, 6: CYAN}  # by their numbers
+
+
+def share_style(part: float, whole: float) -> str:
+    """Return how a share of a time is shown: what takes most is found without reading, what takes nothing steps back.
+
+    Examples
+    --------
+    >>> share_style(6, 10) == f"bold {RED}", share_style(1, 1000)
+    (True, 'dim')
+    """
+    taken = part / whole if whole > 0 else 0.0
+    known = (style for least, style in _SHARES if taken >= least)
+    return next(known, "dim")
 
 
 def with_our_colours(text: Text) -> Text:

@@ -13,6 +13,19 @@ from textual.events import Click, Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
+from scanviz.tui.colours import CYAN
+
+# How actions of keys begin that are not told: they move, or are Textual's own.
+_UNTOLD = (
+    *("cursor_", "scroll_", "page", "point(", "aside(", "edge(", "end(", "view(", "open", "close"),
+    *("toggle_", "select_", "focus_", "app.focus", "screen."),
+)
+
+
+def _worth_room(binding: Binding) -> bool:
+    """Return whether a key is told where room is left: not those that everybody tries."""
+    return bool(binding.description) and not binding.action.startswith(_UNTOLD)
+
 
 class Footer(Static):
     """The keys of what has the focus; a click on one is as good as the key."""
@@ -35,11 +48,9 @@ class Footer(Static):
         if screen is not self.screen or not self.size.width:
             return
         palette = self.app.COMMAND_PALETTE_BINDING
-        active = [
-            (binding, node)
-            for node, binding, enabled, _ in screen.active_bindings.values()
-            if enabled and (binding.show or binding.key == palette)
-        ]
+        known = [(binding, node) for node, binding, enabled, _ in screen.active_bindings.values() if enabled]
+        active = [(binding, node) for binding, node in known if binding.show or binding.key == palette]
+        active += [(binding, node) for binding, node in known if not binding.show and _worth_room(binding)]
         shown = [(self.app.get_key_display(binding), binding.description) for binding, _ in active]
         if shown != self._shown:
             self._shown = shown
@@ -53,7 +64,7 @@ class Footer(Static):
             begins = text.cell_len
             if begins + len(key) + len(about) + 3 > self.size.width:
                 continue
-            text.append(f" {key} ", style="bold").append(f"{about} ")
+            text.append(f" {key} ", style=f"bold {CYAN}").append(f"{about} ")
             self._places.append((begins, text.cell_len, binding, node))
         self.update(text, layout=False)
 

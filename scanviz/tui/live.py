@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import io
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -60,8 +60,7 @@ class LiveSource(Source):
         self._next = 0.0
         self._unsaved = ""  # why what was recorded could not be saved
         self.finished = False  # whether the last record was read
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         with self.printed.open("wb") as stream:
             self._process = subprocess.Popen(
                 [
@@ -76,12 +75,14 @@ class LiveSource(Source):
                     *options,
                     *command,
                 ],
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, VARIABLE: str(self._live)},
                 start_new_session=True,  # ctrl+c of the terminal is not the script's
             )
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
 
     @property
     def running(self) -> bool:  # type: ignore[override]  # a file never runs, a script does until it ends
@@ -132,8 +133,35 @@ class LiveSource(Source):
         """Return whether a profile of this run was saved."""
         return _identity(self.saved) not in (None, self._before)
 
+    @property
+    def takes_input(self) -> bool:  # type: ignore[override]  # a file never does
+        """Whether the script can be written to."""
+        stdin = self._process.stdin
+        return self.running and stdin is not None and not stdin.closed
+
+    def write_input(self, text: str) -> str:
+        """Write to the script's standard input; return why that failed, if it did."""
+        stdin, data = self._process.stdin, text.encode()
+        if stdin is None or stdin.closed:
+            return "The script's input has ended."
+        try:
+            written = os.write(stdin.fileno(), data) if len(data) <= select.PIPE_BUF else 0
+        except BlockingIOError:
+            written = 0
+        except OSError as error:
+            return f"The script reads no more: {error.strerror}."
+        return (
+            "" if written else "The script has not read what was written to it before, or this is too long."
+        )
+
+    def end_input(self) -> None:
+        """End the script's standard input, as ctrl+d does on a terminal."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+
     def output(self) -> str:
-        """Return what was printed since: a carriage return ends a line, so that nothing is lost."""
+        """Return what was printed since, with all that steers a terminal."""
         ended = not self.running
         try:
             with self.printed.open("rb") as stream:
@@ -167,6 +195,7 @@ class LiveSource(Source):
 
     def close(self) -> None:
         """Read and keep the last record, and let go of the files; what a script that still runs prints to is left."""
+        self.end_input()
         if self.running:
             shutil.rmtree(self._watched, ignore_errors=True)
             return

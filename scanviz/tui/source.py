@@ -28,6 +28,7 @@ class Source:
     live = False
     running = False
     finished = True
+    takes_input = False
 
     def __init__(self, record: ProfileRecord, name: str) -> None:
         self.record, self.name = record, name
@@ -44,6 +45,13 @@ class Source:
     def output(self) -> str:
         """Return what the script printed since the last time."""
         return ""
+
+    def write_input(self, text: str) -> str:
+        """Write to the script's standard input; return why that failed, if it did."""
+        return "No script runs."
+
+    def end_input(self) -> None:
+        """End the script's standard input."""
 
     def measure_rules(self) -> str:
         """Measure what each rule is worth, by running the script again, and take the record with it; return why that failed.

@@ -14,6 +14,8 @@ from textual.widgets.tree import TreeNode
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.tui.colours import share_style
+from scanviz.tui.place import Scrolled, place_words
 from scanviz.tui.state import ViewState
 
 Key = tuple[str, int]  # ("function" or "loop", key)
@@ -107,6 +109,10 @@ class LoopTree(Tree[Key]):
             if node.label != labels[key]:
                 node.set_label(labels[key])
 
+    def place(self) -> str:
+        """Return where one is."""
+        return place_words(self.cursor_line, self.last_line + 1)
+
     def on_resize(self) -> None:
         """Cut names for another width."""
         if self._shown_record is not None and self.size.width != self._written_for:
@@ -118,22 +124,29 @@ class LoopTree(Tree[Key]):
         return shortened(sanitize(name), max(12, self.size.width - MARGIN - STEP * around))
 
     def _function_label(self, function: FunctionRecord, whole: int) -> Text:
-        label = Text(f"{share(function.total_ns, whole):>6} ")
+        label = _share(function.total_ns, whole)
         label.append(self._fitted(function.name, 0), style="bold")
         if function.origin:
             label.append(f"  {sanitize(function.origin)}", style="not bold italic")
-        return label.append(f"  {duration(function.total_ns)}", style="dim")
+        return self._with_time(label, function.total_ns, 0)
 
     def _loop_label(self, loop: LoopRecord, function: FunctionRecord, around: int) -> Text:
         whole = function.total_ns or loop.total_ns
-        label = Text(f"{share(loop.total_ns, whole):>6} ")
+        label = _share(loop.total_ns, whole)
         label.append("↩ " if loop.gradient_of is not None else "")
         name = self._fitted(loop.name, around + (loop.gradient_of is not None))
-        return label.append(name).append(f"  {duration(loop.total_ns)}", style="dim")
+        return self._with_time(label.append(name), loop.total_ns, around)
+
+    def _with_time(self, label: Text, time_ns: int, around: int) -> Text:
+        """Return a label with the time, where there is room for all of it: half a number is none."""
+        time = f"  {duration(time_ns)}"
+        room = self.size.width - STEP * (around + 1)
+        return label.append(time, style="not bold dim") if label.cell_len + len(time) <= room else label
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[Key]) -> None:
         """Show what the cursor stands on."""
         event.stop()
+        self.post_message(Scrolled())
         if event.node.data is not None and self.has_focus:
             self.post_message(self.Chosen(event.node.data))
 
@@ -190,6 +203,10 @@ class LoopTree(Tree[Key]):
             node.collapse()
         elif node.parent is not None and node.parent is not self.root:
             self.move_cursor(node.parent)
+
+
+def _share(time_ns: float, whole: float) -> Text:
+    return Text().append(f"{share(time_ns, whole):>6} ", share_style(time_ns, whole))
 
 
 def shortened(name: str, room: int) -> str:

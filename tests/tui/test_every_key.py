@@ -110,6 +110,10 @@ def order(app):
     return list(app.query_one("#profile-table").order)
 
 
+def notices(app):
+    return len(app._notifications)
+
+
 STEP_KEYS = [
     Key("left", step, 2),
     Key("h", step, 2),
@@ -301,7 +305,11 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("colon", asked, True),
         ],
     ),
-    "Output": (VIEWS[7], "8", []),
+    "Output": (
+        VIEWS[7],
+        "8",
+        [Key(key, notices) for key in ("enter", "D", "e", "E")],
+    ),  # else: test_output.py
     "questions": (SearchInput, "7 colon", [Key("escape", focus, "values-table")]),
     "the search": (SearchInput, "5 slash", [Key("escape", focus, "rewrites-table")]),
     "help": (

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
-from textual.widgets import Log, Static
+from textual.widgets import Static
 
 from scanviz.record.file import load
 from scanviz.tui.app import ScanvizApp
@@ -160,14 +160,35 @@ sys.stdout.write("no end of line")
         text += printed(source)
         lines = text.split("\n")
         assert lines[0] == "x" * 700_000 and lines[1] == "café on stderr"
-        assert lines[2] == "\ufffd\ufffd not UTF-8" and lines[3:5] == ["10 %", "20 %"]
-        assert lines[5:-1] == [f"line {k}" for k in range(40_000)] and lines[-1] == "no end of line"
+        assert lines[2] == "\ufffd\ufffd not UTF-8" and lines[3] == "10 %\r20 %\r"
+        assert lines[4:-1] == [f"line {k}" for k in range(40_000)] and lines[-1] == "no end of line"
 
 
 def test_a_line_that_has_not_ended_is_seen_at_once(tmp_path):
     with running(tmp_path, "import sys, time\nsys.stdout.write('caf\\u00e9: ')\ntime.sleep(60)") as source:
         found = []
         until(lambda: found.append(source.output()) or "".join(found) == "café: ", "part of a line")
+
+
+def test_a_script_reads_what_is_written_to_it_and_meets_the_end_of_its_input(tmp_path):
+    code = """
+print("name:", flush=True)
+print("hello", input())
+try:
+    input()
+except EOFError:
+    print("no more")
+"""
+    with running(tmp_path, code) as source:
+        found = []
+        until(lambda: found.append(source.output()) or "name:" in "".join(found), "question")
+        assert source.takes_input and source.write_input("Ada\n") == ""
+        assert "too long" in source.write_input("x" * 100_000)
+        until(lambda: found.append(source.output()) or "hello Ada" in "".join(found), "answer")
+        source.end_input()
+        assert not source.takes_input and "has ended" in source.write_input("x\n")
+        ended(source)
+        assert "no more" in printed(source)
 
 
 def test_a_script_that_is_left_runs_on_saves_its_profile_and_no_longer_writes_for_a_watcher(tmp_path):
@@ -259,7 +280,7 @@ def test_the_application_stays_on_the_last_record_when_the_script_is_killed(tmp_
         await until_shown(pilot, lambda: "ended by SIGKILL" in title(app), "word of the end")
         assert app.state.loop_record.name == "rnn" and app.is_running
         await pilot.press("8")
-        assert "ready" in list(app.query_one("#output-log", Log).lines)
+        assert "ready" in app.view.rows()
         await pilot.press("q")
         assert not isinstance(app.screen, LeaveScreen)  # nothing runs: nothing to ask
 
@@ -269,8 +290,9 @@ def test_the_application_stays_on_the_last_record_when_the_script_is_killed(tmp_
 def test_a_script_that_fails_at_once_shows_what_it_printed(tmp_path):
     async def steps(app, pilot, source):
         await until_shown(pilot, lambda: app.view.TITLE == "Output", "output")
-        log = app.query_one("#output-log", Log)
-        await until_shown(pilot, lambda: any("ZeroDivisionError" in line for line in log.lines), "error")
+        await until_shown(
+            pilot, lambda: any("ZeroDivisionError" in line for line in app.view.rows()), "error"
+        )
         assert "failed: ZeroDivisionError" in title(app)
 
     watched(tmp_path, "1 / 0", steps)

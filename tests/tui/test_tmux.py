@@ -111,7 +111,7 @@ def test_a_walk_through_a_profile_in_a_real_terminal(terminal, tmp_path):
     for width, height in ((80, 24), (200, 60)):
         terminal.size(width, height)
         terminal.press("1")
-        screen = terminal.wait("operation", "8 Outp", "quit", rows=height)
+        screen = terminal.wait("operation", "8 Output", "quit", rows=height)
         assert "quit" in screen.rstrip("\n").split("\n")[-1]
         lines = screen.rstrip("\n").split("\n")
         assert max(map(len, lines)) <= width
@@ -121,14 +121,14 @@ def test_a_walk_through_a_profile_in_a_real_terminal(terminal, tmp_path):
     terminal.press(
         "clear; echo still a shell: $((6 * 7))", "Enter"
     )  # tmux keeps lines of a screen that was larger
-    terminal.wait("still a shell: 42", gone=("8 Outp",))
+    terminal.wait("still a shell: 42", gone=("8 Output",))
     terminal.press("fg", "Enter")
-    terminal.wait("8 Outp", "operation")
+    terminal.wait("8 Output", "operation")
     terminal.press("2")
     terminal.wait("kept")
 
     terminal.press("q")
-    terminal.wait("still a shell: 42", gone=("8 Outp",))
+    terminal.wait("still a shell: 42", gone=("8 Output",))
     terminal.press("echo code=$?", "Enter")
     terminal.wait("code=0")
     terminal.press("stty -a | tr ' ;' '\\n\\n' | grep -xE 'icanon|echo' | tr '\\n' +", "Enter")

@@ -15,6 +15,7 @@ from textual.widgets import Static
 from scanviz.tui.search_input import focus_now
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
+from scanviz.tui.views.lines import LinesPane
 from scanviz.tui.views.tables import SortedTable
 
 
@@ -61,10 +62,13 @@ class TabView(Widget):
         What stands on the tab.
     ABOUT : str
         Help, shown by ``?``.
+    QUESTION : str
+        What it answers, which stands above it where there is room.
     """
 
     TITLE: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
+    QUESTION: ClassVar[str] = ""
     BINDINGS: ClassVar[list[BindingType]] = []
     source: Source | None = None  # where the record comes from: set by the application
 
@@ -133,6 +137,14 @@ class TabView(Widget):
 
     def point(self) -> None:
         """Put the cursor on what is looked at, when another tab has sent the user here."""
+
+    def place(self) -> str:
+        """Return where one is in what scrolls: in what has the focus, else in the table."""
+        focused = self.screen.focused
+        if isinstance(focused, LinesPane | SortedTable) and self in focused.ancestors:
+            return focused.place()
+        table = self.table()
+        return table.place() if table is not None and table.display else ""
 
     def move(self, state: ViewState) -> None:
         """Ask for another state."""

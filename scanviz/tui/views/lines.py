@@ -14,6 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from scanviz.tui.place import Scrolled, place_words
+
 ABOVE = 2  # lines that stay in view above and below the cursor
 
 
@@ -57,6 +59,21 @@ class LinesPane(ScrollView, can_focus=True):
         self.lines: list[Text] = []
         self.cursor = 0
 
+    @property
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self.lines)
+
+    def place(self) -> str:
+        """Return where one is: the line of the cursor, or the last that is seen."""
+        last = self.cursor if self.CURSOR else min(self.count, self.scroll_offset.y + self.size.height) - 1
+        return place_words(last, self.count)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Say that other lines are seen."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(Scrolled())
+
     def show(self, lines: Sequence[Text], cursor: int = 0) -> None:
         """Show lines, with the cursor on one of them."""
         self.lines = list(lines)
@@ -83,13 +100,14 @@ class LinesPane(ScrollView, can_focus=True):
 
     def point_at(self, line: int) -> None:
         """Put the cursor on a line, and bring it into view."""
-        self.cursor = max(0, min(line, len(self.lines) - 1))
+        self.cursor = max(0, min(line, self.count - 1))
         if self.CURSOR:
             self.bring(self.cursor)
         else:
             self.scroll_to(y=self.cursor, animate=False)
         self.refresh()
         self.post_message(self.Pointed(self))
+        self.post_message(Scrolled())
 
     def bring(self, line: int) -> None:
         """Bring a line into view, with some around it."""
@@ -114,12 +132,12 @@ class LinesPane(ScrollView, can_focus=True):
 
     def action_edge(self, last: int) -> None:
         """Go to the first line or the last."""
-        self.point_at(len(self.lines) - 1 if last else 0)
+        self.point_at(self.count - 1 if last else 0)
 
     def on_click(self, event: Click) -> None:
         """Put the cursor on the line under the mouse."""
         line = event.y + self.scroll_offset.y
-        if line < len(self.lines):
+        if self.CURSOR and line < self.count:
             self.point_at(line)
             self.post_message(self.Clicked(self, by_mouse=True))
 

@@ -1,37 +1,56 @@
-"""Output: what the program prints while it runs, whole."""
+"""Output: what the program prints while it runs, whole, as a terminal would show it; and a line to write to it."""
 
 from __future__ import annotations
 
 import shlex
+from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.widgets import Log
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
 
-from scanviz.profiler.report.units import amount
+from scanviz.profiler.report.units import amount, counted
 from scanviz.record.plain_text import sanitize
+from scanviz.tui.printed import MOST_LINES
+from scanviz.tui.search_input import SearchInput
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
-
-MOST_LINES = 100_000  # that are kept to be shown
+from scanviz.tui.views.printed_pane import PrintedPane
 
 
 class OutputView(TabView):
     """The tab."""
 
     TITLE = "Output"
-    ABOUT = "What the program prints, its standard output and errors together, as they come."
+    QUESTION = "what the script prints"
+    ABOUT = (
+        "What the program prints, its standard output and errors together, as they come, with their colours; a progress bar is"
+        " one line that changes. The end stays in sight until you scroll up; G follows it again. Enter writes a line to"
+        " the program, which is what input() and a debugger wait for; D ends its input, as ctrl+d does on a terminal."
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "answer", "write to the script"),
+        Binding("D", "end_input", "end its input", show=False),
+        Binding("e", "failure(1)", "next error"),
+        Binding("E", "failure(-1)", "error before", show=False),
+    ]
 
     def __init__(self, state: ViewState, *, id: str | None = None) -> None:
         super().__init__(state, id=id)
         self._live = False
-        self._written = 0
         self._about = ""
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield TextBlock(id="output-about")
-        yield Log(max_lines=MOST_LINES, id="output-log")
+        yield PrintedPane(id="output-log")
+        yield SearchInput(id="output-ask")
+
+    @property
+    def pane(self) -> PrintedPane:
+        """The lines."""
+        return self.query_one("#output-log", PrintedPane)
 
     def redraw(self) -> None:
         """Say where output comes from."""
@@ -44,25 +63,72 @@ class OutputView(TabView):
         """Add what was printed since, also of a line that has not ended yet."""
         self._live = True
         text = source.output()
-        log = self.query_one("#output-log", Log)
         if text:
-            self._written += text.count("\n")
-            log.write("\n".join(sanitize(line.expandtabs()) for line in text.split("\n")))
-        about = sanitize(source.status())
-        if self._written > MOST_LINES:
-            about += f"; the last {amount(MOST_LINES)} of {amount(self._written)} lines"
+            self.pane.take(text)
+        self._tell(source)
+        return bool(text)
+
+    def _tell(self, source: Source) -> None:
+        printed = self.pane.printed
+        parts = [sanitize(source.status()), counted(len(printed.lines) + printed.gone, "line")]
+        if printed.gone:
+            parts[1] = f"the last {amount(MOST_LINES)} of {parts[1]}"
+        if source.takes_input:
+            parts.append("enter writes a line to it")
+        about = " · ".join(parts)
         if about != self._about:
             self._about = about
             self.query_one("#output-about", TextBlock).show(about)
-        return bool(text)
 
     def rows(self) -> list[str]:
         """Return the lines."""
-        return list(self.query_one("#output-log", Log).lines)
+        return [line.text for line in self.pane.printed.lines]
+
+    def search(self, text: str) -> int:
+        """Find lines, and mark the text in them; return how many."""
+        self.pane.wanted = text
+        self.pane.refresh()
+        return super().search(text)
 
     def go_to(self, row: int) -> None:
-        """Show a line."""
-        self.query_one("#output-log", Log).scroll_to(y=row, animate=False)
+        """Show a line, with some before it."""
+        self.pane.point_at(max(0, row - self.pane.size.height // 3))
+
+    def action_failure(self, by: int) -> None:
+        """Go to the next line that begins or ends the report of an error, or the one before."""
+        known = [number for number, line in enumerate(self.pane.printed.lines) if line.failed]
+        if not known:
+            self.notify("No line looks like an error.")
+            return
+        if self.found != known:
+            self.found, self.found_at = known, -1 if by > 0 else 0
+        self.next_found(by)
+
+    def action_answer(self) -> None:
+        """Ask for a line for the script."""
+        if self.source is None or not self.source.takes_input:
+            self.notify("No script waits for a line.")
+            return
+        ask = self.query_one("#output-ask", SearchInput)
+        ask.ask("a line for the script: enter writes it, escape gives up", self.focus_inside)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Write the line to the script, and show it where the script's words have ended, as a terminal does."""
+        event.stop()
+        self.query_one("#output-ask", SearchInput).action_close()
+        failed = self.source.write_input(event.value + "\n") if self.source is not None else ""
+        if failed:
+            self.notify(failed, severity="warning")
+        else:
+            self.pane.take(f"\x1b[1;36m{event.value}\x1b[0m\n")
+
+    def action_end_input(self) -> None:
+        """End the script's standard input."""
+        if self.source is None or not self.source.takes_input:
+            self.notify("No script waits for a line.")
+            return
+        self.source.end_input()
+        self._tell(self.source)
 
     def command(self) -> str:
         """Return the command line that runs the script again."""

@@ -26,6 +26,7 @@ from scanviz.record.plumbing import folded_rows, plumbing_operations
 from scanviz.record.processor import off_cpu
 from scanviz.record.roofline import is_native, known_limits
 from scanviz.record.typical import BELOW, typical_step
+from scanviz.tui.colours import share_style
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.stacked_bar import Segment, legend, stacked
 from scanviz.tui.state import ViewState
@@ -71,6 +72,7 @@ class ProfileView(TabView):
     """The tab."""
 
     TITLE = "Profile"
+    QUESTION = "where the time of a step goes"
     ABOUT = (
         "Where the time goes: the operations of the loop's step, how a step divides into operations, storing rows and the "
         "loop itself, and the forward loop beside its back-propagation. Of a function: its loops, operations outside of "
@@ -143,7 +145,7 @@ class ProfileView(TabView):
         table = self.table()
         table.styles.height = (
             table.row_count + 2 if steps.display else "1fr"
-        )  # with its heading and scroll bar
+        )  # with its heading, and a blank row
         if steps.display:
             steps.show(all_steps(self.state, self.room.width, min(height, MOST_STEPS)))
 
@@ -225,7 +227,7 @@ def operation_row(
     name = sanitize(operation.label)
     return (
         Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
-        Cell(share(time_ns, whole_ns), time_ns),
+        Cell(share(time_ns, whole_ns), time_ns, share_style(time_ns, whole_ns)),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
         place_cell(sanitize(str(operation.source or ""))),
         *limit,

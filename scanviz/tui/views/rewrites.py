@@ -52,6 +52,7 @@ class RewritesView(TabView):
     """The tab."""
 
     TITLE = "Rewrites"
+    QUESTION = "what was rewritten, and what it bought"
     ABOUT = (
         "What rules did to the function's graph, those that changed anything. [ and ] go from one to "
         "the next; v shows lines that changed, before and after side by side, the whole graph, or the costs before and after; x "

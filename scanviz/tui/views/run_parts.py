@@ -14,7 +14,7 @@ from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.roofline import bound_of
-from scanviz.tui.colours import CYAN
+from scanviz.tui.colours import CYAN, share_style
 from scanviz.tui.views.tables import Cell, Row, place_cell, text_cell
 
 MOST_GONE = 4  # loops that rewrites removed, told below the table
@@ -75,7 +75,7 @@ def _row(
     values = [measure.value(operation) if operation is not None else None for measure in more]
     return (
         Cell(duration(part.total_ns), part.total_ns),
-        Cell(share(part.total_ns, whole), part.total_ns),
+        Cell(share(part.total_ns, whole), part.total_ns, share_style(part.total_ns, whole)),
         Cell(name + moved, name.casefold(), "" if part.kind in ("operation", "loop") else "dim"),
         place_cell(sanitize(str(part.source or "")) if part.kind in ("operation", "loop") else ""),
         *bound_cells(operation, limits),

@@ -67,6 +67,7 @@ class SourceView(TabView):
     """The tab."""
 
     TITLE = "Source"
+    QUESTION = "what each of my lines cost"
     ABOUT = (
         "Your lines, with the time of the operations that each built, in loops and outside of them "
         "(estimated in loops). Lines of the loop that is looked at are bold, those of the chosen loop variable are "

@@ -41,6 +41,7 @@ class StepsView(TabView):
     """The tab."""
 
     TITLE = "Steps"
+    QUESTION = "which steps were slow"
     ABOUT = (
         "The time of the steps that were kept, over all runs: █ the median, ░ up to the p95, • the times above that. Kept are the "
         "first, the last, the slowest (which count for dots alone) and every k-th. • below the chart: a step that took more than "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -9,7 +10,11 @@ from typing import Any, ClassVar
 from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.coordinate import Coordinate
 from textual.widgets import DataTable
+
+from scanviz.tui.colours import CYAN
+from scanviz.tui.place import Scrolled, place_words
 
 NARROWEST = 16  # columns of a cell that is cut
 MOST_ROWS = 1_000  # of a table: the first ones in its order
@@ -159,6 +164,24 @@ class SortedTable(DataTable[Text]):
         """What the row of the cursor stands for."""
         return self.order[self.cursor_row] if 0 <= self.cursor_row < len(self.order) else None
 
+    def place(self) -> str:
+        """Return where one is: the row of the cursor, and how many columns are not seen."""
+        ends = list(itertools.accumulate(column.get_render_width(self) for column in self.ordered_columns))
+        hidden = sum(end > self.scroll_offset.x + self.size.width for end in ends) if self.size.width else 0
+        return place_words(
+            self.cursor_row if self.row_count else -1, self.row_count, hidden, self.scroll_offset.x
+        )
+
+    def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
+        """Say that another row is looked at."""
+        super().watch_cursor_coordinate(old_coordinate, new_coordinate)
+        self.post_message(Scrolled())
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        """Say that other columns are seen."""
+        super().watch_scroll_x(old_value, new_value)
+        self.post_message(Scrolled())
+
     def texts(self) -> list[str]:
         """Return the rows as texts, in their order."""
         known = {id(key): row for key, row in self.all_rows}
@@ -205,7 +228,7 @@ def place_cell(text: str, most: int = 24) -> Cell:
     >>> place_cell("a/very/long/way/to/train.py:34", 12).text
     '…train.py:34'
     """
-    return Cell(text if len(text) <= most else f"…{text[1 - most :]}", text.casefold())
+    return Cell(text if len(text) <= most else f"…{text[1 - most :]}", text.casefold(), CYAN)
 
 
 def _order(cell: Cell) -> tuple[int, float, str]:

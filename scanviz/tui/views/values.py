@@ -50,6 +50,7 @@ class ValuesView(TabView):
     """The tab."""
 
     TITLE = "Values"
+    QUESTION = "what the values were, and where a NaN came from"
     FIELDS: ClassVar[tuple[int, ...]] = tuple(
         range(len(COLUMNS))
     )  # which columns the table has, in their order

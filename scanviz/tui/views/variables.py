@@ -44,6 +44,7 @@ class VariablesView(TabView):
     """The tab."""
 
     TITLE = "Variables"
+    QUESTION = "what the loop reads, carries and gives"
     ABOUT = (
         "Loop variables: the cursor chooses one, and its counterparts are marked ▶ in the mappings "
         "and the connection matrix here, and in every other tab. m shows variables, "

@@ -1,0 +1,49 @@
+"""Where one is in what scrolls: a few words at the edge of a panel, as ``3 of 38 · 4 more columns →``."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.message import Message
+
+APART = 2  # columns between a line's beginning and its end
+
+
+class Scrolled(Message):
+    """What has a place shows another part of itself, or has its cursor elsewhere."""
+
+    bubble = True
+
+
+def place_words(row: int, rows: int, hidden: int = 0, aside: int = 0) -> str:
+    """Return where one is: the row of how many, and how many columns of a table are to the right, and to the left.
+
+    Parameters
+    ----------
+    row : int
+        Counted from 0; below 0 for none.
+    rows, hidden, aside : int
+        How many rows there are, and columns that are not seen: to the right, to the left.
+
+    Examples
+    --------
+    >>> place_words(2, 38, 4), place_words(0, 1), place_words(-1, 0)
+    ('3 of 38 · 4 more columns →', '1 of 1', '')
+    """
+    words = [f"{row + 1:,} of {rows:,}"] if rows and row >= 0 else []
+    sides = ("← " if aside else "") + (f"{hidden} more column{'s' * (hidden > 1)} →" if hidden else "")
+    return " · ".join([*words, *([sides.strip()] if sides else [])])
+
+
+def with_end(begin: str, end: str, width: int) -> str:
+    """Return a line with a text at its end, where both fit.
+
+    Examples
+    --------
+    >>> with_end("rnn.py", "1 of 3", 16), with_end("rnn.py", "1 of 3", 10)
+    ('rnn.py    1 of 3', 'rnn.py')
+    """
+    room = width - cell_len(begin) - cell_len(end)
+    return begin + " " * room + end if end and room >= APART else begin
+
+
+__all__ = ["Scrolled", "place_words", "with_end"]

@@ -1,0 +1,93 @@
+"""Facts about what is looked at, below the tree: what is in them, that they fit, and when they give way."""
+
+import numpy as np
+
+from scanviz.record.model import ProfileRecord
+from scanviz.tui.facts import LEAST, columns, facts
+from scanviz.tui.state import ViewState, start
+from tests.tui.driver import opened, text_of, waits
+from tests.tui.records_for_tui import gradient_record, traced_record
+
+
+def test_a_loop_has_its_times_its_variables_its_gradient_and_its_lines():
+    record = gradient_record()
+    forward = next(loop for loop in record.loops if loop.gradient_of is None)
+    told = facts(ViewState(record).at_loop(forward.key), 44, 40).plain
+    assert told.startswith("rnn ") and ":20\n" in told
+    for word in (
+        "took ",
+        "a step ",
+        "gradient grad_of_rnn",
+        "carries  h[t-2,t-1]",
+        "reads ",
+        "rewrites 5 → 4",
+    ):
+        assert word in told, word
+    assert "100 %" in told and "records_for_tui.py:21" in told
+    backward = next(loop for loop in record.loops if loop.gradient_of is not None)
+    assert "gradient of rnn" in facts(ViewState(record).at_loop(backward.key), 44, 40).plain
+
+
+def test_the_first_nan_is_told_and_the_cursor_is_in_the_chart_of_steps():
+    record = traced_record()
+    state = ViewState(record).at_loop(record.loops[0].key)
+    if state.first_bad() is None:
+        state = ViewState(record).at_loop(record.loops[1].key)
+    assert "NaN      step 7" in facts(state, 44, 40).plain
+    places = [
+        next(line for line in facts(state.at_step(step), 40, 40).plain.split("\n") if "▲" in line).index("▲")
+        for step in (0, 20, 39)
+    ]
+    assert places == [0, 20, 39]
+
+
+def test_facts_fit_and_numbers_are_whole_at_every_width_and_height():
+    record = traced_record()
+    states = [start(record), *(ViewState(record).at_function(each.key) for each in record.functions)]
+    for state in states:
+        whole = facts(state, 200, 60).plain
+        for width in (16, 21, 28, 44):
+            for most in (LEAST, 12, 40):
+                text = facts(state, width, most)
+                lines = text.plain.split("\n")
+                assert len(lines) <= most and all(len(line) <= width for line in lines)
+                took = next((line for line in lines if line.startswith("took ")), None)
+                assert took is None or all(part in whole for part in took.split(" · "))
+    assert facts(ViewState(ProfileRecord(script="empty.py")), 40, 20).plain == ""
+
+
+def test_columns_are_as_high_as_their_values_and_gaps_stay():
+    rows = columns(np.array([np.nan, 1.0, 2.0, 4.0]), 4)
+    assert [sum(row[k] == "█" for row in rows) for k in range(4)] == [0, 1, 2, 4]
+    far = columns(np.array([1.0, 1000.0]), 4)
+    assert far[-1][0] != " " and far[0] == " █"  # equal ratios: a small one is seen beside a large one
+    assert columns(np.array([np.nan, np.nan]), 1) == ["  "]
+
+
+@waits
+async def test_facts_follow_the_cursor_and_give_way_to_a_narrow_or_low_terminal():
+    async with opened(gradient_record()) as (app, pilot):
+        block = app.query_one("#facts")
+        assert block.region.height > 10 and text_of(app, "#facts").startswith("rnn")
+        app.state = app.state.at_function(app.state.function)
+        await pilot.pause()
+        assert text_of(app, "#facts").startswith("train")
+        await pilot.press("1")
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert not block.region.height and app.query_one("#tree").region.height == 1
+
+
+@waits
+async def test_the_edge_of_a_panel_tells_where_one_is_and_whether_keys_go_there():
+    async with opened(gradient_record()) as (app, pilot):
+        left, right = app.query_one("#left"), app.query_one("#right")
+        await pilot.press("1", "g", "down")
+        await pilot.pause()
+        assert right.border_title == "where the time of a step goes"
+        assert right.border_subtitle.startswith("2 of ") and "more columns →" in right.border_subtitle
+        assert right.styles.border_top[1] != left.styles.border_top[1]
+        coloured = right.styles.border_top[1]
+        await pilot.press("t", "g")
+        await pilot.pause()
+        assert left.border_subtitle == "1 of 3" and left.styles.border_top[1] == coloured

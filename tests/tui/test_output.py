@@ -1,0 +1,110 @@
+"""The tab Output on a script that is played, not run: what it prints, what is written to it, and what keys find."""
+
+import asyncio
+
+from scanviz.record.model import ProfileRecord
+from scanviz.tui.app import ScanvizApp
+from scanviz.tui.source import Source
+from scanviz.tui.views.printed_pane import PrintedPane
+
+
+class Played(Source):
+    """A script that runs as long as one likes."""
+
+    live = running = takes_input = True
+    finished = False
+
+    def __init__(self):
+        super().__init__(ProfileRecord(script="played.py"), "played.scanviz")
+        self.told, self.taken = [], []
+
+    def output(self):
+        return self.told.pop(0) if self.told else ""
+
+    def status(self):
+        return "running"
+
+    def write_input(self, text):
+        self.taken.append(text)
+        return ""
+
+    def end_input(self):
+        self.takes_input = False
+
+
+def played(steps, size=(80, 24)):
+    """Open the tab on a script and do something with it."""
+
+    async def run():
+        app = ScanvizApp(Played())
+        async with app.run_test(size=size) as pilot:
+            app._timer.stop()  # news are taken when the test says so
+            await pilot.press("8")
+            await steps(app, pilot, app.query_one(PrintedPane))
+
+    asyncio.run(run())
+
+
+async def tell(app, pilot, text):
+    app.source.told.append(text)
+    app.take_news()
+    await pilot.pause()
+
+
+def screen(app):
+    return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips())
+
+
+def test_the_end_stays_in_sight_until_one_scrolls_up_and_is_followed_again_from_there():
+    async def steps(app, pilot, pane):
+        await tell(app, pilot, "".join(f"line {k}\n" for k in range(100)))
+        assert pane.follows and "line 99" in screen(app) and "running · 100 lines" in screen(app)
+        await pilot.press("g")
+        await tell(app, pilot, "line 100\n")
+        assert pane.scroll_offset.y == 0 and "line 0" in screen(app)
+        assert f"{pane.size.height} of 101" in screen(app)
+        await pilot.press("G")
+        await tell(app, pilot, "line 101\n")
+        assert pane.follows and "line 101" in screen(app)
+
+    played(steps)
+
+
+def test_a_progress_bar_is_one_line_that_changes():
+    async def steps(app, pilot, pane):
+        await tell(app, pilot, "epoch 1\n 10 %|#         |")
+        await tell(app, pilot, "\r 20 %|##        |")
+        assert app.view.rows() == ["epoch 1", " 20 %|##        |"]
+        assert " 20 %|##" in screen(app) and " 10 %" not in screen(app)
+
+    played(steps)
+
+
+def test_a_line_is_written_to_the_script_and_stands_where_it_would_on_a_terminal():
+    async def steps(app, pilot, pane):
+        await tell(app, pilot, "(Pdb) ")
+        await pilot.press("enter", *"p q 8", "enter")
+        await pilot.pause()
+        assert app.source.taken == ["p q 8\n"] and app.view.rows() == ["(Pdb) p q 8"]
+        assert app.focused is pane and app.view.TITLE == "Output"  # 8 and q were letters
+        assert "enter writes a line to it" in screen(app)
+        await pilot.press("D")
+        await pilot.pause()
+        assert not app.source.takes_input and "enter writes a line to it" not in screen(app)
+
+    played(steps)
+
+
+def test_errors_and_what_is_searched_are_found():
+    async def steps(app, pilot, pane):
+        trouble = "Traceback (most recent call last):\n  File 'a'\nValueError: no such thing\n"
+        await tell(app, pilot, "fine\n" * 50 + trouble + "fine\n" * 50 + "KeyError: 'x'\n" + "fine\n" * 50)
+        for key, line in (("e", 50), ("e", 52), ("e", 103), ("e", 50), ("E", 103)):
+            await pilot.press(key)
+            assert app.view.found[app.view.found_at] == line, key
+            assert pane.scroll_offset.y <= line < pane.scroll_offset.y + pane.size.height
+        await pilot.press("slash", *"such", "enter")
+        await pilot.pause()
+        assert app.view.found == [52] and pane.wanted == "such" and "no such thing" in screen(app)
+
+    played(steps)

@@ -366,7 +366,7 @@ class _ObservedRun:
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name != "ops" or not schedule.step_ns:  # its stamps make short steps much longer
-                        schedule.step_ns = series.span_ns // series.steps
+                        schedule.took(series.steps, series.span_ns)
                     self.watch.loop_steps(series)
 
     def end(self, error: BaseException | None) -> None:

@@ -30,7 +30,7 @@ CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short runs is: 
 VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
-UNTIMED = 4  # as many of these follow one that has a time
+UNTIMED = 8  # as many of these follow one that has a time
 MUCH_LONGER = (
     4  # times as many steps as any run that was looked at closely, or as long: then one is looked at
 )
@@ -41,8 +41,9 @@ BLOCK = 40  # steps of a block, more of very short ones
 LONGEST_BLOCK = 512
 NANOSECONDS = 1000  # shorter steps take nanoseconds
 # Where they do, parts are counted by time: each costs some ten microseconds, whatever it holds.
-SHORT_PART_NS = 20_000, 4_000_000  # a pause at the beginning, and in the long run
-PIECE_NS = 2_000_000  # a piece of a long part that nothing is compared with: entering native code takes some ten microseconds
+SHORT_PART_NS = 20_000, 2_000_000  # a pause at the beginning, and in the long run
+PIECE_NS = 20_000_000  # a piece of a long part that nothing is compared with: entering native code takes some ten microseconds
+FEW = 4  # a part of so many times fewer steps says less of how long a step is
 LONGEST_SAMPLE = 32  # steps of a sample whose operations are timed
 
 
@@ -120,13 +121,13 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "_wanted", "control", "most_steps", "nested",
+        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "_wanted", "control", "most_steps", "nested",
         "observer", "own_ns", "passed_over", "run_ns", "step_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
-        self._usual_ns = 0
+        self._usual_ns = self._known_by = 0
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
@@ -140,6 +141,26 @@ class SamplingSchedule:
         if self._close_runs >= CLOSE_RUNS:
             usual = self._usual_ns = min(elapsed_ns, self.run_ns or elapsed_ns)
             self.passed_over = min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
+
+    def took(self, steps: int, span_ns: int) -> None:
+        """Note what the steps of a part took; of one with few steps much may be what entering its code takes.
+
+        Examples
+        --------
+        >>> schedule = SamplingSchedule()
+        >>> for steps, span_ns in [(2000, 1_000_000), (40, 90_000), (2000, 1_200_000)]:
+        ...     schedule.took(steps, span_ns)
+        ...     schedule.step_ns
+        500
+        500
+        600
+        """
+        step_ns = span_ns // steps
+        if steps * FEW >= self._known_by:
+            self.step_ns, self._known_by = step_ns, steps
+        else:
+            self.step_ns = min(self.step_ns, step_ns)
+            self._known_by //= 2  # where no more parts of many steps come, those of few are what there is
 
     def ran_unseen(self, elapsed_ns: int) -> None:
         """Note that a run was passed over, and how long it took: where that is much longer than usual the next one is not."""
@@ -168,15 +189,16 @@ class SamplingSchedule:
         block = max(1, min(max(pace.block, min(shortest, pause // 4)), longest))
         share = LONG_SHARE if is_long else EARLY_SHARE if is_early else SHARE
         timed = min(max(pace.timed, pause // (share - 1)), block, LONGEST_SAMPLE)
-        if self._timed < self._wanted:  # runs that ended early left the sample smaller
+        is_cut = self._timed < self._wanted  # runs that ended early left the sample smaller
+        if is_cut:
             pause = min(pause, (SHARE - 1) * max(1, self._timed))
         self._pause, self._timed, self._wanted = min(2 * max(self._pause, first), longest_pause), 0, timed
         if not self.control:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]
         # beside steps of nanoseconds a stamp is much
-        rarely = 3 * UNTIMED if 0 < last <= 2 * pause else UNTIMED
-        untimed = [] if is_early or step_ns >= pace.untimed_ns else [Part("plain", rarely * pause)]
+        rarely = 6 * UNTIMED if 0 < last <= 2 * pause else UNTIMED
+        untimed = [] if is_early or is_cut or step_ns >= pace.untimed_ns else [Part("plain", rarely * pause)]
         return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
 
 

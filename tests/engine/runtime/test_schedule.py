@@ -23,6 +23,19 @@ def test_of_steps_of_nanoseconds_parts_are_so_long_that_what_each_costs_is_littl
     assert sum(name == "ops" for name, *_ in parts) >= 8, "and enough are looked at closely"
 
 
+@pytest.mark.parametrize("step_ns", [2, 20, 150, 500, 900, 1500, 5000])
+def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> None:
+    schedule, elapsed, parts = SamplingSchedule(control=True), 0, 0
+    while elapsed < 1_000_000_000:
+        part = schedule.part(10**9)
+        span = 30_000 + part.steps * step_ns
+        if part.variant != "ops":
+            schedule.took(part.steps, span)
+        elapsed, parts = elapsed + span, parts + 1
+    assert parts * 30_000 <= 0.015 * elapsed
+    assert step_ns <= schedule.step_ns <= 1.1 * step_ns + 1
+
+
 def test_of_runs_that_end_early_the_pauses_are_as_short_as_their_samples() -> None:
     schedule = SamplingSchedule(control=True)
     schedule.step_ns = 300

@@ -105,7 +105,7 @@ class StepSeries:
     control : bool
         Whether these steps ran as they do when nobody watches, for what stamps cost to be seen by comparison.
     off_cpu_ns : int
-        How long of the time the thread did not run, where that was looked for.
+        How long of ``span_ns`` the thread did not run, where that was looked for; of control steps it is in no interval.
     """
 
     __slots__ = (

@@ -21,6 +21,7 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
 from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.preemption import Preemption
 from scanviz.engine.runtime.schedule import LONGEST_BLOCK, PIECE_NS, SamplingSchedule, Variant, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps, Stamps
 
@@ -342,9 +343,12 @@ class _ObservedRun:
             self.inside += perf_counter_ns() - begun
             code = arena.code  # where they grow a loop may be handed over
             variant = code.variant("plain" if block else name)  # written before the clock starts
-            stamps: Stamps = (
-                BlockStamps(first, code.clock, control) if block else code.stamps(name, first, last, self.own)
-            )
+            stamps: Stamps
+            if block:
+                is_timed_here = control and code.clock is perf_counter_ns
+                stamps = BlockStamps(first, code.clock, control, Preemption() if is_timed_here else None)
+            else:
+                stamps = code.stamps(name, first, last, self.own)
             arena.record = stamps.record
             begun = perf_counter_ns()
             try:
@@ -366,7 +370,7 @@ class _ObservedRun:
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name != "ops" or not schedule.step_ns:  # its stamps make short steps much longer
-                        schedule.took(series.steps, series.span_ns)
+                        schedule.took(series.steps, series.span_ns - series.off_cpu_ns)
                     self.watch.loop_steps(series)
 
     def end(self, error: BaseException | None) -> None:

@@ -121,8 +121,8 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "_wanted", "control", "most_steps", "nested",
-        "observer", "own_ns", "passed_over", "run_ns", "step_ns",
+        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "_wanted", "control", "most_steps",
+        "nested", "observer", "own_ns", "passed_over", "run_ns", "step_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:

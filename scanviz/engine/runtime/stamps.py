@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.observe import StepSeries
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.runtime.events import OwnTime
+from scanviz.engine.runtime.preemption import Preemption
 
 Clock = Callable[[], int]
 RESOLUTION = get_clock_info("perf_counter").resolution * 1e9  # nanoseconds
@@ -132,36 +133,56 @@ class BlockStamps:
         Gives nanoseconds.
     control : bool
         Whether it is there to be compared with: its time is no step's.
+    lost : Preemption, optional
+        Tells what the thread lost to others, which is then in no time.
     """
 
-    __slots__ = ("_clock", "_control", "_steps", "_times", "done")
+    __slots__ = ("_begun", "_clock", "_control", "_lost", "_steps", "_times", "done")
     record = None
 
-    def __init__(self, first: int, clock: Clock = perf_counter_ns, control: bool = False) -> None:
+    def __init__(
+        self,
+        first: int,
+        clock: Clock = perf_counter_ns,
+        control: bool = False,
+        lost: Preemption | None = None,
+    ) -> None:
         self._clock, self._steps, self._control, self.done = clock, [first], control, first
-        self._times = [clock()]
+        self._lost = lost
+        self._begun = [clock()]  # of each block
+        self._times: list[int] = []  # at its end
 
     def block(self, done: int) -> None:
         """Note the time at which so many steps were done."""
-        self._times.append(self._clock())
+        now = self._clock()
+        self._times.append(now)
         self._steps.append(done)
         self.done = done
+        if self._lost is not None:
+            self._lost.read()
+            now = self._clock()
+        self._begun.append(now)
 
     def end(self) -> None:
         """Nothing is left to note: the last block ended with the last step."""
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
         """Return the times of the whole blocks, and how many steps were done."""
-        times, covers = np.diff(np.array(self._times, np.int64)), np.diff(np.array(self._steps, np.int64))
-        steps = self.done - self._steps[0]
+        times = np.array(self._times, np.int64) - np.array(self._begun[:-1], np.int64)
+        covers, steps = np.diff(np.array(self._steps, np.int64)), self.done - self._steps[0]
+        span = self._times[-1] - self._begun[0] if self._times else 0
+        lost = np.zeros_like(times) if self._lost is None else self._lost.lost_ns(times)
         return StepSeries(
             loop.key,
             first,
-            times,
+            times - lost,
             covers=covers,
             steps=steps,
+            span_ns=span,
+            entry_ns=0,
             resolution_ns=RESOLUTION,
             control=self._control,
+            off_cpu_ns=int(lost.sum()),
         )
 
 

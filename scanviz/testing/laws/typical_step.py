@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import Mode
 from scanviz.engine.observe import StepSeries
-from scanviz.engine.runtime.stamps import StepStamps
+from scanviz.engine.runtime.preemption import CLOCKS_NS, Preemption
+from scanviz.engine.runtime.stamps import BlockStamps, StepStamps
 from scanviz.profiler.recording.division import DEAREST, FEWEST, GRAIN
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import COLD
@@ -308,3 +309,51 @@ def quantiles_of_parts_are_those_of_numpy(rows: list[list[int]], cut: int, share
 
 
 __all__ = ["Imagined", "check_division", "imagined"]
+
+
+_BLOCKS = st.lists(
+    st.tuples(
+        st.integers(1, 50),  # steps
+        st.integers(10, 10**6),  # nanoseconds of one
+        st.just(0) | st.integers(CLOCKS_NS, 10**8),  # in which another thread had the processor
+        st.just(0) | st.just(0) | st.integers(CLOCKS_NS, 10**8),  # in which it waited
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@law(sample=100, blocks=_BLOCKS, reading_ns=st.integers(0, 2000))
+def what_a_thread_loses_to_others_is_in_no_time_of_a_block(
+    blocks: list[tuple[int, int, int, int]], reading_ns: int
+) -> None:
+    """Blocks that are compared have the times that their steps took, and their span all that passed.
+
+    Where the thread waited, nobody can tell what was lost: then times are those of the clock.
+    """
+    wall, used, waits = 0, 0, 0
+
+    def read() -> int:
+        nonlocal wall, used
+        wall, used = wall + reading_ns, used + reading_ns
+        return used
+
+    stamps = BlockStamps(0, lambda: wall, True, Preemption(read, lambda: waits))
+    begun, done, expected, on_the_clock = wall, 0, list[int](), list[int]()
+    for steps, step_ns, lost, waited in blocks:
+        done += steps
+        wall, used = wall + steps * step_ns + lost + waited, used + steps * step_ns
+        waits += waited > 0
+        expected.append(steps * step_ns)
+        on_the_clock.append(steps * step_ns + lost + waited)
+        ended = wall
+        stamps.block(done)
+    series = stamps.series(_LOOP, 0)
+    assert series.span_ns == ended - begun and series.steps == done
+    found = series.interval_ns.tolist()
+    if waits:
+        assert found == on_the_clock, "a wait is the program's own"
+        return
+    more = [now - then for now, then in zip(found, expected, strict=True)]
+    assert all(0 <= one <= CLOCKS_NS + reading_ns for one in more), more
+    assert sum(found) + series.off_cpu_ns == sum(on_the_clock)

@@ -44,6 +44,13 @@ class Grower:
             return self.rng.choice(fitting)
         return _number(self.rng, dtype)
 
+    def _beside(self, dtype: str) -> Expression:
+        """Return an operand for beside one that has this dtype: perhaps a number, or one of two, that has none of its own."""
+        if dtype == "bool" or self.rng.random() < 0.7:
+            return self.of(dtype)
+        first, second = (_number(self.rng, dtype, weak=True) for _ in range(2))
+        return select(self.of("bool"), first, second) if self.rng.random() < 0.5 else first
+
     def grow(self, steps: int) -> tuple[Expression, str]:
         """Add operations, and return the last with its dtype."""
         for _ in range(steps):
@@ -52,13 +59,15 @@ class Grower:
         return self.known[-1]
 
     def _grown(self, dtype: str) -> tuple[Expression, str]:
-        rng, a, b = self.rng, self.of(dtype), self.of(dtype)
+        rng, a, b = self.rng, self.of(dtype), self._beside(dtype)
         how = rng.choice(("arithmetic", "arithmetic", "compare", "select", "when", "cast", "loop", "table"))
         if how == "compare":
             name = rng.choice(("equal",) if dtype == "bool" else ("equal", "less", "less_equal"))
             return primitive(name, a, b), "bool"
         if how in ("select", "when"):
-            return (select if how == "select" else when)(self.of("bool"), a, b), dtype
+            return select(self.of("bool"), a, b) if how == "select" else when(
+                self.of("bool"), a, self.of(dtype)
+            ), dtype
         if how == "cast" and dtype != "float64":
             other = rng.choice((*WHOLE, "float64", "bool"))
             return cast(a, other), other
@@ -109,13 +118,13 @@ class Grower:
         return loop({name: start, count: constant(0, "uint8")}, going, step, LIMIT)[name]
 
 
-def _number(rng: Random, dtype: str) -> Expression:
+def _number(rng: Random, dtype: str, weak: bool = False) -> Expression:
+    """Return a number of a dtype, or one that takes it from what it stands beside."""
     if dtype == "float64":
-        return constant(rng.choice((0.0, -0.0, 1.0, 0.1, -2.5, math.inf)), dtype)
-    if dtype == "bool":
-        return constant(rng.choice((False, True)), dtype)
-    ends = np.iinfo(dtype)
-    return constant(rng.choice((0, 1, 2, 5, int(ends.min), int(ends.max))), dtype)
+        numbers: tuple[float, ...] = (0.0, -0.0, 1.0, 0.1, -2.5, math.inf)
+    else:
+        numbers = (0, 1) if dtype == "bool" else (0, 1, 2, 5, np.iinfo(dtype).min, np.iinfo(dtype).max)
+    return constant(rng.choice(numbers), None if weak else dtype)
 
 
 def plain_value(expression: Expression, arguments: Sequence[Any], dtypes: Sequence[str]) -> tuple[Any, str]:
@@ -140,7 +149,11 @@ class _Plain:
                 assert isinstance(expr.data, tuple)
                 return expr.data[0], expr.data[1] or want
             case "select" | "when":
-                chosen = expr.inputs[1 if self.value(expr.inputs[0], around)[0] else 2]
+                chosen, other = (
+                    expr.inputs[1:] if self.value(expr.inputs[0], around)[0] else expr.inputs[:0:-1]
+                )
+                if chosen.weak and not other.weak:
+                    want = self.value(other, around)[1]
                 return self.value(chosen, around, want)
             case "cast":
                 given, old = self.value(expr.inputs[0], around)

@@ -1,8 +1,12 @@
-"""A walk to what something needs, before it: without recursion, for a graph may be deeper than Python's stack."""
+"""Walks from things to what they need, whatever they are: without recursion, for a graph may be deeper than Python's stack.
+
+Values are found so that need others before them: numbers that stand for variables, shapes, rebuilt graphs.  So is the place where
+such a walk ends: what a step takes from outside, what is computed before a loop, what the body of a scalar loop captures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 Item = TypeVar("Item")
@@ -25,3 +29,22 @@ def in_turn(
         else:
             yield item
             stack.pop()
+
+
+def ends(
+    first: Sequence[Item], needed: Callable[[Item], Sequence[Item]], stops: Callable[[Item], bool]
+) -> list[Item]:
+    """Return what a walk to what some things need comes to and goes no further, in the order of the walk."""
+    found: dict[Item, None] = {}
+    seen: set[Item] = set()
+    stack = list(reversed(first))
+    while stack:
+        item = stack.pop()
+        if item in seen:
+            continue
+        seen.add(item)
+        if stops(item):
+            found[item] = None
+        else:
+            stack.extend(reversed(needed(item)))
+    return list(found)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from scanviz.engine.graph.in_turn import ends
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 
 
@@ -75,18 +76,7 @@ def free_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) 
 
 def frontier(outputs: Sequence[Variable], stops: Callable[[Variable], bool]) -> list[Variable]:
     """Return the variables that a walk from ``outputs`` to what they are computed of comes to and goes no further."""
-    found: dict[Variable, None] = {}
-    seen: set[Apply] = set()
-    stack = list(reversed(outputs))
-    while stack:
-        variable = stack.pop()
-        node = variable.owner
-        if node is None or stops(variable):
-            found[variable] = None
-        elif node not in seen:
-            seen.add(node)
-            stack.extend(reversed(node.inputs))
-    return list(found)
+    return ends(outputs, read_by, lambda variable: variable.owner is None or stops(variable))
 
 
 def read_by(variable: Variable) -> Sequence[Variable]:

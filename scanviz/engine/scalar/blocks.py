@@ -8,11 +8,13 @@ nothing that the loop carries stands before the loop.  Blocks are plain data: th
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
+from scanviz.engine.graph.in_turn import ends
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scalar.expression import BoundedLoop, Expression, ScalarFunction
@@ -224,20 +226,12 @@ class _Builder:
 
     def _at_hand(self, wanted: Expression) -> list[Expression]:
         """Return the parts of an expression that have their values here: arguments, carried values, what was computed."""
-        found: dict[Expression, None] = {}
-        seen: set[Expression] = set()
-        stack = [wanted]
-        while stack:
-            expr = stack.pop()
-            if expr.weak or expr.op == "constant" or expr in seen:
-                continue
-            seen.add(expr)
+
+        def is_given(expr: Expression) -> bool:
             given = expr.op == "argument" or (expr.op == "carried" and expr.free <= self.scope)
-            if given or expr in self.known:
-                found[expr] = None
-            else:
-                stack.extend(reversed(expr.inputs))
-        return list(found)
+            return given or (expr in self.known and expr.op != "constant")
+
+        return ends([wanted], attrgetter("inputs"), is_given)
 
     def _cast(self, expr: Expression) -> int:
         given, *others = (self.value(one) for one in expr.inputs)
@@ -302,19 +296,12 @@ def _outside(results: Sequence[Expression], names: frozenset[str], scope: frozen
 
     ``scope`` has the names that are carried around it; others are those of loops within it.
     """
-    found: dict[Expression, None] = {}
-    seen: set[Expression] = set()
-    stack = list(reversed(results))
-    while stack:
-        expr = stack.pop()
-        if expr.weak or expr.op == "constant" or expr in seen:
-            continue
-        seen.add(expr)
-        if expr.free & names or not expr.free <= scope:
-            stack.extend(reversed(expr.inputs))
-        else:
-            found[expr] = None
-    return list(found)
+
+    def is_outside(expr: Expression) -> bool:
+        number = expr.weak or expr.op == "constant"
+        return not number and not expr.free & names and expr.free <= scope
+
+    return ends(results, attrgetter("inputs"), is_outside)
 
 
 def _limit(which: str, dtype: str) -> float:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scanviz.engine.gradient.adjoint import survives
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
@@ -84,25 +85,17 @@ class Residuals:
         return {variable: self._value(variable) for variable in wanted}
 
     def _value(self, variable: Variable) -> Variable:
-        stack = [variable]
-        while stack:
-            top = stack[-1]
-            if top in self.known:
-                stack.pop()
-                continue
-            found = self._without_computing(top)
-            if found is None:
-                waiting = self._inputs(top)
-                missing = [given for given in waiting if given not in self.known]
-                if missing:
-                    stack.extend(missing)
-                    continue
-                found = self._computed(top)
-            self.known[top] = found
-            stack.pop()
+        for value in in_turn(variable, self._missing, self.known.__contains__):
+            if value not in self.known:
+                self._compute(value)
         return self.known[variable]
 
-    def _inputs(self, variable: Variable) -> Sequence[Variable]:
+    def _missing(self, variable: Variable) -> Sequence[Variable]:
+        """Return what a variable is computed of again; nothing for one that is there or kept: its value is known then."""
+        found = self._without_computing(variable)
+        if found is not None:
+            self.known[variable] = found
+            return ()
         if variable.owner is None:
             raise AssertionError(f"`{describe(variable)}` is no variable of the step")
         return variable.owner.inputs
@@ -158,13 +151,12 @@ class Residuals:
         self.kept.append(result)
         return self.row(result, 0)
 
-    def _computed(self, variable: Variable) -> Variable:
+    def _compute(self, variable: Variable) -> None:
         node = variable.owner
         assert node is not None
         fresh = rebuild(node, [self.known[variable] for variable in node.inputs])
         for old, new in zip(node.outputs, fresh.outputs, strict=True):
             self.known.setdefault(old, new)
-        return self.known[variable]
 
 
 def _there(op: Scan) -> dict[Variable, tuple[LoopVariable, int]]:

@@ -57,7 +57,7 @@ class LearnApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         # An editor has uses of its own for some of these keys: with priority they do the same wherever the focus is.
         Binding("f2", "lesson(-1)", "back", priority=True),
-        Binding("f3", "lesson(1)", "next", priority=True),
+        Binding("f3", "lesson(1)", "on", priority=True),
         Binding("f4", "next_pane", "pane", priority=True),
         Binding("f5", "run_program", "run", priority=True),
         Binding("f6", "check", "check", priority=True),

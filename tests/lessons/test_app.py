@@ -21,6 +21,7 @@ from scanviz.lessons.processes import SECONDS
 from scanviz.lessons.source import Lesson, lesson
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
+from scanviz.tui.footer import Footer
 
 drawn: list[tuple[str, tuple[str, ...]]] = []
 stepped: list[tuple[str, tuple[str, ...]]] = []
@@ -225,5 +226,7 @@ def test_a_terminal_shows_as_many_panes_as_it_has_room_for():
         for pane in ("page", "desk", "player"):
             await press(pilot, "f4")
             assert seen(app) == {pane}
+            keys = "" if pane == "player" else str(app.query_one(Footer).render())
+            assert not keys or all(f" f{k} " in keys for k in range(2, 10)), keys
 
     use(6, walk, (80, 24))

@@ -50,6 +50,9 @@ def test_there_are_ten_in_their_order():
 @pytest.mark.parametrize("one", ALL)
 def test_a_program_is_short_and_prints_what_the_lesson_says(one: Lesson):
     assert len(one.program.splitlines()) <= 40
+    assert (
+        max(map(len, (one.program + one.exercise).splitlines())) <= 72
+    )  # a terminal of 80 columns shows it whole
     assert run_program_of(one)[0] == one.output
 
 
@@ -66,6 +69,15 @@ def test_a_page_tells_neither_the_solution_nor_the_check(one: Lesson):
     for given_away in (one.check, one.solution, *one.hints):
         assert given_away not in one.page
     assert one.program in one.page and one.exercise in one.page and one.question.split()[0] in one.page
+
+
+@pytest.mark.parametrize("one", ALL)
+def test_options_of_commands_stand_before_the_program_whose_they_would_be(one: Lesson):
+    lines = [
+        line for block in re.findall(r"```sh\n(.*?)```", one.page, re.DOTALL) for line in block.splitlines()
+    ]
+    assert lines[0].startswith(f"scanviz learn {one.number} --write ")
+    assert not [line for line in lines[1:] if re.search(r"\.(py|scanviz) .*-", line)]
 
 
 @pytest.mark.parametrize("number", [7, 9])  # two sorts of pictures: a process each

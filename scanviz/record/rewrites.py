@@ -7,39 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scanviz.record.codec import encode
+from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.graph_lines import LineEdit, edits_of_versions, version_lines
 from scanviz.record.graph_reading import snapshot_of
 from scanviz.record.versions import VersionsRecord
-
-
-@dataclass(frozen=True, slots=True)
-class GraphCostRecord:
-    """What a graph costs, written in named sizes.
-
-    Attributes
-    ----------
-    operations : str
-        Operations run, those of a step as often as there are steps.
-    flops : str
-        Floating-point operations.
-    bytes_moved : str
-        Bytes read and written.
-    buffer_bytes : str
-        Bytes of the rows that loops keep.
-    per_step : dict of str to int
-        Loop (names from the outermost, with ``/``) → operations of one step; after an application, of loops where that
-        changed.
-    gone : tuple of str
-        Loops that are there no more.
-    """
-
-    operations: str = "0"
-    flops: str = "0"
-    bytes_moved: str = "0"
-    buffer_bytes: str = "0"
-    per_step: dict[str, int] = field(default_factory=dict)
-    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +192,8 @@ class RewritesRecord:
         The graph as it was built and after each application; the last alone where there was no room for more.
     effects : tuple of EffectRecord
         What rules were measured to buy, where ``scanviz rewrites --ablate --into`` put it here.
+    sizes : dict of str to int
+        Named sizes of the function's last call that its costs depend on; empty where it was never called.
     """
 
     selection: str = "all"
@@ -228,6 +202,7 @@ class RewritesRecord:
     refusals: tuple[RefusalRecord, ...] = ()
     graphs: VersionsRecord | None = None
     effects: tuple[EffectRecord, ...] = ()
+    sizes: dict[str, int] = field(default_factory=dict)
 
     def effect(self, rule: str) -> EffectRecord | None:
         """Return what a rule was measured to buy; None where it was not."""
@@ -312,6 +287,28 @@ class RewritesRecord:
         )
         last = self.graphs.last_alone(len(self.applications)) if self.graphs is not None else None
         return RewritesRecord(self.selection, applications=tuple(listed), graphs=last)
+
+    def numbers(self, after: int) -> CostNumbersRecord | None:
+        """Return what the graph costs in numbers after so many applications, with all of its loops; None where that is not known.
+
+        Examples
+        --------
+        >>> from scanviz.record.costs import StepNumbersRecord
+        >>> first = CostNumbersRecord(60, 900, per_step={"rnn": StepNumbersRecord(3, 90)})
+        >>> last = CostNumbersRecord(40, 900, per_step={"rnn": StepNumbersRecord(2, 80)})
+        >>> one = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=GraphCostRecord(numbers=last))
+        >>> record = RewritesRecord(cost=GraphCostRecord(numbers=first), applications=(one,))
+        >>> [record.numbers(k).per_step["rnn"].flops for k in (0, 1)]
+        [90, 80]
+        """
+        found, steps = None, dict[str, StepNumbersRecord]()
+        for cost in (self.cost, *(application.cost for application in self.applications[:after])):
+            if cost is not None and cost.numbers is not None:
+                found = cost.numbers
+                steps.update(found.per_step)
+                for loop in cost.gone:
+                    steps.pop(loop, None)
+        return replace(found, per_step=steps) if found is not None else None
 
     def steps(self, after: int) -> dict[str, int]:
         """Return the operations of one step of each loop after so many applications."""

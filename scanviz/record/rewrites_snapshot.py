@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import is_dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.polynomial import Polynomial
@@ -15,15 +15,17 @@ from scanviz.engine.program.planned import Plans, planned_applications, planned_
 from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost import Cost
+from scanviz.engine.rewrites.cost_met import CostChange, CostNumbers, SizesMet, costs_met, names_in
 from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
+from scanviz.engine.rewrites.named_sizes import NamedSizes, named_sizes
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.record.codec import field_types
+from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graph_writing import GraphWriter
 from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites import (
     EffectRecord,
-    GraphCostRecord,
     RefusalRecord,
     RewriteRecord,
     RewritesRecord,
@@ -32,11 +34,65 @@ from scanviz.record.rewrites_source import RewritesSource, rewrites_source
 
 if TYPE_CHECKING:
     from scanviz.engine.measurement.ablation import Effect
+    from scanviz.engine.program.call_met import CallMet
 
 LONGEST_TERM = 240  # characters of a polynomial
 MOST_NODES = 20_000  # of a graph of which more than the list is kept
 NODE_BYTES = 700  # about what a node takes
 MOST_REFUSALS = 40  # of one rule that are kept
+
+
+Value = TypeVar("Value")
+
+
+class SymbolicCosts(NamedTuple):
+    """What the versions of a function's graph cost, in named sizes: the numbers follow from the shapes of a call.
+
+    It holds no variable and no array.
+
+    Attributes
+    ----------
+    first : Cost
+        Of the graph as it was built.
+    changes : list of CostChange
+        Of the graph after each application.
+    sizes : NamedSizes
+        What the names of sizes stand for.
+    files : collection of str
+        Files that are named in names of loops.
+    """
+
+    first: Cost
+    changes: list[CostChange]
+    sizes: NamedSizes
+    files: Collection[str]
+
+    def numbers(self, met: CallMet) -> tuple[list[CostNumbersRecord], dict[str, int]]:
+        """Return what the graph as it was built and after each application costs in numbers, and the sizes they follow from."""
+        assert met.shapes is not None
+        positions = {number: position for position, number in enumerate(met.program.inputs)}
+        values = {positions[number]: int(value) for number, value in met.values.items()}
+        sizes = SizesMet(self.sizes, met.shapes, values)
+        found = [_numbers(each) for each in costs_met(self.first, self.changes, sizes)]
+        changing = _renames(self.files)
+        return [_renamed(each, changing, {}) for each in found], _renamed(
+            dict(sorted(sizes.used.items())), changing, {}
+        )
+
+
+class Written(NamedTuple):
+    """What rules did to a function as data, and the costs of which the numbers are not known before it is called.
+
+    Attributes
+    ----------
+    record : RewritesRecord
+        The data.
+    costs : SymbolicCosts or None
+        The costs; None where only the list was kept.
+    """
+
+    record: RewritesRecord
+    costs: SymbolicCosts | None = None
 
 
 def rewrites_record(
@@ -68,31 +124,46 @@ def rewrites_record(
     >>> record.lines(0), record.lines(1)
     (('v1 = exp(x)', 'v2 = exp(x)', 'v3 = add(v1, v2)', 'return v3'), ('v1 = exp(x)', 'v3 = add(v1, v1)', 'return v3'))
     """
+    return _whole(RewritesSource(history, list(output_names), title, program)).record
+
+
+def _whole(source: RewritesSource) -> Written:
+    """Return what rules did to a function, with all versions of its graph."""
+    history = source.history
     with history.held():
         versions = history.versions()
-        writer, cost, records = _written(versions, output_names, title)
+        first = next(versions)
+        writer = GraphWriter(source.names, source.title, first.occurrences)
+        writer.become(first.delta)
+        records, changes = _applications(versions, first.cost, writer)
         refusals = tuple(map(_refusal, _nearest(history.refusals())))
         more = [_application(each) for each in history[len(records) :]]
     record = RewritesRecord(
-        str(history.selection), _cost(cost), (*records, *more), refusals, writer.record(program)
+        str(history.selection),
+        _cost(first.cost),
+        (*records, *more),
+        refusals,
+        writer.record(source.program),
     )
-    return with_recorded_paths(record, writer.files())
+    sizes = named_sizes(first.meanings, source.inputs, names_in(first.cost, changes))
+    costs = SymbolicCosts(first.cost, changes, sizes, writer.files())
+    return Written(with_recorded_paths(record, writer.files()), costs)
 
 
-def _written(
-    versions: Iterator[Version], output_names: Sequence[str], title: str
-) -> tuple[GraphWriter, Cost, list[RewriteRecord]]:
-    """Return what wrote the versions down, what the first of them costs, and the applications."""
-    first = next(versions)
-    writer = GraphWriter(output_names, title, first.occurrences)
-    writer.become(first.delta)
+def _applications(
+    versions: Iterator[Version], before: Cost, writer: GraphWriter
+) -> tuple[list[RewriteRecord], list[CostChange]]:
+    """Write down all versions but the first, which costs so much; return the applications, and what they changed in the costs."""
     records: list[RewriteRecord] = []
-    before = first.cost
+    changes: list[CostChange] = []
     for version in versions:
         writer.become(version.delta)
         records.append(_version(version, before))
+        known = before.steps
+        steps = {path: step for path, step in version.cost.steps.items() if known.get(path) != step}
+        changes.append(CostChange(version.difference, steps))
         before = version.cost
-    return writer, first.cost, records
+    return records, changes
 
 
 def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
@@ -148,22 +219,60 @@ def _cost(cost: Cost, before: Cost | None = None) -> GraphCostRecord:
     )
 
 
+def _numbers(found: CostNumbers) -> CostNumbersRecord:
+    """Return a cost in numbers as data."""
+    steps = {"/".join(path): StepNumbersRecord(*step) for path, step in found.steps.items()}
+    return CostNumbersRecord(
+        found.operations, found.flops, found.bytes_moved, found.buffer_bytes, per_step=steps
+    )
+
+
 def _text(value: Polynomial) -> str:
     return value.text(LONGEST_TERM)
 
 
-def source_record(source: RewritesSource) -> RewritesRecord:
-    """Return what rules did as data; of a very large graph only the list."""
+def written(source: RewritesSource) -> Written:
+    """Return what rules did; of a very large graph only the list."""
     if len(places(source.history.before)) <= MOST_NODES:
-        return rewrites_record(*source)
-    return RewritesRecord(
-        str(source.history.selection), applications=tuple(map(_application, source.history))
-    )
+        return _whole(source)
+    listed = tuple(map(_application, source.history))
+    return Written(RewritesRecord(str(source.history.selection), applications=listed))
 
 
 def rewrites_of(function: Function, program: Program | None = None) -> RewritesRecord:
     """Return what rules did to a compiled function as data; of a very large one only the list."""
-    return source_record(rewrites_source(function, program)._replace(history=function.rewrites))
+    found = written(rewrites_source(function, program)._replace(history=function.rewrites))
+    met = function.call_met()
+    if found.costs is None or met is None or met.shapes is None:
+        return found.record
+    return with_numbers(found.record, *found.costs.numbers(met))
+
+
+def with_numbers(
+    record: RewritesRecord, numbers: Sequence[CostNumbersRecord], sizes: Mapping[str, int]
+) -> RewritesRecord:
+    """Return a record with the costs of its graphs in numbers, and the sizes they follow from.
+
+    Parameters
+    ----------
+    record : RewritesRecord
+        What rules did.
+    numbers : sequence of CostNumbersRecord
+        Of the graph as it was built, and after each application to it.
+    sizes : mapping of str to int
+        Named sizes.
+    """
+    if record.cost is None:  # the list alone was kept
+        return record
+    rest = iter(numbers)
+    first = replace(record.cost, numbers=next(rest))
+    listed = (
+        application
+        if application.cost is None
+        else replace(application, cost=replace(application.cost, numbers=next(rest)))
+        for application in record.applications
+    )
+    return replace(record, cost=first, applications=tuple(listed), sizes=dict(sizes))
 
 
 def effect_record(effect: Effect) -> EffectRecord:
@@ -195,14 +304,22 @@ def _refusal(each: Refused) -> RefusalRecord:
 
 def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> RewritesRecord:
     """Return a record in whose texts files are called as records call them, never by a path of the machine."""
+    changing = _renames(files)
+    return _renamed(record, changing, {}) if changing else record
+
+
+def _renames(files: Collection[str]) -> list[tuple[str, str]]:
+    """Return what files are called, and what records call them, where that differs; long names first."""
     names = {name: recorded_path(file) for file in files for name in (file, short_path(file))}
-    changing = sorted(
-        ((old, new) for old, new in names.items() if old != new), key=lambda each: -len(each[0])
-    )
-    return cast(RewritesRecord, _renamed(record, changing, {})) if changing else record
+    return sorted(((old, new) for old, new in names.items() if old != new), key=lambda each: -len(each[0]))
 
 
-def _renamed(value: object, names: Sequence[tuple[str, str]], known: dict[str, str]) -> object:
+def _renamed(value: Value, names: Sequence[tuple[str, str]], known: dict[str, str]) -> Value:
+    """Return a value with names replaced in all of its texts; ``known`` gets texts and what they become."""
+    return cast(Value, _with_names(value, names, known))
+
+
+def _with_names(value: object, names: Sequence[tuple[str, str]], known: dict[str, str]) -> object:
     """Return a value with names replaced in all of its texts; ``known`` gets texts and what they become."""
     if isinstance(value, str):
         found = known.get(value)
@@ -213,12 +330,12 @@ def _renamed(value: object, names: Sequence[tuple[str, str]], known: dict[str, s
             known[value] = found
         return found
     if isinstance(value, tuple):
-        return tuple(_renamed(each, names, known) for each in value)
+        return tuple(_with_names(each, names, known) for each in value)
     if isinstance(value, dict):
-        return {_renamed(key, names, known): each for key, each in value.items()}
+        return {_with_names(key, names, known): each for key, each in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return type(value)(
-            *(_renamed(getattr(value, name), names, known) for name in field_types(type(value)))
+            *(_with_names(getattr(value, name), names, known) for name in field_types(type(value)))
         )
     return value
 

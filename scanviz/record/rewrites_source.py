@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scanviz.engine.function import Function
+    from scanviz.engine.graph.nodes import Variable
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.rewrites.history import RewriteHistory
 
@@ -23,15 +26,19 @@ class RewritesSource(NamedTuple):
         The function's name.
     program : Program or None
         What it became, to say which node became which operation.
+    inputs : sequence of Variable
+        What its program is given, in order.
     """
 
     history: RewriteHistory
     names: list[str]
     title: str
     program: Program | None
+    inputs: Sequence[Variable] = ()
 
 
 def rewrites_source(function: Function, program: Program | None = None) -> RewritesSource:
     """Return what is needed to write down what rules did to a compiled function."""
     names = [*[""] * len(function.outputs), *function.updated_names]
-    return RewritesSource(function.rewrites.alone(), names, function.name, program)
+    inputs = [*(given.variable for given in function.plan.inputs), *function.plan.shared]
+    return RewritesSource(function.rewrites.alone(), names, function.name, program, inputs)

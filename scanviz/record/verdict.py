@@ -182,12 +182,24 @@ def _fewer(rewrites: RewritesRecord) -> str:
     loop = max(fewer, key=lambda loop: fewer[loop], default=None)
     found = []
     if loop is not None and fewer[loop] > 0:
-        found.append(f"left {after[loop]} of {before[loop]} operations in a step of `{sanitize(loop)}`")
+        found.append(
+            f"left {after[loop]} of {before[loop]} operations{_floating(rewrites, loop)} in a step of `{sanitize(loop)}`"
+        )
     if gone:
         found.append(
             f"made {len(gone)} loop{'s' if len(gone) > 1 else ''} unnecessary ({sanitize(', '.join(gone[:3]))})"
         )
     return " and ".join(found)
+
+
+def _floating(rewrites: RewritesRecord, loop: str) -> str:
+    """Return how many floating-point operations a step of a loop had and has, where that is known and they are fewer."""
+    numbers = [rewrites.numbers(k) for k in (0, len(rewrites.applications))]
+    steps = [known.per_step.get(loop) for known in numbers if known is not None]
+    before, after = (step.flops if step is not None else None for step in steps or (None, None))
+    if before is None or after is None or after >= before:
+        return ""
+    return f" ({after:,} of {before:,} floating-point ones)"
 
 
 def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from scanviz.profiler.report.tails import tail_lines
+from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
-from scanviz.record.rewrites import EffectRecord, GraphCostRecord, RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.values import SourceRecord
 from scanviz.record.verdict import verdict
@@ -76,6 +77,21 @@ def test_what_rewriting_did_is_counted_and_what_was_measured_comes_before():
     )
     (text,) = texts(run(rewrites=measured), "rewriting")
     assert text == "Rewriting pays: without PushOutDot1 a call of `train` takes 1.50 times as long."
+
+
+def test_what_rewriting_did_is_told_with_the_shapes_of_the_last_call_where_they_are_known():
+    numbers = [
+        CostNumbersRecord(per_step={"rnn": StepNumbersRecord(*each)}) for each in ((28, 9000), (12, 4500))
+    ]
+    costs = [
+        GraphCostRecord(per_step={"rnn": count}, numbers=each)
+        for count, each in zip((28, 12), numbers, strict=True)
+    ]
+    fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=costs[1])
+    rewrites = RewritesRecord(cost=costs[0], applications=(fewer,))
+    assert texts(run(rewrites=rewrites), "rewriting") == [
+        "Rewriting left 12 of 28 operations (4,500 of 9,000 floating-point ones) in a step of `rnn`."
+    ]
 
 
 def test_an_effect_that_may_be_noise_is_not_told():

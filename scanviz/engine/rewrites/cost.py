@@ -28,6 +28,29 @@ from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
 from scanviz.engine.slotted import dataclass
 
+Meanings = dict[
+    str, set[Unknown | Call]
+]  # what a name of a size stands for; several inputs may have one name
+
+
+@dataclass(frozen=True, slots=True)
+class StepCost:
+    """What one step of a loop costs.
+
+    Attributes
+    ----------
+    operations : int
+        Operations of its own, without those of loops inside.
+    flops : Polynomial
+        Floating-point operations, with those of loops inside.
+    bytes_moved : Polynomial
+        Bytes read and written, with those of loops inside.
+    """
+
+    operations: int
+    flops: Polynomial
+    bytes_moved: Polynomial
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -37,8 +60,8 @@ class Cost:
     ----------
     operations : Polynomial
         Operations run, those of a step as often as there are steps.
-    operations_per_step : dict
-        Loop (names from the outermost) → operations of one step.
+    steps : mapping
+        Loop (names from the outermost) → what one step costs.
     flops : Polynomial
         Floating-point operations.
     bytes_moved : Polynomial
@@ -48,10 +71,15 @@ class Cost:
     """
 
     operations: Polynomial
-    operations_per_step: Mapping[tuple[str, ...], int]
+    steps: Mapping[tuple[str, ...], StepCost]
     flops: Polynomial
     bytes_moved: Polynomial
     buffer_bytes: Polynomial
+
+    @property
+    def operations_per_step(self) -> dict[tuple[str, ...], int]:
+        """Loop (names from the outermost) → operations of one step."""
+        return {path: step.operations for path, step in self.steps.items()}
 
 
 class _Asked(NamedTuple):
@@ -73,6 +101,8 @@ class Scope:
         self._asked: _Asked | None = None
         self._known: dict[Any, Polynomial] = {}
         self._elements: dict[Variable, Polynomial] = {}
+        # what named sizes stand for, all of it: two inputs of one name have one name for their sizes
+        self.meanings: Meanings = {} if parent is None else parent.meanings
         self._own: dict[Apply, Cost] = {}  # of nodes whose costs are known here
         self._latest: dict[int, Apply] = {}  # of each node id, the one that was met last
         # outputs of rebuilt nodes → those of the node that was met first
@@ -133,7 +163,7 @@ class Scope:
         if not isinstance(size, Polynomial):
             return Polynomial.of(size)
         if self.view is None or self.parent is None:
-            return _named(size)
+            return _named(size, self.meanings)
         outside = size_outside(size, self.view, self.sizes)
         if outside is None:
             return Polynomial.of(f"a size in {self.view.op.scan_name}")
@@ -220,19 +250,32 @@ def _given(view: ScanView) -> dict[Variable, tuple[str, Variable]]:
     }
 
 
-def _named(size: Polynomial) -> Polynomial:
+def size_name(size: Unknown) -> str:
+    """Return what a size of a variable, or a whole number, is called; a loop's result often has the name of what it starts from."""
+    source, owner = describe(size.source), getattr(size.source, "owner", None)
+    if size.axis == 0 and owner is not None and isinstance(owner.op, Scan):
+        return f"rows of {source}"
+    return source if size.axis is None else f"{source}.shape[{size.axis}]"
+
+
+def _named(size: Polynomial, meanings: Meanings) -> Polynomial:
     """Return a size in names of sizes of inputs; what is no sum or product of them has a name of its own."""
     known: dict[Polynomial, Polynomial] = {}
 
     def name(unknown: Unknown | Call) -> Polynomial:
         if isinstance(unknown, Unknown):
-            source = describe(unknown.source)
-            return Polynomial.of(source if unknown.axis is None else f"{source}.shape[{unknown.axis}]")
-        args = [known.get(arg, arg) for arg in unknown.args]
-        if unknown.name != "broadcast_size":
-            return Polynomial.of(f"{unknown.name}({', '.join(map(str, args))})")
-        sizes = sorted(dict.fromkeys(args), key=str)  # in any order it is one size, which has one name
-        return sizes[0] if len(sizes) == 1 else Polynomial.of(f"broadcast({', '.join(map(str, sizes))})")
+            text = size_name(unknown)
+        else:
+            args = [known.get(arg, arg) for arg in unknown.args]
+            text = f"{unknown.name}({', '.join(map(str, args))})"
+            if unknown.name == "broadcast_size":
+                # in any order it is one size, which has one name
+                sizes: list[Polynomial | int] = sorted(dict.fromkeys(args), key=str)
+                if len(sizes) == 1:
+                    return sizes[0] * Polynomial.of(1)
+                text = f"broadcast({', '.join(map(str, sizes))})"
+        meanings.setdefault(text, set()).add(unknown)
+        return Polynomial.of(text)
 
     for polynomial in inside_out(size, known.__contains__):
         known[polynomial] = polynomial.replaced(name)
@@ -284,6 +327,7 @@ def add(total: dict[Any, Any], polynomial: Polynomial, times: int = 1) -> None:
 
 _ZERO = Polynomial.of(0)
 FREE = Cost(_ZERO, {}, _ZERO, _ZERO, _ZERO)
+_NO_STEP = StepCost(0, _ZERO, _ZERO)
 
 
 class TotalCost:
@@ -296,8 +340,7 @@ class TotalCost:
         self._moved: dict[Any, Any] = {}
         self._kept: dict[Any, Any] = {}
         self._single = 0  # operations that are no loops
-        self._steps: Counter[tuple[str, ...]] = Counter()  # operations in loops
-        self._loops: Counter[tuple[str, ...]] = Counter()  # how many loops have operations at a path
+        self._steps: dict[tuple[str, ...], _StepTotal] = {}
 
     def become(self, nodes: Sequence[Apply], cost: Callable[[Apply], Cost]) -> None:
         """Be the sum of these nodes, and ask for the costs of those that are new."""
@@ -316,11 +359,10 @@ class TotalCost:
         add(self._flops, cost.flops, times)
         add(self._moved, cost.bytes_moved, times)
         add(self._kept, cost.buffer_bytes, times)
-        if not cost.operations_per_step:  # no loop
+        if not cost.steps:  # no loop
             self._single += times
-        for path, count in cost.operations_per_step.items():
-            self._steps[path] += times * count
-            self._loops[path] += times
+        for path, step in cost.steps.items():
+            self._steps.setdefault(path, _StepTotal()).add(step, times)
 
     def cost(self, path: tuple[str, ...] = (), times: Polynomial | int = 1, rows: Polynomial = _ZERO) -> Cost:
         """Return the costs of so many times the sum, by default of the sum.
@@ -335,11 +377,29 @@ class TotalCost:
             Bytes of rows, which are kept once however often they are written.
         """
         found = [Polynomial(terms) * times for terms in (self._operations, self._flops, self._moved)]
-        per_step = {path: self._single} if path else {}
-        for within, loops in self._loops.items():
-            if loops:
-                per_step[path + within] = self._steps[within]
-        return Cost(found[0], per_step, found[1], found[2], Polynomial(self._kept) + rows)
+        steps = {path + within: total.cost for within, total in self._steps.items() if total.loops}
+        if path:
+            steps = {path: StepCost(self._single, Polynomial(self._flops), Polynomial(self._moved))} | steps
+        return Cost(found[0], steps, found[1], found[2], Polynomial(self._kept) + rows)
+
+
+class _StepTotal:
+    """What a step costs of the loops at one path: of several of one name, all together."""
+
+    __slots__ = ("cost", "loops")
+
+    def __init__(self) -> None:
+        self.loops, self.cost = 0, _NO_STEP
+
+    def add(self, step: StepCost, times: int) -> None:
+        """Count a loop so many times; -1 takes it away."""
+        known = self.cost
+        self.loops += times
+        self.cost = StepCost(
+            known.operations + times * step.operations,
+            known.flops + step.flops * times,
+            known.bytes_moved + step.bytes_moved * times,
+        )
 
 
 def _rows_kept(

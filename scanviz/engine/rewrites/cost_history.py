@@ -77,7 +77,7 @@ class Costs:
         for cost, sign in changed:
             self._total.add(cost, sign)
             difference.add(cost, sign)
-        return self._total.cost(), replace(difference.cost(), operations_per_step={})
+        return self._total.cost(), replace(difference.cost(), steps={})
 
     def _cost(self, node: Apply) -> Cost:
         """Return what a node costs: as much as it did over other inputs of the same sizes."""

@@ -23,7 +23,7 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
-    from scanviz.engine.rewrites.cost import Cost
+    from scanviz.engine.rewrites.cost import Cost, Meanings
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,8 @@ class Version(NamedTuple):
         What changed, for people.
     occurrences : mapping of Apply to int
         Which of the nodes with its node id an Apply is, where it is not the first.
+    meanings : dict
+        What the names of sizes in costs stand for; it grows from version to version.
     """
 
     record: Record | None
@@ -94,6 +96,7 @@ class Version(NamedTuple):
     difference: Cost
     change: Change
     occurrences: Mapping[Apply, int]
+    meanings: Meanings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,12 +192,15 @@ class RewriteHistory(Sequence[Record]):
         costs, changes = Costs(versions.sizes), Changes()
         sweeps = self._replayed().sweeps
         records = iter(self._entries)
+        meanings = versions.sizes.scope.meanings
         first = versions.become(self._start)
-        yield Version(None, first, *costs.become(first), changes.become(first), versions.occurrences)
+        yield Version(
+            None, first, *costs.become(first), changes.become(first), versions.occurrences, meanings
+        )
         for sweep in sweeps:
             for delta in versions.follow([applied for _, applied in sweep]):
                 record, change = next(records), changes.become(delta)
-                yield Version(record, delta, *costs.become(delta), change, versions.occurrences)
+                yield Version(record, delta, *costs.become(delta), change, versions.occurrences, meanings)
 
     @property
     def of_graph(self) -> list[Record]:

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
     from scanviz.profiler.recording.work import AllWork
+    from scanviz.record.costs import CostNumbersRecord
     from scanviz.record.model import FunctionRecord, LoopRecord
     from scanviz.record.rewrites import RewritesRecord
+    from scanviz.record.rewrites_snapshot import SymbolicCosts, Written
+
+    Numbers = tuple[list[CostNumbersRecord], dict[str, int]]
 
 LARGEST_PROGRAM = 2**20  # bytes: of larger ones, which hold large constants, nothing is kept
 MOST_GONE = 32  # functions that are gone and wait
@@ -127,14 +131,14 @@ class DeferredRewrites:
     Parameters
     ----------
     keep : callable
-        ``keep(function, rewrites, program)`` takes what was written of a function, known by its key.
+        ``keep(function, written, program)`` takes what was written of a function, known by its key.
     """
 
-    def __init__(self, keep: Callable[[int, RewritesRecord, bytes], None]) -> None:
+    def __init__(self, keep: Callable[[int, Written, bytes], None]) -> None:
         def write(key: int, history: _History) -> None:
-            from scanviz.record.rewrites_snapshot import source_record
+            from scanviz.record.rewrites_snapshot import written
 
-            keep(key, source_record(history.source), program_content(history.program))
+            keep(key, written(history.source), program_content(history.program))
 
         self._waiting: _Waiting[_History] = _Waiting(write)
 
@@ -165,13 +169,15 @@ def _bytes(shared: object) -> int:
 
 
 class PlansMet:
-    """The plans that functions made for the shapes they met last: what memory rules did there is read of them for the record."""
+    """What functions met last: plans, of which the record tells what memory rules did, and shapes, of which costs have numbers."""
 
     def __init__(self) -> None:
         self._functions: dict[int, weakref.ref[Function]] = {}
         self._plans: dict[int, tuple[Program, Plans]] = {}
         self._calls: dict[int, CallMet] = {}
         self._work: dict[int, tuple[object, AllWork]] = {}  # with what it was found of
+        self._costs: dict[int, SymbolicCosts] = {}
+        self._numbers: dict[int, tuple[object, Numbers]] = {}  # with the shapes they were found of
         self._made: set[int] = set()  # functions that made code in a call which has not ended
 
     def add(self, event: CompiledFunction) -> None:
@@ -211,14 +217,36 @@ class PlansMet:
             if function is not None:
                 self._plans[key] = function.program, function.memory_plans()
 
+    def costs(self, key: int, costs: SymbolicCosts) -> None:
+        """Know what the versions of a function's graph cost in named sizes."""
+        self._costs[key] = costs
+
     def completed(self, record: FunctionRecord) -> FunctionRecord:
-        """Return the record of a function with what memory rules did for the shapes met, if its rewrites are recorded."""
-        met = self._plans.get(record.key)
-        if met is None or not met[1] or record.rewrites is None:
+        """Return the record of a function with what rules did for the shapes met, if its rewrites are recorded."""
+        if record.rewrites is None:
             return record
+        rewrites = self._with_planned(record.key, self._with_numbers(record.key, record.rewrites))
+        return record if rewrites is record.rewrites else replace(record, rewrites=rewrites)
+
+    def _with_planned(self, key: int, rewrites: RewritesRecord) -> RewritesRecord:
+        met = self._plans.get(key)
+        if met is None or not met[1]:
+            return rewrites
         from scanviz.record.rewrites_snapshot import with_planned
 
-        return replace(record, rewrites=with_planned(record.rewrites, *met))
+        return with_planned(rewrites, *met)
+
+    def _with_numbers(self, key: int, rewrites: RewritesRecord) -> RewritesRecord:
+        costs, met = self._costs.get(key), self._calls.get(key)
+        if costs is None or met is None or met.shapes is None:
+            return rewrites
+        from scanviz.record.rewrites_snapshot import with_numbers
+
+        of = met.shapes, {number: int(value) for number, value in met.values.items()}
+        known = self._numbers.get(key)
+        if known is None or known[0] != of:
+            known = self._numbers[key] = of, costs.numbers(met)
+        return with_numbers(rewrites, *known[1])
 
 
 __all__ = ["DeferredRewrites", "Descriptions", "PlansMet"]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.runtime.sides import SideTaken
     from scanviz.record.loops import SideRecord
     from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, ProfileRecord
-    from scanviz.record.rewrites import RewritesRecord
+    from scanviz.record.rewrites_snapshot import Written
 
 DEFAULT_BYTES = 64 * 2**20
 # a call: its thread, function, nanoseconds of its run, checks, copies and recording, and the runs of its loops
@@ -173,8 +173,9 @@ class Recorder(Observer):
                 if loop.key in self._loops:
                     self._loops[loop.key].describe(loop, totals_alone(loop))
 
-    def _keep_rewrites(self, key: int, whole: RewritesRecord, program: bytes) -> None:
+    def _keep_rewrites(self, key: int, written: Written, program: bytes) -> None:
         """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
+        whole = written.record
         listed = whole.list_alone()
         bare = replace(listed, graphs=None)
         from scanviz.record.rewrites_snapshot import size_of
@@ -187,6 +188,8 @@ class Recorder(Observer):
                 size = size_of(found)
                 if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
                     function.record = replace(function.record, rewrites=found)
+                    if found is whole and written.costs is not None:
+                        self._plans.costs(key, written.costs)
                     return
             self._left_out += 1
 

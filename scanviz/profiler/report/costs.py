@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine
-from scanviz.profiler.report.units import amount, quantity
+from scanviz.profiler.report.units import amount, quantity, size
+from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import GraphCostRecord, RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 
 _MEASURES = (
     ("operations, those of a step as often as there are steps", "operations"),
@@ -29,7 +30,7 @@ def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[Repor
     >>> for line in list(cost_lines(record, fewer))[:6]:
     ...     print(line.text)
       operations of a step
-        rnn: 3 → 2
+        loop `rnn`: 3 → 2 operations a step
       operations, those of a step as often as there are steps
         before  3·n
         after   2·n
@@ -39,21 +40,113 @@ def cost_lines(rewrites: RewritesRecord, entry: RewriteRecord) -> Iterator[Repor
     if before is None or after is None:
         yield ReportLine("  costs were not worked out", QUIET)
         return
-    old, new = rewrites.steps(entry.index), rewrites.steps(entry.index + 1)
-    loops = list(dict.fromkeys((*old, *new)))
-    if loops:
+    steps = list(step_costs(rewrites, entry.index, entry.index + 1, changed=False))
+    if steps:
         yield ReportLine("  operations of a step", TITLE)
-    for loop in loops:
-        counts = [str(counts[loop]) if loop in counts else "no loop" for counts in (old, new)]
-        yield ReportLine(f"    {sanitize(loop)}: {' → '.join(dict.fromkeys(counts))}", wraps=True)
+        yield from (ReportLine(f"    {text}", wraps=True) for text in steps)
+    numbers = [rewrites.numbers(k) for k in (entry.index, entry.index + 1)]
     for what, attribute in _MEASURES:
         pair = [sanitize(getattr(cost, attribute)) for cost in (before, after)]
+        known = [getattr(number, attribute, None) for number in numbers]
+        found = [
+            f"{text} = {amount(number)}" if number is not None and text != str(number) else text
+            for text, number in zip(pair, known, strict=True)
+        ]
         yield ReportLine(f"  {what}", TITLE)
-        if pair[0] == pair[1]:
-            yield ReportLine(f"    before and after  {pair[0]}", wraps=True)
+        if found[0] == found[1]:
+            yield ReportLine(f"    before and after  {found[0]}", wraps=True)
         else:
-            yield ReportLine(f"    before  {pair[0]}", wraps=True)
-            yield ReportLine(f"    after   {pair[1]}", wraps=True)
+            yield ReportLine(f"    before  {found[0]}", wraps=True)
+            yield ReportLine(f"    after   {found[1]}", wraps=True)
+    yield from size_lines(rewrites, "  ")
+
+
+def size_lines(rewrites: RewritesRecord, indent: str) -> Iterator[ReportLine]:
+    """Return the sizes that numbers follow from, if there are any."""
+    if rewrites.sizes:
+        told = ", ".join(f"{sanitize(name)} = {amount(size)}" for name, size in rewrites.sizes.items())
+        yield ReportLine(f"{indent}with the sizes of the last call: {told}", QUIET, wraps=True)
+
+
+def step_costs(rewrites: RewritesRecord, before: int, after: int, *, changed: bool = True) -> Iterator[str]:
+    """Return what a step of each loop costs after so many applications and after others, in words.
+
+    Parameters
+    ----------
+    rewrites : RewritesRecord
+        What rules did.
+    before, after : int
+        Numbers of applications.
+    changed : bool
+        Whether loops whose steps cost the same are left out.
+
+    Examples
+    --------
+    >>> from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
+    >>> first = CostNumbersRecord(per_step={"rnn": StepNumbersRecord(3, 960, 4096)})
+    >>> last = CostNumbersRecord(per_step={"rnn": StepNumbersRecord(2, 320, 4096)})
+    >>> fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=GraphCostRecord("2·n", per_step={"rnn": 2}, numbers=last))
+    >>> record = RewritesRecord(cost=GraphCostRecord("3·n", per_step={"rnn": 3}, numbers=first), applications=(fewer,))
+    >>> list(step_costs(record, 0, 1))
+    ['loop `rnn`: 3 → 2 operations a step, 960 → 320 floating-point operations']
+    """
+    counts = rewrites.steps(before), rewrites.steps(after)
+    numbers = [rewrites.numbers(k) for k in (before, after)]
+    steps = [known.per_step if known is not None else {} for known in numbers]
+    for loop in dict.fromkeys((*counts[0], *counts[1])):
+        old, new = (count.get(loop) for count in counts)
+        name = f"loop `{sanitize(loop)}`"
+        if old is None:
+            yield f"{name}: {new} operations a step, new"
+        elif new is None:
+            yield f"{name} ({old} operations a step) is gone"
+        else:
+            told = _step_change((old, new), [step.get(loop) for step in steps], changed)
+            if told:
+                yield f"{name}: {told}"
+
+
+def _step_change(counts: tuple[int, int], steps: Sequence[StepNumbersRecord | None], changed: bool) -> str:
+    """Return what a step costs before and after in words; what stayed is left out, if that is wanted."""
+    told = list(_changes(*counts, "operations", amount, changed))
+    if steps[0] is not None and steps[1] is not None:
+        for kind, words, shown in _OF_STEP:
+            old, new = (getattr(step, kind) for step in steps)
+            told += _changes(old, new, words, shown, changed)
+    return ", ".join([f"{told[0]} a step", *told[1:]]) if told else ""
+
+
+def call_cost(before: CostNumbersRecord | None, after: CostNumbersRecord | None) -> str:
+    """Return what a call costs before and after in words, as far as it changed and is known.
+
+    Examples
+    --------
+    >>> from scanviz.record.costs import CostNumbersRecord
+    >>> call_cost(CostNumbersRecord(665, 1687233, 4096, 2048), CostNumbersRecord(312, 1687233, 1024, 2048))
+    '665 → 312 operations, 4.00 KiB → 1.00 KiB read and written'
+    """
+    if before is None or after is None:
+        return ""
+    return ", ".join(
+        text
+        for kind, words, shown in _OF_CALL
+        for text in _changes(getattr(before, kind), getattr(after, kind), words, shown)
+    )
+
+
+def _changes(
+    old: int | None, new: int | None, words: str, shown: Callable[[int], str], changed: bool = True
+) -> Iterator[str]:
+    """Give a number before and after in words if both are known, and it is another one as far as one sees."""
+    if old is not None and new is not None:
+        texts = list(dict.fromkeys((shown(old), shown(new))))
+        if len(texts) == 2 or not changed:
+            yield f"{' → '.join(texts)} {words}"
+
+
+_FLOPS = "floating-point operations"
+_OF_STEP = (("flops", _FLOPS, amount), ("bytes_moved", "read and written", size))
+_OF_CALL = (("operations", "operations", amount), *_OF_STEP, ("buffer_bytes", "rows kept", size))
 
 
 def run_cost_lines(record: ProfileRecord, function: FunctionRecord) -> Iterator[ReportLine]:
@@ -100,4 +193,4 @@ def cost_at(rewrites: RewritesRecord, after: int) -> GraphCostRecord | None:
     return known[-1] if known else rewrites.cost
 
 
-__all__ = ["cost_at", "cost_lines", "run_cost_lines"]
+__all__ = ["call_cost", "cost_at", "cost_lines", "run_cost_lines", "size_lines", "step_costs"]

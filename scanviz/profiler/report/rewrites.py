@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scanviz.profiler.report.costs import cost_lines, run_cost_lines
+from scanviz.profiler.report.costs import call_cost, cost_lines, run_cost_lines, size_lines, step_costs
 from scanviz.profiler.report.diff import marked, side_by_side
 from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, styled
 from scanviz.profiler.report.units import duration
@@ -201,10 +201,19 @@ def _list(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLin
     if not listed and rewrites.applications:
         yield ReportLine("  nothing of that was done", WARNING)
     if view.rule is None and view.scan is None:
-        for text in _steps(rewrites.steps(0), rewrites.steps(len(rewrites.applications))):
-            yield ReportLine(f"  in all: {text}", HEADING, wraps=True)
+        yield from _in_all(rewrites)
     if view.everything:
         yield from _refused(rewrites)
+
+
+def _in_all(rewrites: RewritesRecord) -> Iterator[ReportLine]:
+    """Return what all applications together changed in the cost."""
+    for text in step_costs(rewrites, 0, len(rewrites.applications)):
+        yield ReportLine(f"  in all: {text}", HEADING, wraps=True)
+    in_numbers = call_cost(rewrites.numbers(0), rewrites.numbers(len(rewrites.applications)))
+    if in_numbers:
+        yield ReportLine(f"  in all: a call: {in_numbers}", HEADING, wraps=True)
+        yield from size_lines(rewrites, "          ")
 
 
 def _nodes(entry: RewriteRecord) -> str:
@@ -224,18 +233,25 @@ def _moved(entry: RewriteRecord) -> Iterator[str]:
 
 
 def _bought(rewrites: RewritesRecord, entry: RewriteRecord, longest: int | None = None) -> Iterator[str]:
-    """Return what an application changed in the cost, in words; of long sums of sizes the first terms, if that is wanted."""
+    """Return what an application changed in the cost, in words: in numbers as far as they are known, and in named sizes.
+
+    Where there is room for so many characters alone, sizes stand where there are no numbers, of long sums the first terms.
+    """
     if entry.cost is None or entry.difference is None:
         return
-    if entry.cost.per_step or entry.cost.gone:
-        yield from _steps(rewrites.steps(entry.index), rewrites.steps(entry.index + 1))
-    pairs = (
-        ("operations", entry.difference.operations),
-        ("floating-point operations", entry.difference.flops),
-        ("bytes of rows kept", entry.difference.buffer_bytes),
+    yield from step_costs(rewrites, entry.index, entry.index + 1)
+    before, after = (rewrites.numbers(k) for k in (entry.index, entry.index + 1))
+    in_numbers = call_cost(before, after)
+    if in_numbers:
+        yield f"a call: {in_numbers}"
+    kinds = (
+        ("operations", "operations"),
+        ("floating-point operations", "flops"),
+        ("bytes of rows kept", "buffer_bytes"),
     )
-    for what, difference in pairs:
-        if difference != "0":
+    for what, kind in kinds:
+        difference = getattr(entry.difference, kind)
+        if difference != "0" and (longest is None or getattr(after, kind, None) is None):
             sign = "" if difference.startswith("-") else "+"
             yield f"{what}: {sign}{shortened(sanitize(difference), longest)}"
 
@@ -258,20 +274,6 @@ def shortened(text: str, longest: int | None) -> str:
                 break
             end = k
     return f"{text[:end]} …" if end else text
-
-
-def _steps(before: dict[str, int], after: dict[str, int]) -> Iterator[str]:
-    """Return how many operations a step of each loop has, where that changed."""
-    for loop in dict.fromkeys((*before, *after)):
-        old, new = before.get(loop), after.get(loop)
-        if old == new:
-            continue
-        if old is None:
-            yield f"loop `{sanitize(loop)}`: {new} operations a step, new"
-        elif new is None:
-            yield f"loop `{sanitize(loop)}` ({old} operations a step) is gone"
-        else:
-            yield f"loop `{sanitize(loop)}`: {old} → {new} operations a step"
 
 
 def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scanviz.render.colours import CHANGE_SIGNS, CHANGES, FAINT, INK, PAPER
+from scanviz.render.colours import CHANGE_SIGNS, CHANGES, EDGES, FAINT, INK, PAPER
 from scanviz.render.film.frames import Film
 from scanviz.render.labels import short, text_width
 from scanviz.render.layout.layered import layered
@@ -149,27 +149,70 @@ def _keyframes(name: str, seen: Seen) -> str:
 
 
 def _curve(film: Film, placed: Placed, wrap: Wrap) -> str:
-    """Return the curve of operations over the frames, with a point at each and its number in its frame."""
+    """Return the curve of operations over the frames, with a point at each and its number in its frame.
+
+    Where they are known, floating-point operations are a dashed curve of their own height behind it.
+    """
     values = [frame.operations for frame in film.frames]
-    most = max(values, default=0) or 1
-    count = len(values)
+    floating = film.floating
+    most, count = max(values, default=0) or 1, len(values)
     top, left = placed.height, _CURVE_SIDES
     floor, end = top + _CURVE_HEIGHT + 22.0, max(placed.width, _LEAST_WIDTH) - _CURVE_SIDES
     across = [left + (end - left) * k / max(1, count - 1) for k in range(count)]
-    up = [floor - _CURVE_HEIGHT * value / most for value in values]
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
     parts = [
         text_at(14, top + 12, film.counted, size=SMALL, anchor="start", colour=FAINT),
         f'<path class="sv-line sv-edge-data" d="M{left:.1f} {floor:.1f}L{end:.1f} {floor:.1f}" fill="none" stroke="{FAINT}"/>',
-        f'<polyline class="sv-line sv-edge-connection" points="{points}" fill="none" stroke="#1d4ed8" stroke-width="1.6"/>',
         text_at(left - 6, floor + 3, "0", size=SMALL, anchor="end", colour=FAINT),
         text_at(left - 6, floor - _CURVE_HEIGHT + 3, str(most), size=SMALL, anchor="end", colour=FAINT),
     ]
-    for k, (x, y, value) in enumerate(zip(across, up, values, strict=True)):
+    if floating:
+        height = max(floating) or 1
+        behind = _points(across, floating, height, floor)
+        dashed = f'<polyline class="sv-line sv-edge-recurrence" points="{behind}" fill="none" stroke="{EDGES["recurrence"]}"'
+        parts.append(f'{dashed} stroke-width="1.2" stroke-dasharray="5 4"/>')
+        parts.append(
+            text_at(
+                end + 6,
+                floor - _CURVE_HEIGHT + 3,
+                _thousands(height),
+                size=SMALL,
+                anchor="start",
+                colour=FAINT,
+            )
+        )
+        for k, value in enumerate(floating):
+            told = f"floating-point operations: {value:,}"
+            seen = tuple(float(j == k) for j in range(count))
+            parts.append(wrap(seen, text_at(end, top + 12, told, size=SMALL, anchor="end", colour=FAINT)))
+    points = _points(across, values, most, floor)
+    parts.append(
+        f'<polyline class="sv-line sv-edge-connection" points="{points}" fill="none" stroke="#1d4ed8" stroke-width="1.6"/>'
+    )
+    for k, (x, value) in enumerate(zip(across, values, strict=True)):
+        y = floor - _CURVE_HEIGHT * value / most
         parts.append(_dot(x, y, 2.2))
         seen = tuple(float(j == k) for j in range(count))
         parts.append(wrap(seen, _dot(x, y, 5.0) + text_at(x, y - 9, str(value), colour=INK)))
     return "".join(parts)
+
+
+def _points(across: Sequence[float], values: Sequence[int], most: int, floor: float) -> str:
+    up = [floor - _CURVE_HEIGHT * value / most for value in values]
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, up, strict=True))
+
+
+def _thousands(value: int) -> str:
+    """Return a number in few characters.
+
+    Examples
+    --------
+    >>> _thousands(960), _thousands(20736), _thousands(1686593)
+    ('960', '21 k', '1.7 M')
+    """
+    for scale, sign in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if value >= scale:
+            return f"{value / scale:.2g} {sign}" if value < 100 * scale else f"{value / scale:.0f} {sign}"
+    return str(value)
 
 
 def _dot(x: float, y: float, radius: float) -> str:

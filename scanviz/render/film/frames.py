@@ -7,7 +7,7 @@ into a loop or out of one is gone at one place and new at another.  Rewrites tha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from scanviz.record.errors import ScanvizValueError
@@ -38,6 +38,8 @@ class FilmFrame:
         Ids of nodes and loops of the whole picture that are there.
     edges : frozenset of int
         Its edges that are there, by number.
+    flops : int or None
+        Floating-point operations of the same, with those of loops inside; None where that is not known.
     """
 
     after: int
@@ -46,6 +48,7 @@ class FilmFrame:
     operations: int
     shown: frozenset[str]
     edges: frozenset[int]
+    flops: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,12 @@ class Film:
     whole: Diagram
     frames: tuple[FilmFrame, ...]
     counted: str = "operations of one step, all loops"
+
+    @property
+    def floating(self) -> list[int]:
+        """The floating-point operations of each frame; empty where they are not all known."""
+        known = [frame.flops for frame in self.frames if frame.flops is not None]
+        return known if len(known) == len(self.frames) else []
 
     def opacity(self, frame: int, name: str | int) -> float:
         """Return how clearly a node, a loop or an edge (by its number) is seen: faintly in the first frame that it is gone in."""
@@ -115,7 +124,8 @@ class GraphVersions:
         for after, shown in enumerate(names):
             caption, text = _words(self.rewrites.applications[after - 1] if after else None)
             operations = _operations(self.rewrites, after, scan)
-            frame = FilmFrame(after, caption, text, operations, shown, edges[after])
+            flops = _flops(self.rewrites, after, scan)
+            frame = FilmFrame(after, caption, text, operations, shown, edges[after], flops)
             if not frames or (frame.shown, frame.edges) != (frames[-1].shown, frames[-1].edges):
                 frames.append(frame)
         whole = replace(whole, notes=("; ".join(_notes(len(names) - len(frames))),))
@@ -178,11 +188,34 @@ def _words(rewrite: RewriteRecord | None) -> tuple[str, str]:
 def _operations(rewrites: RewritesRecord, after: int, scan: str | None) -> int:
     steps = rewrites.steps(after)
     if scan is not None:
-        return sum(many for path, many in steps.items() if path == scan or path.endswith(f"/{scan}"))
+        return sum(many for path, many in steps.items() if _is_path_of(scan, path))
     if steps:
         return sum(steps.values())
     graph = rewrites.snapshot(after)
     return len(graph.nodes) if graph is not None else 0
+
+
+def _flops(rewrites: RewritesRecord, after: int, scan: str | None) -> int | None:
+    """Return the floating-point operations of one step: of a loop, else of all that are in no other; without loops, of a call."""
+    numbers = rewrites.numbers(after)
+    if numbers is None:
+        return None
+    steps, outer = numbers.per_step, _outermost(numbers.per_step)
+    wanted = outer if scan is None else [path for path in steps if _is_path_of(scan, path)]
+    if not steps:
+        return numbers.flops
+    found = [steps[path].flops for path in wanted]
+    known = [flops for flops in found if flops is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+def _outermost(paths: Collection[str]) -> list[str]:
+    """Return the loops that are in no other loop; names of loops may hold a ``/``."""
+    return [path for path in paths if not any(path.startswith(f"{other}/") for other in paths)]
+
+
+def _is_path_of(scan: str, path: str) -> bool:
+    return path == scan or path.endswith(f"/{scan}")
 
 
 def _counted(scan: str | None, rewrites: RewritesRecord) -> str:

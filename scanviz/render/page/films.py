@@ -94,4 +94,5 @@ def _frame(frame: FilmFrame) -> dict[str, Any]:
         "caption": frame.caption,
         "text": frame.text,
         "operations": frame.operations,
+        "flops": frame.flops,
     }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.graph.nodes import Constant, Variable, describe, is_floating
+from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_floating
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.changes import places
@@ -36,6 +36,11 @@ from scanviz.testing.loops import LoopCase, random_loops
 
 def with_gradient(case: LoopCase) -> list[Variable]:
     """Return what is wanted of a loop's function: results, updates, and gradients as far as there are any."""
+    return inputs_and_wanted(case)[1]
+
+
+def inputs_and_wanted(case: LoopCase) -> tuple[list[tuple[Variable, Array]], list[Variable]]:
+    """Return the inputs of a loop's function with their values, and what is wanted of it: results, updates and gradients."""
     results, updates, inputs, _ = case.build()
     wanted = [*results, *dict(updates).values()]
     smooth = [result for result in results if is_floating(result)]
@@ -43,7 +48,7 @@ def with_gradient(case: LoopCase) -> list[Variable]:
     if smooth and wrt:
         cost = sum((T.sum(T.cast(variable, "float64")) for variable in smooth), T.constant(0.0))
         wanted += scanviz.grad(cost, wrt, disconnected_inputs="ignore")
-    return wanted
+    return inputs, wanted
 
 
 def graphs() -> st.SearchStrategy[list[Variable]]:
@@ -51,7 +56,7 @@ def graphs() -> st.SearchStrategy[list[Variable]]:
     return many_loops().map(lambda found: found[1]) | random_loops().map(with_gradient)
 
 
-def _without_folders(name: str) -> str:
+def without_folders(name: str) -> str:
     """Return a name that may hold a path, as records do not keep those of the machine."""
     return re.sub(r"[^ {}]*/", "", name)
 
@@ -76,9 +81,9 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
                 for each in op.variables
             )
             forward = op.settings.gradient_of
-            name = _without_folders(forward.name) if forward is not None else None
+            name = without_folders(forward.name) if forward is not None else None
             inside = (
-                _without_folders(op.scan_name),
+                without_folders(op.scan_name),
                 name,
                 variables,
                 _spelled(op.inner_outputs, op.inner_inputs),
@@ -87,7 +92,7 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
         line = node.provenance.source.line if node.provenance.source is not None else None
         for output in node.outputs:
             values[output] = (
-                _without_folders(str(op)),
+                without_folders(str(op)),
                 output.index,
                 output.name or "",
                 str(output.type),
@@ -114,7 +119,7 @@ def _spelled_record(graph: GraphSnapshot, given: Sequence[int] = ()) -> Hashable
         for place, number in enumerate(node.outputs):
             known = graph.variables[number]
             values[number] = (
-                _without_folders(node.op),
+                without_folders(node.op),
                 place,
                 known.name,
                 known.type,
@@ -139,8 +144,8 @@ def _inside(loop: LoopSnapshot) -> Hashable:
         for variable in loop.variables
     )
     given = [number for variable in loop.variables for number in variable.inner_inputs]
-    name = _without_folders(loop.gradient_of) if loop.gradient_of is not None else None
-    return _without_folders(loop.name), name, variables, _spelled_record(loop.step, given)
+    name = without_folders(loop.gradient_of) if loop.gradient_of is not None else None
+    return without_folders(loop.name), name, variables, _spelled_record(loop.step, given)
 
 
 @law(sample=12, wanted=graphs())

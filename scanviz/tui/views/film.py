@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from scanviz.record.errors import ScanvizError
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.render.characters import CharacterDrawing, Moment
 from scanviz.render.film.drawing import SECONDS
-from scanviz.render.film.frames import Film, FilmFrame, GraphVersions, versions_of
+from scanviz.render.film.frames import Film, GraphVersions, versions_of
 from scanviz.render.film.rows import moment_of
 from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
 from scanviz.tui.drawn import parts_of, styled
@@ -255,13 +256,15 @@ def caption(film: Film, number: int, plays: bool) -> Text:
     frame = film.frames[number]
     text = Text(f"{'▶' if plays else '▷'} frame {number + 1} of {len(film.frames)} · ", "dim", no_wrap=True)
     text.append(f"{frame.caption}", "not dim bold")
-    text.append(f" · {_counts(film.frames, number)} {film.counted}", "not dim")
+    text.append(f" · {_counts([each.operations for each in film.frames], number)} {film.counted}", "not dim")
+    if film.floating:
+        text.append(f" · {_counts(film.floating, number)} floating-point", "not dim")
     return text.append(f"\n{frame.text}", "not dim")
 
 
-def _counts(frames: tuple[FilmFrame, ...], number: int) -> str:
-    here, before = frames[number].operations, frames[max(0, number - 1)].operations
-    return str(here) if here == before else f"{before} → {here}"
+def _counts(values: Sequence[int], number: int) -> str:
+    here, before = values[number], values[max(0, number - 1)]
+    return f"{here:,}" if here == before else f"{before:,} → {here:,}"
 
 
 def cell_width(count: int, width: int) -> int:

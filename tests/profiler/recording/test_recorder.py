@@ -353,7 +353,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made, given = recording.Recorder(), []
-    written = rewrites_snapshot.source_record
+    written = rewrites_snapshot.written
 
     def slowly(source: RewritesSource) -> Any:
         asking = threading.Thread(target=lambda: given.append(made.record()))
@@ -361,7 +361,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
         asking.join(timeout=20)
         return written(source)
 
-    monkeypatch.setattr(rewrites_snapshot, "source_record", slowly)
+    monkeypatch.setattr(rewrites_snapshot, "written", slowly)
     x = T.vector("x")
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])
@@ -372,9 +372,9 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
 
 def test_what_rules_did_is_written_down_when_the_clock_has_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    usual = rewrites_snapshot.source_record
+    usual = rewrites_snapshot.written
     monkeypatch.setattr(
-        rewrites_snapshot, "source_record", lambda source: (written.append(source.title), usual(source))[1]
+        rewrites_snapshot, "written", lambda source: (written.append(source.title), usual(source))[1]
     )
     x = T.vector("x")
     with scanviz.profile() as p:
@@ -412,9 +412,9 @@ def test_functions_that_are_gone_wait_for_the_clock_to_stop_where_they_hold_litt
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written: list[str] = []
-    usual = rewrites_snapshot.source_record
+    usual = rewrites_snapshot.written
     monkeypatch.setattr(
-        rewrites_snapshot, "source_record", lambda source: (written.append(source.title), usual(source))[1]
+        rewrites_snapshot, "written", lambda source: (written.append(source.title), usual(source))[1]
     )
     x = T.vector("x")
     with scanviz.profile() as p:
@@ -445,7 +445,7 @@ def test_what_a_signal_interrupts_while_it_is_written_is_in_the_record_of_its_ha
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[Any] = []
-    usual = rewrites_snapshot.source_record
+    usual = rewrites_snapshot.written
 
     def interrupted(source: RewritesSource) -> Any:
         if not given:
@@ -453,7 +453,7 @@ def test_what_a_signal_interrupts_while_it_is_written_is_in_the_record_of_its_ha
             given[0] = made.record()  # as a signal's handler does, in this thread
         return usual(source)
 
-    monkeypatch.setattr(rewrites_snapshot, "source_record", interrupted)
+    monkeypatch.setattr(rewrites_snapshot, "written", interrupted)
     made, x = recording.Recorder(), T.vector("x")
     with observed_by(made):
         scanviz.function([x], x * 2)([1.0])

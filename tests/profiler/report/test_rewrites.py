@@ -3,10 +3,12 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.report.diff import side_by_side
 from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 from scanviz.profiler.report.text import columns
@@ -100,6 +102,32 @@ def test_a_number_that_is_no_rewrite_and_a_record_without_rewrites(record):
     assert "there is no rewrite 99" in render_rewrites(record, RewritesOptions(step=99))
     assert "no function named 'g' was recorded" in render_rewrites(record, RewritesOptions(function="g"))
     assert render_rewrites(ProfileRecord()) == "no function's rewrites were recorded\n"
+
+
+class Weighed(Observer):
+    weighs = True
+
+
+def test_with_the_shapes_of_a_call_costs_are_numbers():
+    x, w = T.matrix("x"), T.matrix("w")
+    h, _ = scanviz.scan(lambda x_t, h: T.tanh(T.dot(x_t, w) + h), x, T.zeros(4), name="rnn")
+    f = scanviz.function([x, w], h, mode="numpy", name="train")
+    with observed_by(Weighed()):
+        f(np.ones((7, 3)), np.ones((3, 4)))
+    record = recorded(f, "train")
+    text = render_rewrites(record, width=200)
+    assert (
+        "in all: loop `rnn`: 3 → 2 operations a step, 68 → 44 floating-point operations, 312 B → 160 B read and written"
+        in text
+    )
+    assert "in all: a call: 22 → 15 operations" in text
+    assert (
+        "with the sizes of the last call: w.shape[0] = 3, w.shape[1] = 4, x.shape[0] = 7, x.shape[1] = 3"
+        in text
+    )
+    step = steps(text)["PushOutSeqScan"]
+    shown = render_rewrites(record, RewritesOptions(step=step, style="costs"), width=200)
+    assert "before and after  2·w.shape[1]·x.shape[0]·x.shape[1] + 44·x.shape[0] = 476" in shown
 
 
 GOLDEN = """\

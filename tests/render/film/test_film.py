@@ -3,10 +3,12 @@
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from PIL import Image
 
+from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
 from scanviz.record.errors import ScanvizValueError
 from scanviz.render.diagram.build import whole_picture
 from scanviz.render.diagram.heat import HeatMap
@@ -70,6 +72,17 @@ def test_the_curve_has_the_operations_of_a_step(rewrites, drawing):
         assert shown.operations == sum(rewrites.steps(shown.after).values())
     texts = texts_of(drawing.still(0))
     assert str(drawing.film.frames[0].operations) in texts
+
+
+def test_floating_point_operations_are_a_curve_of_their_own_where_the_shapes_of_a_call_are_known(rewrites):
+    numbers = CostNumbersRecord(
+        flops=9000, per_step={name: StepNumbersRecord(3, 1500) for name in rewrites.steps(0)}
+    )
+    known = film_of(replace(rewrites, cost=replace(rewrites.cost, numbers=numbers)))
+    assert film_of(rewrites).floating == []
+    assert known.floating == [1500 * len(numbers.per_step)] * len(known.frames)
+    texts = texts_of(laid_out(known).still(0))
+    assert f"floating-point operations: {known.floating[0]:,}" in texts
 
 
 def test_the_svg_moves_without_a_script_and_shows_the_last_frame_where_nothing_moves(drawing):

@@ -60,12 +60,14 @@ class Film {
   draw() {
     const { frames, seen, counted } = this.film;
     const frame = frames[this.at];
-    const before = frames[Math.max(0, this.at - 1)].operations;
+    const before = frames[Math.max(0, this.at - 1)];
+    const change = (kind) => `${before[kind] === frame[kind] ? "" : `${count(before[kind])} → `}${count(frame[kind])}`;
+    const floating = this.curve.floating.length ? `; floating-point: ${change("flops")}` : "";
     this.range.value = this.at;
     this.button.textContent = this.timer ? "❚❚ pause" : "▶ play";
     for (const part of this.parts) part.style.opacity = seen[part.dataset.seen][this.at];
     this.caption.replaceChildren(element("strong", {}, frame.caption), ` ${frame.text} `,
-      element("span", { class: "note" }, `(${this.at + 1} of ${frames.length}; ${counted}: ${before === frame.operations ? "" : `${before} → `}${frame.operations})`));
+      element("span", { class: "note" }, `(${this.at + 1} of ${frames.length}; ${counted}: ${change("operations")}${floating})`));
     this.curve.draw(this.at);
     if (this.frame.isConnected) this.scroll();
   }
@@ -118,6 +120,7 @@ class Curve {
     this.size = { width: NARROW ? 360 : 960, height: 92, left: 34, right: 16, top: 20, bottom: 12 };
     this.values = film.frames.map((each) => each.operations);
     this.most = Math.max(1, ...this.values);
+    this.floating = film.frames.every((each) => each.flops !== null) ? film.frames.map((each) => each.flops) : [];
     this.svg = element("svg:svg", { viewBox: `0 0 ${this.size.width} ${this.size.height}`, class: "chart curve", role: "img",
       "aria-label": `${film.counted}, frame by frame: ${this.values.join(", ")}` });
     this.svg.addEventListener("click", (event) => {
@@ -134,13 +137,16 @@ class Curve {
 
   draw(at) {
     const { width, height, left, right, top, bottom } = this.size;
-    const y = (value) => height - bottom - ((height - top - bottom) * value) / this.most;
-    const points = this.values.map((value, k) => `${this.x(k)},${y(value)}`).join(" ");
+    const y = (value, most = this.most) => height - bottom - ((height - top - bottom) * value) / most;
+    const way = (values, most) => values.map((value, k) => `${this.x(k)},${y(value, most)}`).join(" ");
+    const floating = this.floating.length ? [element("svg:polyline", { points: way(this.floating, Math.max(1, ...this.floating)), class: "way other" }),
+      element("svg:text", { x: width - right, y: 12, "text-anchor": "end" }, `- - floating-point, at most ${count(Math.max(...this.floating))}`)] : [];
     this.svg.replaceChildren(
       ...[0, this.most].flatMap((value) => [element("svg:line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "grid" }),
         element("svg:text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, count(value))]),
       element("svg:line", { x1: this.x(at), x2: this.x(at), y1: top, y2: height - bottom, class: "cursor" }),
-      element("svg:polyline", { points, class: "way" }),
+      ...floating,
+      element("svg:polyline", { points: way(this.values), class: "way" }),
       ...this.values.map((value, k) => element("svg:circle", { cx: this.x(k), cy: y(value), r: k === at ? 5 : 3, class: "mark" })),
       element("svg:text", { x: this.x(at), y: y(this.values[at]) - 8, "text-anchor": "middle", class: "here" }, count(this.values[at])));
   }

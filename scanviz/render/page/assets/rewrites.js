@@ -20,7 +20,7 @@ function rewritesView() {
       shownOnes.map((each) => ({
         "data-rewrite": each.index, class: each.index === state.rewrite ? "chosen" : null,
         cells: [button(String(each.index), () => choose({ rewrite: each.index }), { class: "link" }), each.phase, each.rule, element("span", { class: "message" }, each.message),
-          term(each.difference?.operations), term(each.difference?.flops), term(each.difference?.buffer_bytes), timeCell(each.time_ns)],
+          gain(history, each, "operations"), gain(history, each, "flops"), gain(history, each, "buffer_bytes", bytes), timeCell(each.time_ns)],
       }))));
   };
   const film = filmPart(owner, loop, (rewrite) => choose({ rewrite }));
@@ -44,6 +44,32 @@ function term(text) {
   return element("span", { title: text }, text.length > 26 ? `${text.slice(0, 25)}…` : text);
 }
 
+/** What a graph costs in numbers as it was built and after each rewrite, with the sizes of the last call; null where that is not known. */
+const numbersOf = new WeakMap();
+
+function numbersAt(history, after) {
+  if (!numbersOf.has(history)) {
+    let last = null;
+    const next = (cost) => {
+      if (!cost?.numbers) return last;
+      const steps = { ...last?.per_step, ...cost.numbers.per_step };
+      for (const loop of cost.gone) delete steps[loop];
+      last = { ...cost.numbers, per_step: steps };
+      return last;
+    };
+    numbersOf.set(history, [history.cost, ...history.applications.map((each) => each.cost)].map(next));
+  }
+  return numbersOf.get(history)[after];
+}
+
+/** What a rewrite changed in a cost: a number with its sign where that is known, else a sum of named sizes. */
+function gain(history, one, kind, shown = count) {
+  const [before, after] = [one.index, one.index + 1].map((k) => numbersAt(history, k)?.[kind]);
+  if (!one.difference || typeof before !== "number" || typeof after !== "number") return term(one.difference?.[kind]);
+  const by = after - before;
+  return element("span", { title: `${shown(before)} → ${shown(after)}: ${one.difference[kind]}` }, by ? `${by < 0 ? "−" : "+"}${shown(Math.abs(by))}` : "0");
+}
+
 function linesAt(history, after) {
   const lines = [...history.lines];
   for (const each of history.applications.slice(0, after)) {
@@ -61,7 +87,7 @@ function difference(history, one) {
     one.moved_in.length ? `went into a loop: ${one.moved_in.join("; ")}` : null,
     ...one.loop_variables,
     measured(history, one.rule),
-    ...gains(one),
+    ...gains(history, one),
   ].filter(Boolean);
   head.push(element("ul", {}, facts.map((each) => element("li", {}, each))));
   if (!one.edits.length) return head;
@@ -94,8 +120,18 @@ function measured(history, rule) {
   return `measured: without it ${effect.ratio.toFixed(2)} times the time (quartiles ${effect.low.toFixed(2)} to ${effect.high.toFixed(2)}${noise}), ${(effect.without_bytes / Math.max(1, effect.with_bytes)).toFixed(2)} times the peak memory`;
 }
 
-function gains(one) {
+/** What a rewrite changed in the costs, in words: of a step of each loop, and of a call. */
+function gains(history, one) {
   if (!one.cost) return [];
+  const [before, after] = [one.index, one.index + 1].map((k) => numbersAt(history, k));
+  const change = (old, now, words, shown = count) => (typeof old === "number" && typeof now === "number" && shown(old) !== shown(now) ? `${shown(old)} → ${shown(now)} ${words}` : null);
+  const all = (old, now) => [change(old?.operations, now?.operations, "operations"), change(old?.flops, now?.flops, "floating-point operations"),
+    change(old?.bytes_moved, now?.bytes_moved, "read and written", bytes), change(old?.buffer_bytes, now?.buffer_bytes, "rows kept", bytes)].filter(Boolean).join(", ");
+  const told = (of, old, now) => (all(old, now) ? [`${of}: ${all(old, now)}`] : []);
+  if (before && after) {
+    const steps = Object.keys(after.per_step).filter((name) => before.per_step[name]);
+    return [...steps.flatMap((name) => told(`a step of ${name}`, before.per_step[name], after.per_step[name])), ...told("a call", before, after)];
+  }
   const changed = [["operations", "operations"], ["flops", "floating-point operations"], ["bytes_moved", "bytes moved"], ["buffer_bytes", "bytes of rows"]];
   const steps = Object.entries(one.cost.per_step).map(([name, many]) => `a step of ${name} has ${many} operations now`);
   return [...changed.filter(([name]) => one.difference && one.difference[name] !== "0").map(([name, words]) => `${words}: ${one.difference[name]}`), ...steps];

@@ -1,0 +1,81 @@
+"""What a graph costs, as data: in named sizes, and in numbers where a call told the sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class StepNumbersRecord:
+    """What one step of a loop costs, in numbers.
+
+    Attributes
+    ----------
+    operations : int
+        Operations of its own, without those of loops inside.
+    flops : int or None
+        Floating-point operations, with those of loops inside; None where that depends on values.
+    bytes_moved : int or None
+        Bytes read and written, likewise.
+    """
+
+    operations: int
+    flops: int | None = None
+    bytes_moved: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CostNumbersRecord:
+    """What a graph costs with the sizes of the function's last call put in; None for what depends on values.
+
+    Attributes
+    ----------
+    operations : int or None
+        Operations run, those of a step as often as there are steps; of a loop with ``until`` as often as there may be.
+    flops : int or None
+        Floating-point operations.
+    bytes_moved : int or None
+        Bytes read and written.
+    buffer_bytes : int or None
+        Bytes of the rows that loops keep.
+    per_step : dict of str to StepNumbersRecord
+        Loop (names from the outermost, with ``/``) → what one step costs; after an application, of loops where that changed.
+    """
+
+    operations: int | None = None
+    flops: int | None = None
+    bytes_moved: int | None = None
+    buffer_bytes: int | None = None
+    per_step: dict[str, StepNumbersRecord] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCostRecord:
+    """What a graph costs, written in named sizes.
+
+    Attributes
+    ----------
+    operations : str
+        Operations run, those of a step as often as there are steps.
+    flops : str
+        Floating-point operations.
+    bytes_moved : str
+        Bytes read and written.
+    buffer_bytes : str
+        Bytes of the rows that loops keep.
+    per_step : dict of str to int
+        Loop (names from the outermost, with ``/``) → operations of one step; after an application, of loops where that
+        changed.
+    gone : tuple of str
+        Loops that are there no more.
+    numbers : CostNumbersRecord or None
+        The same with the sizes of the function's last call put in; None where it was never called, and of differences.
+    """
+
+    operations: str = "0"
+    flops: str = "0"
+    bytes_moved: str = "0"
+    buffer_bytes: str = "0"
+    per_step: dict[str, int] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+    numbers: CostNumbersRecord | None = None

@@ -141,7 +141,7 @@ def _without(
 @rule(name="PushOutSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
     """Compute of all rows at once, before the loop, what depends on its sequences alone and is faster so."""
-    return _push_out(ScanView(node), level, is_faster_of_all_rows)
+    return _push_out(ScanView(node), level, is_faster_of_all_rows, with_views=False)
 
 
 @rule(name="PushOutShortRows", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -151,10 +151,12 @@ def push_out_short_rows(node: Apply, level: Level) -> Match | Refusal:
     def saves_a_call(node: Apply) -> bool:
         return is_product_of_matrices(node) or (not is_view(node) and is_short(node.outputs[0]))
 
-    return _push_out(ScanView(node), level, saves_a_call)
+    return _push_out(ScanView(node), level, saves_a_call, with_views=True)
 
 
-def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> Match | Refusal:
+def _push_out(
+    view: ScanView, level: Level, worth: Callable[[Apply], bool], with_views: bool
+) -> Match | Refusal:
     op = view.op
     if not op.of_type(LoopSequence):
         return Refusal(f"`{op.scan_name}` has no sequence")
@@ -167,7 +169,7 @@ def _push_out(view: ScanView, level: Level, worth: Callable[[Apply], bool]) -> M
         return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
-    chosen = _worth_moving(movable, worth)
+    chosen = _worth_moving(movable, worth, with_views)
     if not chosen and not passed:
         return Refusal("only elementwise operations of long rows: better done while they are in the cache", 3)
     moving = _Rows(view, level)
@@ -248,16 +250,19 @@ def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
     return found
 
 
-def _worth_moving(movable: Sequence[Apply], worth: Callable[[Apply], bool]) -> list[Apply]:
-    """Return the nodes worth moving, and what these need."""
+def _worth_moving(movable: Sequence[Apply], worth: Callable[[Apply], bool], with_views: bool) -> list[Apply]:
+    """Return the nodes worth moving, and what these need.
+
+    With views, one of a row that is moved anyway, or of a sequence, goes along, for it is a call in each step; machine code has
+    it for nothing, and copies rows that do not lie in order.
+    """
     inside = set(movable)
     chosen: set[Apply] = set()
     for node in reversed(movable):
         if worth(node) or node in chosen:
             chosen.add(node)
             chosen |= inside.intersection(variable.owner for variable in node.inputs)
-    # A view of a row that is moved anyway, or of a sequence, goes along: what stays reads fewer things.
-    for node in movable:
+    for node in movable if with_views else ():
         if is_view(node) and all(made.owner is None or made.owner in chosen for made in node.inputs):
             chosen.add(node)
     return [node for node in movable if node in chosen]

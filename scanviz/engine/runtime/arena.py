@@ -151,7 +151,7 @@ class LoopArena:
         if inputs.carries:
             self.carried = tuple([number(values[k]) if one else values[k] for k, one in inputs.carries])
             shapes += [each.shape for each in self.carried]
-        self.fixed: Sequence[Any] = ()
+        self.fixed: list[Any] = []
         if inputs.constants:
             self.fixed = [number(values[k]) if one else values[k] for k, one in inputs.constants]
             shapes += [each.shape for each in self.fixed]

@@ -29,8 +29,8 @@ def gathered(
     buffers : sequence of array
         Those of the plan that the code was written for.
     """
-    sequences = [_rows_in_order(sequence) for sequence in arena.sequences]
-    numbers = [sequence.strides[0] for sequence in sequences]
+    _put_in_order(arena)
+    numbers = [sequence.strides[0] for sequence in arena.sequences]
     for state in arena.states:
         if not state.array.flags.c_contiguous:  # a buffer that a mitmot takes over
             state.array = np.ascontiguousarray(state.array)
@@ -41,13 +41,13 @@ def gathered(
         kind, k, _ = base
         match kind:
             case "sequence":
-                arrays.append(sequences[k])
+                arrays.append(arena.sequences[k])
             case "state":
                 arrays.append(arena.states[k].array)
             case "output":
                 arrays.append(arena.outputs[k].array)
             case "fixed":
-                arrays.append(np.ascontiguousarray(arena.fixed[k]))
+                arrays.append(np.ascontiguousarray(arena.fixed[k]))  # a number is an array of one element
             case "buffer":
                 arrays.append(buffers[k])
             case "carry":
@@ -67,11 +67,17 @@ def gathered(
     return arrays, numbers
 
 
-def _rows_in_order(sequence: Array) -> Array:
-    """Return a sequence with each row in C order; rows may be any distance apart."""
-    if sequence.flags.c_contiguous or (len(sequence) and sequence[0].flags.c_contiguous):
-        return sequence
-    return np.ascontiguousarray(sequence)
+def _put_in_order(arena: LoopArena) -> None:
+    """Put each row of the sequences in C order, and each non-sequence: once a run, of which code may take a step at a time.
+
+    Rows may be any distance apart.
+    """
+    for k, sequence in enumerate(arena.sequences):
+        if not (sequence.flags.c_contiguous or (len(sequence) and sequence[0].flags.c_contiguous)):
+            arena.sequences[k] = np.ascontiguousarray(sequence)
+    for k, value in enumerate(arena.fixed):
+        if not value.flags.c_contiguous:
+            arena.fixed[k] = np.ascontiguousarray(value)
 
 
 __all__ = ["gathered"]

@@ -300,3 +300,32 @@ def test_arrays_that_follow_from_sizes_triangles_and_diagonals_are_native():
     results, _ = scanviz.scan(step, x)
     f = agree([x], results, RNG.normal(size=(3, 5, 5)), rewrites="none")
     assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
+
+
+def test_rows_that_do_not_lie_in_order_are_copied_once_a_run_though_steps_are_taken_one_by_one(monkeypatch):
+    from scanviz.engine.backends.native import handed
+
+    copied = []
+    in_order = np.ascontiguousarray
+    monkeypatch.setattr(
+        handed.np, "ascontiguousarray", lambda value: copied.append(value.shape) or in_order(value)
+    )
+    x, w = T.tensor3("x"), T.matrix("w")
+    s, _ = scanviz.scan(lambda x_t, s, w: T.tanh(x_t * w + s), x, T.zeros((4, 3)), w, name="turned")
+    f = scanviz.function([x, w], s[-1], mode=Mode("native"))
+    values = RNG.normal(size=(60, 3, 4)).transpose(0, 2, 1), RNG.normal(size=(3, 4)).T
+    expected = scanviz.function([x, w], s[-1], mode=Mode("reference"))(*values)
+    with scanviz.profile():
+        np.testing.assert_allclose(f(*values), expected, rtol=1e-12)
+    assert (
+        2 <= len(copied) <= 4
+    )  # the rows and the non-sequence, of which each call of the code is handed the address
+
+
+def test_parts_of_a_row_are_read_where_it_lies():
+    x = T.tensor3("x")
+    s, _ = scanviz.scan(
+        lambda x_t, s: s * 0.5 + x_t[1:, 1:] - x_t[:-1, :-1], x, T.zeros((3, 2)), name="parts"
+    )
+    f = agree([x], s[-1], RNG.normal(size=(20, 4, 3)), rewrites="all,-PushOutShortRows")
+    assert not any(rewrite.rule == "PushOutSeqScan" for rewrite in f.rewrites)

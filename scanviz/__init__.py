@@ -21,6 +21,7 @@ import importlib
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scanviz import tensor
+from scanviz.engine import collecting
 from scanviz.engine.config import config
 from scanviz.engine.display import PICTURES
 from scanviz.engine.errors import ScanvizError
@@ -100,7 +101,8 @@ def __getattr__(name: str) -> Any:
         from scanviz.tensor.other_names import missing
 
         raise missing(__name__, name)
-    found = globals()[name] = getattr(importlib.import_module(place), name)
+    with collecting.seldom():
+        found = globals()[name] = getattr(importlib.import_module(place), name)
     return found
 
 

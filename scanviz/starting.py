@@ -7,11 +7,12 @@ machinery.  So where this process is the ``scanviz`` command, and nothing else, 
 import of this module until :func:`scanviz.cli.main` takes over.  ``import scanviz`` in a user's program changes nothing.
 
 Garbage is collected seldom: modules stay, so looking through them again and again finds nothing.
+
+Python's own ``signal`` is imported where it is the command: it takes half a millisecond.
 """
 
 import gc
 import os
-import signal
 import sys
 
 
@@ -26,14 +27,25 @@ def is_the_command() -> bool:
 
 def interrupts_are_raised() -> None:
     """Let ctrl+c raise ``KeyboardInterrupt`` again, where it was made to end the process quietly."""
-    if QUIET and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    if not QUIET:
+        return
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Not where it is ignored, as in a shell's background job.
-QUIET = is_the_command() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-if QUIET:
+def _end_quietly() -> bool:
+    """Let ctrl+c end the process quietly, and say so; not where it is ignored, as in a shell's background job."""
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        return False
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return True
+
+
+QUIET = is_the_command() and _end_quietly()
 
 _THRESHOLD = gc.get_threshold()
 SELDOM = 50_000  # objects made more than went
@@ -43,4 +55,15 @@ if 0 < _THRESHOLD[0] < SELDOM:
 
 def all_is_imported() -> None:
     """Collect garbage as before the import."""
+    modules_stay()
     gc.set_threshold(*_THRESHOLD)
+
+
+def modules_stay() -> None:
+    """Take what was made so far for old, without looking through it: most of it is modules.
+
+    A program that has frozen objects is left alone: they would thaw.
+    """
+    if not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()

@@ -3,26 +3,32 @@
 Python looks for cycles whenever 700 more objects were made than went.  While a graph is built and rewritten nearly all of
 them stay, so the search finds nothing and takes a tenth of the time.  It is not switched off: a large graph's garbage is
 still found.
+
+Where much was imported meanwhile, that is taken for old when the work ends: modules stay.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from scanviz.starting import SELDOM
+from scanviz.starting import SELDOM, modules_stay
+
+MANY = 20  # modules: their objects are most of those that were made
 
 _lock = threading.Lock()
-_before: list[int] = []  # the program's own threshold, once for each that asked for fewer
+# the program's own threshold and how many modules there were, once for each that asked for fewer
+_before: list[tuple[int, int]] = []
 
 
 def begin() -> None:
     """Collect seldom from now on, until as many calls of :func:`end`."""
     with _lock:
         threshold = gc.get_threshold()
-        _before.append(threshold[0])
+        _before.append((threshold[0], len(sys.modules)))
         if 0 < threshold[0] < SELDOM:  # 0 is never
             gc.set_threshold(SELDOM, *threshold[1:])
 
@@ -30,10 +36,12 @@ def begin() -> None:
 def end() -> None:
     """Collect as before, where nobody else asked for fewer: at once, for what was made since belongs to whoever made it."""
     with _lock:
-        own = _before.pop()
+        own, modules = _before.pop()
         now, *older = gc.get_threshold()
         is_last = not _before and now == SELDOM  # else somebody has set another meanwhile
         if is_last:
+            if len(sys.modules) - modules > MANY:
+                modules_stay()
             gc.set_threshold(own, *older)
     if is_last and gc.isenabled() and gc.get_count()[0] > own:
         gc.collect(0)

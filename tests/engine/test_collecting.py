@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine import collecting
+from scanviz.starting import modules_stay
 
 OWN = (701, 11, 12)
 
@@ -41,6 +43,30 @@ def test_blocks_that_end_in_any_order_leave_the_threshold_that_was() -> None:
     assert gc.get_threshold()[0] == collecting.SELDOM
     collecting.end()
     assert gc.get_threshold() == OWN
+
+
+@pytest.mark.parametrize("imports", [collecting.MANY + 1, 0])
+def test_modules_that_were_imported_meanwhile_are_not_looked_through(
+    monkeypatch: pytest.MonkeyPatch, imports: int
+) -> None:
+    looked: list[str] = []
+    # what these tests themselves have frozen stays so
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: 0)
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)
+    with collecting.seldom():
+        made = [[number] for number in range(OWN[0] + 1)]
+        for number in range(imports):
+            monkeypatch.setitem(sys.modules, f"a module of mine {number}", sys)
+        gc.callbacks.append(lambda phase, about: looked.append(phase))
+    made += [[number] for number in range(10)]
+    gc.callbacks.pop()
+    assert (not looked) == bool(imports) and made
+
+
+def test_what_a_program_has_frozen_stays_frozen() -> None:
+    frozen = gc.get_freeze_count()  # by the configuration of these tests
+    modules_stay()
+    assert gc.get_freeze_count() >= frozen - 1000 > 0
 
 
 @pytest.mark.parametrize("mine", [0, 10 * collecting.SELDOM])

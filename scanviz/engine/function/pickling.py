@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 from typing import Any
 
 from scanviz.engine.building import building
@@ -22,9 +21,6 @@ def reduce_function(function: Function) -> tuple[Any, ...]:
     mode = (plan.mode.backend, str(plan.mode.rewrites))
     rest = {name: getattr(plan, name) for name in ("name", "structure", "shared", "where", "profile")}
     return restore, (flatten(variables), inputs, borrow, list(plan.updates), mode, rest)
-
-
-copyreg.pickle(Function, reduce_function)
 
 
 def restore(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from scanviz.engine.gradient.table import Undefined, connection
+from scanviz.engine.gradient.table import LATER, PLACE, Undefined, connection
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.named_tuple import NamedTuple
@@ -29,12 +29,10 @@ class Choice(NamedTuple):
 
 
 # choices(node) → what it chooses; an op without a row chooses nothing
-CHOICES: MeaningTable[Callable[[Apply], Sequence[Choice]]] = MeaningTable(
-    "list of choices", "engine/gradient/{family}.py"
-)
+CHOICES: MeaningTable[Callable[[Apply], Sequence[Choice]]] = MeaningTable("list of choices", PLACE, LATER)
 # flow(node) → pattern[input][output] of values of any dtype, where it is not the connection pattern
 FLOWS: MeaningTable[Callable[[Apply], Sequence[Sequence[bool]]]] = MeaningTable(
-    "flow of values", "engine/gradient/{family}.py"
+    "flow of values", PLACE, LATER
 )
 
 FLOWS.row(e.where)(lambda node: [[False], [True], [True]])

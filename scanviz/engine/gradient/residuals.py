@@ -23,7 +23,6 @@ from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
-from scanviz.engine.ops.random import STATE_WORDS, WORDS_STATE
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import Scan, ScanView
@@ -146,6 +145,8 @@ class Residuals:
 
     def _keep(self, variable: Variable) -> Variable:
         if variable.type == RANDOM_STATE:  # kept as numbers
+            from scanviz.engine.ops.random import STATE_WORDS, WORDS_STATE
+
             return build_one(Op(WORDS_STATE), self._keep(build_one(Op(STATE_WORDS), variable)))
         result = StepOutput(variable.name or describe(variable), variable, ALL)
         self.kept.append(result)

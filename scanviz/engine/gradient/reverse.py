@@ -31,7 +31,7 @@ RULE = "gradient"
 
 
 def load_rows() -> None:
-    """Import the files that fill the tables."""
+    """Import the files that fill the tables before a row is asked for."""
     for family in FAMILIES:
         importlib.import_module(f"scanviz.engine.gradient.{family}")
 

@@ -54,31 +54,16 @@ Pushforward = Callable[[Apply, Arriving], Derivatives]
 # connection(node) → pattern[input][output]
 Connection = Callable[[Apply], Sequence[Sequence[bool]]]
 
-PULLBACKS: MeaningTable[Pullback] = MeaningTable("pullback", "engine/gradient/{family}.py")
-PUSHFORWARDS: MeaningTable[Pushforward] = MeaningTable("pushforward", "engine/gradient/{family}.py")
-CONNECTIONS: MeaningTable[Connection] = MeaningTable("connection pattern", "engine/gradient/{family}.py")
-
-FAMILIES = (
-    "stop_gradient",
-    "effects",
-    "subgraph",
-    "control",
-    "creation",
-    "decompose",
-    "elementwise",
-    "factorise",
-    "index",
-    "join",
-    "linalg",
-    "loop",
-    "loop_choices",
-    "loop_forward",
-    "neural",
-    "random",
-    "reduce",
-    "shape",
-    "sort",
-)
+# Files with rows of kinds of ops, and those of loops; others are imported when a row of their ops is asked for.
+FAMILIES = ("elementwise", "loop", "loop_choices", "loop_forward", "reduce")
+LATER = (
+    "control", "creation", "decompose", "effects", "factorise", "index", "join", "linalg", "neural", "random", "shape", "sort",
+    "stop_gradient", "subgraph",
+)  # fmt: skip
+PLACE = "engine/gradient/{family}.py"
+PULLBACKS: MeaningTable[Pullback] = MeaningTable("pullback", PLACE, LATER)
+PUSHFORWARDS: MeaningTable[Pushforward] = MeaningTable("pushforward", PLACE, LATER)
+CONNECTIONS: MeaningTable[Connection] = MeaningTable("connection pattern", PLACE, LATER)
 
 
 def connection(node: Apply) -> Sequence[Sequence[bool]]:

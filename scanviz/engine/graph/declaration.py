@@ -334,14 +334,14 @@ class MeaningTable(Generic[Row]):
     place : str
         Where rows are written, with ``{family}`` for the file's name.
     later : collection of str
-        Families whose rows are imported when one is asked for.
+        Families whose rows are imported when one is asked for: their files have rows of ops of their own family alone.
     """
 
-    __slots__ = ("_kinds", "_later", "_rows", "meaning", "place")
+    __slots__ = ("_kinds", "_rows", "_waiting", "later", "meaning", "place")
 
     def __init__(self, meaning: str, place: str, later: Collection[str] = ()) -> None:
         self.meaning, self.place = meaning, place
-        self._later = set(later)
+        self.later, self._waiting = frozenset(later), set(later)
         self._rows: dict[str, Row] = {}
         self._kinds: dict[type[Declaration], Row] = {}
 
@@ -375,11 +375,11 @@ class MeaningTable(Generic[Row]):
 
     def get(self, key: Declaration) -> Row | None:
         """Return the row of an op, or None where it has none."""
-        if key.family in self._later:
+        if key.family in self._waiting:
             importlib.import_module(
                 "scanviz." + self.place.removesuffix(".py").replace("/", ".").format(family=key.family)
             )
-            self._later.discard(key.family)
+            self._waiting.discard(key.family)
         found = self._rows.get(key.name)
         return found if found is not None else self._kinds.get(type(key))
 

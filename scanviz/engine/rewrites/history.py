@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, overload
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.rewrites.changes import Change, Changes, Delta, Move
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
+    from scanviz.engine.rewrites.changes import Change, Delta, Move
     from scanviz.engine.rewrites.cost import Cost, Meanings
 
 
@@ -173,6 +173,8 @@ class RewriteHistory(Sequence[Record]):
 
     def change(self, index: int) -> Change:
         """Return what one application did to the graph; one to the Program leaves it as it is."""
+        from scanviz.engine.rewrites.changes import Change  # when somebody looks
+
         if self._changes is None:
             self._changes = [version.change for version in self.versions()][1:]
         return self._changes[index] if index < len(self._changes) else Change((), (), (), (), ())
@@ -185,6 +187,7 @@ class RewriteHistory(Sequence[Record]):
 
     def versions(self) -> Iterator[Version]:
         """Go through the graph as it was built and after each application, by what each changed."""
+        from scanviz.engine.rewrites.changes import Changes
         from scanviz.engine.rewrites.cost_history import Costs
         from scanviz.engine.rewrites.versions import Versions
 

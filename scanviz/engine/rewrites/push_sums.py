@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal
 
-from scanviz.engine.gradient.accumulate import is_zeros
-from scanviz.engine.gradient.loop_rows import reversed_rows
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import Provenance, moved_from
 from scanviz.engine.ops import elementwise as e
@@ -190,6 +188,8 @@ def last_rows(
 
 def _added(found: RunningSum, total: Variable, view: ScanView) -> Variable:
     """Return the initial state and the sum of all terms together, in the state's shape or with the loop's error."""
+    from scanviz.engine.gradient.accumulate import is_zeros  # seldom needed, as below
+
     initial = view.outer(found.state)
     sizes = [dimension(initial, axis) for axis in range(tensor_type(initial).ndim)]
     zeros = is_zeros(initial)
@@ -259,6 +259,8 @@ def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool) -
 
 def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
     """Return rows of which none, or the second alone, is turned round: a sum does not care, and turned rows are copied."""
+    from scanviz.engine.gradient.loop_rows import reversed_rows
+
     first, second = _unturned(a), _unturned(b)
     if first is None:
         return (a, b) if second is None else (reversed_rows(a), second)

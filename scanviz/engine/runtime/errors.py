@@ -14,7 +14,6 @@ from scanviz.engine.errors import (
 )
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.program.casts import as_written
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -22,7 +21,6 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     StepOutputSlot,
 )
-from scanviz.engine.runtime.wording import Words, tells_an_index, worded
 
 TRANSLATED = (
     ValueError,
@@ -91,6 +89,9 @@ def translate(
         return None
     if not isinstance(error, TRANSLATED):
         return None
+    from scanviz.engine.program.casts import as_written  # needed when something has failed
+    from scanviz.engine.runtime.wording import Words, tells_an_index, worded
+
     source = instruction.provenance.source
     text = source.text() if source is not None else ""
     inputs = ", ".join(

@@ -7,23 +7,35 @@ loop variables → one Apply; or, where one step is known when building, the ste
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.building import building
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import short_path, user_line
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
-from scanviz.engine.scan import layout as _layout  # noqa: F401  # gives loops their flat orders
 from scanviz.engine.scan import shapes as _shapes  # noqa: F401  # adds the loop's rule to the table of shapes
 from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
+from scanviz.engine.scan.properties import LAYOUT
 from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
 from scanviz.engine.scan.unroll import unchecked_sequence, unroll_one_step
 from scanviz.engine.scan.updates import Updates, updates_of_loop
+
+if TYPE_CHECKING:
+    from scanviz.engine.scan.layout import Layout
+
+
+def _layout(loop: Scan | Apply) -> Layout:
+    from scanviz.engine.scan.layout import Layout  # when somebody asks for flat orders
+
+    return Layout(loop)
+
+
+LAYOUT.append(_layout)
 
 
 def scan(

@@ -20,7 +20,6 @@ from itertools import accumulate
 
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.properties import LAYOUT
 from scanviz.engine.scan.reachability import connection_matrix, reaching_inputs
 from scanviz.engine.scan.variables import (
     LoopVariable,
@@ -156,9 +155,6 @@ class Layout:
         rows = [[False] * len(outputs)]
         rows += [[(source, target) in matrix for target in outputs] for source in self.outer_input_spans]
         return rows
-
-
-LAYOUT.append(Layout)
 
 
 def _mapping(source: str, source_spans: Spans, target: str, target_spans: Spans) -> VarMapping:

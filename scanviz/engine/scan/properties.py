@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from scanviz.engine.scan.layout import Layout, Spans, VarMapping
     from scanviz.engine.scan.loop import Scan
 
-# the class, which looks at loops and so stands above this file; filled by its own
-LAYOUT: list[type[Layout]] = []
+# gives a loop's flat orders: these look at loops and so stand above this file; filled from there
+LAYOUT: list[Callable[[Scan | Apply], Layout]] = []
 
 
 def _accessor(

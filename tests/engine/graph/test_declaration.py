@@ -1,13 +1,20 @@
 """Declarations, ops with parameters, and tables of meanings."""
 
+import importlib
+import importlib.util
 import pickle
 from typing import NamedTuple
 
 import pytest
 
 from scanviz import tensor as T
+from scanviz.engine.backends.native.instructions import WRITE
+from scanviz.engine.backends.numpy.emit import EMIT
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
+from scanviz.engine.gradient.choices import CHOICES
+from scanviz.engine.gradient.table import PULLBACKS
 from scanviz.engine.graph.declaration import Declaration, MeaningTable, Op, declarations, declared
+from scanviz.engine.rewrites.batching.table import BATCHING
 
 
 class Parameters(NamedTuple):
@@ -52,6 +59,25 @@ def test_an_op_pickles_by_name():
     op = T.sum(T.matrix("x"), axis=1).owner.op
     again = pickle.loads(pickle.dumps(op))
     assert again == op and again.declaration is op.declaration
+
+
+@pytest.mark.parametrize(
+    "table", [PULLBACKS, CHOICES, BATCHING, EMIT, WRITE], ids=lambda table: table.meaning
+)
+def test_a_file_that_is_imported_when_its_ops_are_asked_for_has_rows_of_no_others(monkeypatch, table):
+    place = "scanviz." + table.place.removesuffix(".py").replace("/", ".")
+    for family in table.later:
+        importlib.import_module(place.format(family=family))
+    met = set()
+    monkeypatch.setattr(
+        MeaningTable, "row", lambda self, *keys: met.update(keys) or (lambda row: row)
+    )  # of whatever table: a file fills several
+    monkeypatch.setattr(MeaningTable, "kind", lambda self, kind: pytest.fail(f"{kind} is of no one family"))
+    for family in table.later:
+        found = importlib.util.find_spec(place.format(family=family))
+        found.loader.exec_module(importlib.util.module_from_spec(found))  # again, beside the one that counts
+        assert {key.family for key in met} == {family}
+        met.clear()
 
 
 def test_a_table_gives_rows_and_names_its_holes():

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.base import Availability
-from scanviz.engine.backends.numpy import elementwise, index, join, linalg, reduce, shape  # noqa: F401  # rows of source
+from scanviz.engine.backends.numpy import elementwise, reduce  # noqa: F401  # rows of source; the table has others when it is asked
 from scanviz.engine.backends.numpy.emit import EMITS, statements
-from scanviz.engine.backends.other_tier import OtherTierLoop
-from scanviz.engine.backends.reference import perform
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.program.instructions import Program, is_scalar
@@ -55,6 +53,9 @@ class AlignedNumpy(AlignedArrays, NumpyModule):
 
 
 def _interpreted(program: Program) -> Interpreter:
+    from scanviz.engine.backends.other_tier import OtherTierLoop  # seldom needed
+    from scanviz.engine.backends.reference import perform
+
     return Interpreter(program, perform, ArrayModule(), other_tier=OtherTierLoop)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
-from scanviz.engine.backends.numpy.formula_source import of_numbers, written_in_turn
 from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
@@ -33,6 +32,8 @@ def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out
     else:
         inputs = [emitter.operand(number) for number in instruction.inputs]
         if out is not None and not isinstance(declaration.function, np.ufunc):
+            from scanviz.engine.backends.numpy.formula_source import written_in_turn  # few loops need it
+
             in_turn = written_in_turn(emitter, declaration, _dtypes(emitter, instruction), inputs, out)
             if in_turn is not None:
                 return in_turn
@@ -55,6 +56,8 @@ def _of_numbers(emitter: Emitter, instruction: Instruction, inputs: Sequence[str
         return f"-{inputs[0]}"
     if isinstance(declaration.function, np.ufunc):
         return None
+    from scanviz.engine.backends.numpy.formula_source import of_numbers
+
     return of_numbers(emitter, declaration, dtypes, inputs)
 
 

@@ -57,7 +57,9 @@ class EmitRow(NamedTuple):
     overwrites: Callable[[Instruction, Program], Sequence[int]] = nowhere
 
 
-EMIT: MeaningTable[EmitRow] = MeaningTable("NumPy source", "engine/backends/numpy/{family}.py")
+EMIT: MeaningTable[EmitRow] = MeaningTable(
+    "NumPy source", "engine/backends/numpy/{family}.py", later=("index", "join", "linalg", "shape")
+)
 
 
 def writes(instruction: Instruction, program: Program) -> bool:

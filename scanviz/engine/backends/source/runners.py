@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.backends.source.assembly import assembled
 from scanviz.engine.backends.source.compiled import CompiledSource
 from scanviz.engine.backends.source.flat import FlatProgram
@@ -30,6 +29,8 @@ def make_runner(
     if isinstance(instruction, BranchInstruction):
         return BranchRunner(instruction, library)
     if not instruction.runs_on(library.tier.name):
+        from scanviz.engine.backends.other_tier import OtherTierLoop  # seldom needed
+
         return OtherTierLoop(program, instruction, library.tier.module)
     runners = {
         k: make_runner(library, instruction.body, inner)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import shape as s
+from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.rewrites.batching.table import BATCHING, widened
 
@@ -31,3 +32,11 @@ def _alloc(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Var
         return None
     count = s.dimension(inputs[0], 0)
     return build_one(node.op, widened(inputs[0], rank(node.outputs[0])), count, *inputs[1:])
+
+
+@BATCHING.row(s.MAKE_VECTOR)
+def _make_vector(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:
+    from scanviz.engine.rewrites.batching.join import repeated  # seldom needed
+
+    columns = [s.dimshuffle(variable, 0, "x") for variable in repeated(inputs, rows)]
+    return concatenate(columns, 1)  # brings their dtypes together, as a vector of numbers does

@@ -18,7 +18,7 @@ Row = Callable[[Apply, Sequence[Variable], Sequence[bool]], Variable | None]
 BATCHING: MeaningTable[Row] = MeaningTable(
     "batched meaning",
     "engine/rewrites/batching/{family}.py",
-    later=("decompose", "factorise", "neural", "sort"),  # few graphs have any
+    later=("decompose", "factorise", "index", "join", "linalg", "neural", "shape", "sort", "stop_gradient"),
 )
 
 

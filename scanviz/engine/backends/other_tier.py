@@ -1,4 +1,8 @@
-"""One loop run by another backend than the function's, as its ``mode`` asks."""
+"""One loop run by another backend than the function's, as its ``mode`` asks.
+
+A tier that meets such a loop hands it over as a Program of its own, with the inputs and outputs of the loop; values go by the
+host.
+"""
 
 from __future__ import annotations
 

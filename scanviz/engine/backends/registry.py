@@ -1,4 +1,8 @@
-"""The backends by name: the built-in ones, and third parties' from the entry-point group ``scanviz.backends``."""
+"""The backends by name: the built-in ones, and third parties' from the entry-point group ``scanviz.backends``.
+
+A backend is imported when it is asked for, so that nobody pays for LLVM or CuPy who does not use it; one that is not installed
+says how to get it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Inputs and outputs of a function: what a call may pass, and how it is checked."""
+"""Inputs and outputs of a function: what a call may pass, and how it is checked.
+
+``In`` and ``Out`` are what users write around variables.  Checking a value is on the way of every call, so the usual array of the
+right dtype and rank is recognised first and everything else after it.
+"""
 
 from __future__ import annotations
 

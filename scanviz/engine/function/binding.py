@@ -1,4 +1,7 @@
-"""What a call is given, as arrays in the order of the function's inputs."""
+"""What a call is given, as arrays in the order of the function's inputs.
+
+Values come by position, by name or from an input's default; what is missing, too much or given twice is an error with the names.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Building a function: arguments checked, updates collected, graph rewritten, lowered and compiled."""
+"""Building a function: arguments checked, updates collected, graph rewritten, lowered and compiled.
+
+:func:`plan_function` makes of what the user wrote a :class:`~scanviz.engine.function.spec.FunctionSpec`, which holds nothing but
+variables and choices; the rest is done by :class:`~scanviz.engine.function.callable.Function`, here and when one is unpickled.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a call of a function will hold in memory, told before it is run."""
+"""What a call of a function will hold in memory, told before it is run.
+
+Here the arguments of :meth:`Function.memory_forecast` are checked and put in words; the arithmetic on the plan is
+:mod:`scanviz.engine.program.forecast`.
+"""
 
 from __future__ import annotations
 

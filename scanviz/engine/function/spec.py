@@ -1,4 +1,7 @@
-"""What a function was asked for."""
+"""What a function was asked for: variables, updates and choices, checked, before anything is rewritten or compiled.
+
+A pickle of a function holds this and no compiled code, and the same function for another tier is made of it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Derivatives of ``ifelse``: only the branch that was taken has one, and only its derivative is computed."""
+"""Derivatives of ``ifelse``: only the branch that was taken has one, and only its derivative is computed.
+
+The cotangent of a branch is an ``ifelse`` itself, of what arrived and zeros, so that the backward step of the other is left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""``grad``: the derivative of one number with respect to anything it is computed from."""
+"""``grad``: the derivative of one number with respect to anything it is computed from.
+
+Here are the questions of users: which arguments are taken, what is given for an input that the cost does not depend on or that has
+no derivative, and the errors that name it.  The derivative itself is :func:`scanviz.engine.gradient.reverse.pull_back`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Context variables: what holds in a block of this thread, and for nothing that runs beside it."""
+"""Context variables: what holds in a block of this thread, and for nothing that runs beside it.
+
+Building asks in many places for what was said once around it: the loop that a node belongs to, the rule that makes it.  Such a
+thing is said by ``with holding(…)``, so that no function between has to hand it on and no other thread sees it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Checking that a graph is sound: every node's outputs have the types its op infers, and nothing is free."""
+"""Checking that a graph is sound: every node's outputs have the types its op infers, and nothing is free.
+
+It runs after each phase of rewrites and before a function's graph is lowered, so a rule that breaks a graph is found where it did
+so and not where the program fails.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Forecasts of the memory of a script's calls, made while it runs: each before its call, and beside it what the call then held."""
+"""Forecasts of the memory of a script's calls, made while it runs: each before its call, and beside it what the call then held.
+
+``scanviz memory`` prints them, so that a user sees how far a forecast can be trusted for this script.
+"""
 
 from __future__ import annotations
 

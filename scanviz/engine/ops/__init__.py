@@ -1,4 +1,9 @@
-"""Operations, one file a family; a file declares its own when it is imported, and all do when somebody asks for all."""
+"""Operations, one file a family; a file declares its own when it is imported, and all do when somebody asks for all.
+
+A declaration says what an operation means on NumPy arrays and what types and shapes it gives.  Its derivative, its batched form
+and its code for a backend stand in the file of the same family in those packages.  :mod:`~scanviz.engine.ops.support` has what
+families share; :mod:`~scanviz.engine.ops.elementwise` is the family to read first.
+"""
 
 import importlib
 import os

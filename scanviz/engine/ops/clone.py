@@ -1,4 +1,8 @@
-"""``clone`` and ``equal_computations``: a graph over other variables, and whether two graphs compute the same."""
+"""``clone`` and ``equal_computations``: a graph over other variables, and whether two graphs compute the same.
+
+Both are for users: they check what they are given and name it in errors.  The work is done by :mod:`~scanviz.engine.graph.replace`
+and :mod:`~scanviz.engine.graph.equality`.
+"""
 
 from __future__ import annotations
 

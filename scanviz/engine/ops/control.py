@@ -1,4 +1,8 @@
-"""Choosing one of two values as a whole: ``ifelse``."""
+"""Choosing one of two values as a whole: ``ifelse``, of which only the chosen branch is computed.
+
+In a graph it is an operation of three inputs; lowering makes a branch of it.  So what stands in a branch may never be computed,
+and must not fail or cost anything where it is not chosen: whoever moves work asks :func:`always_computed` first.
+"""
 
 from __future__ import annotations
 

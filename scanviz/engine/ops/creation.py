@@ -1,4 +1,7 @@
-"""New arrays from numbers: ranges, identity matrices, triangles and diagonals."""
+"""New arrays from numbers: ranges, identity matrices, triangles and diagonals.
+
+How many elements there are follows from values (``arange(n)``): a shape is known when building where these are sizes or constants.
+"""
 
 from __future__ import annotations
 

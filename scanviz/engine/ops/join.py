@@ -1,4 +1,8 @@
-"""Joining and repeating arrays: concatenate, repeat, roll, split."""
+"""Joining and repeating arrays: concatenate, repeat, roll, split.
+
+``concatenate`` and ``repeat`` are operations; ``roll`` and ``split`` are made of indexing and joining, so rules and derivatives
+need to know no more.
+"""
 
 from __future__ import annotations
 

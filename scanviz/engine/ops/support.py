@@ -1,4 +1,8 @@
-"""What the op families share: making variables of Python values, and types from dtype and shape rules."""
+"""What the op families share: making variables of Python values, and types from dtype and shape rules.
+
+Whatever a user writes beside a variable, a number, a list, an array, becomes a variable by :func:`as_variable`; what cannot is an
+error in the user's words.  A family gives :func:`infer_by` its dtype rule, and the shape rule of the declaration does the rest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which Programs do something beside giving results, and which hold branches, in loops and branches inside them too."""
+"""Which Programs do something beside giving results, and which hold branches, in loops and branches inside them too.
+
+What prints or checks must be done step by step and in order, so backends that divide a loop's steps, or leave them out, ask here.
+"""
 
 from __future__ import annotations
 

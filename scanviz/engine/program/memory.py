@@ -1,4 +1,7 @@
-"""Memory that steps of a loop take beside their rows and buffers."""
+"""Memory that steps of a loop take beside their rows and buffers.
+
+Results of shapes that no plan knows are made anew at every step.  The ledger of a run and the forecast of a call count them alike.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a rewrite changed, for people: operations that are gone, new or elsewhere, and loop variables that are of another kind."""
+"""What a rewrite changed, for people: operations that are gone, new or elsewhere, and loop variables that are of another kind.
+
+Reports and pictures of rewrites are made of it.  A node keeps its id wherever it goes, so an operation that left a loop is one
+that stands at another path afterwards; :class:`Changes` goes from version to version and keeps where each node stands.
+"""
 
 from __future__ import annotations
 

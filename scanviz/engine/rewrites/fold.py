@@ -1,4 +1,8 @@
-"""Small numbers known when building are computed when building, in the steps of loops too."""
+"""Small numbers known when building are computed when building, in the steps of loops too.
+
+Sizes are the usual case.  Large arrays stay operations: a function would have to hold their values as long as it lives.  What
+fails is left as well: its error belongs to the call.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How rules say what they did."""
+"""How rules say what they did: counts of operations and lists of names, as parts of a sentence."""
 
 from __future__ import annotations
 

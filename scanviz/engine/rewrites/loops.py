@@ -1,4 +1,8 @@
-"""What rules about loops ask of them: loop variables by kind, nodes that compute sizes, rows that there are for sure."""
+"""What rules about loops ask of them: loop variables by kind, nodes that compute sizes, rows that there are for sure.
+
+A loop checks the lengths of its sequences.  A rule that moves work out of it, or leaves a sequence out, keeps that check: it reads
+the sequence by :func:`rows_of_steps`, and refuses where nobody else would look (:func:`unread_sequence`).
+"""
 
 from __future__ import annotations
 

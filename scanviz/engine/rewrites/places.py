@@ -1,4 +1,8 @@
-"""Indices as lists of parts, each with its own inputs: what rules about indexing share."""
+"""Indices as lists of parts, each with its own inputs: what rules about indexing share.
+
+An :class:`IndexPart` is one axis' entry with the variables it reads, so that parts can be dropped, joined and put in other places
+before one index is made of them again.
+"""
 
 from __future__ import annotations
 

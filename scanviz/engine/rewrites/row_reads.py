@@ -1,4 +1,8 @@
-"""Who reads which rows of a loop's result: how many first rows a reader needs, and how it asks for them of a shorter loop."""
+"""Who reads which rows of a loop's result: how many first rows a reader needs, and how it asks for them of a shorter loop.
+
+A :class:`Read` is an index with its bounds as sizes.  Of n rows ``out[-10]`` needs the first n - 9, and of a loop of so many steps
+it is the last row.  :mod:`scanviz.engine.rewrites.fewer_steps` and :mod:`scanviz.engine.rewrites.keep` ask.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Rows of a loop's variables as they are read after it: those it has anyway, and those it must give for it."""
+"""Rows of a loop's variables as they are read after it: those it has anyway, and those it must give for it.
+
+Rules that move work behind a loop (:mod:`scanviz.engine.rewrites.push_after`, :mod:`scanviz.engine.rewrites.push_sums`) say which
+variables of the step they need for all steps.  Rows of sequences, and of results that are kept whole, are there; for the others
+the loop gets a new result, whose memory is the price.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""ScanArgs: a Scan's variables sorted by kind, inner and outer, under the documents' field names."""
+"""ScanArgs: a Scan's variables sorted by kind, inner and outer, under the documents' field names.
+
+It is a view for people who know these names from Theano; the fields are read from the loop variables.  Its edits
+(:mod:`~scanviz.engine.scan.editing`) give a new ScanArgs over a new loop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""From a called step to loop variables: agreeing on dtypes, finding captured variables, building the parts of a loop."""
+"""From a called step to loop variables: agreeing on dtypes, finding captured variables, building the parts of a loop.
+
+:func:`build_step` calls the user's function, once, and retypes the step where a number as an initial state takes the dtype that
+the step returns.  :func:`loop_parts` then makes a loop variable of each argument, captured variables included, with the outer
+variable it reads.  The parts become a Scan, or, of one step, the step itself (:mod:`~scanviz.engine.scan.unroll`).
+"""
 
 from __future__ import annotations
 

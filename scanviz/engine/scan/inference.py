@@ -1,4 +1,8 @@
-"""Types of a loop: what the outer inputs of its loop variables must be, and what its results are."""
+"""Types of a loop: what the outer inputs of its loop variables must be, and what its results are.
+
+The Scan op infers its outputs by it, so every loop is checked when it is built, whoever builds it: ``scan``, a rule or a gradient.
+What does not fit is a mistake inside scanviz here; what a user can do wrong was found before, with the user's names.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""What a step function returned: outputs, updates and a stop condition, told apart."""
+"""What a step function returned: outputs, updates and a stop condition, told apart.
+
+Theano's forms are all taken: outputs alone, outputs and updates in either order, ``until(…)`` at the end.  Anything else is an
+error that shows the accepted forms and the value that does not fit.
+"""
 
 from __future__ import annotations
 

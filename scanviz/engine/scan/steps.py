@@ -1,4 +1,8 @@
-"""How many steps a loop does, and its sequences cut and turned for their taps."""
+"""How many steps a loop does, and its sequences cut and turned for their taps.
+
+The number of steps is a graph: ``n_steps``, checked against every sequence, or else the length of the shortest.  Each tap of a
+sequence becomes a slice of it, so that step t reads row t of all of them.
+"""
 
 from __future__ import annotations
 

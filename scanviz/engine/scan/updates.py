@@ -1,4 +1,8 @@
-"""Updates: which shared variables a loop changes, and to what."""
+"""Updates: which shared variables a loop changes, and to what.
+
+It is what ``scan`` gives back beside the outputs, for ``function(updates=…)``: a dict that checks its keys when they are put in,
+and that is not merged with another which gives the same variable another value.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``map``, ``reduce``, ``foldl``, ``foldr`` and ``filter``: scans with simpler signatures."""
+"""``map``, ``reduce``, ``foldl``, ``foldr`` and ``filter``: scans with simpler signatures.
+
+Each is a call of ``scan``, so pictures, profiles and gradients know loops alone.
+"""
 
 from __future__ import annotations
 

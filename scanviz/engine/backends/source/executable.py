@@ -1,4 +1,4 @@
-"""A program that is run as generated source."""
+"""A program that is run as generated source: the flat part outside of loops, and a runner for each loop and branch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A plan while it is made: what is decided so far, and who needs whose memory until when."""
+"""A plan while it is made: what is decided so far, and who needs whose memory until when.
+
+The parts of planning (rows, views, buffers) each decide for some registers and read what the ones before them decided; the draft
+is what they hand on.
+"""
 
 from __future__ import annotations
 

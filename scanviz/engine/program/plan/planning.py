@@ -1,4 +1,9 @@
-"""Planning: one pass over a Program gives every register its place, and the same for the loops and branches inside."""
+"""Planning: one pass over a Program gives every register its place, and the same for the loops and branches inside.
+
+A result is placed, in this order, in a row of a state or output, in a buffer that others use before and after it, nowhere (sizes
+known beforehand, single numbers, what only its own group reads), in an array of an input that it may write over, in a view of an
+input; what is left gets an array of its own at every step.
+"""
 
 from __future__ import annotations
 

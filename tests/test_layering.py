@@ -30,7 +30,7 @@ LAYERS = (
     ("compat",),
     ("tensor",),
     ("engine",),
-    ("starting",),
+    ("starting", "plugins"),
 )
 ENGINE_LAYERS = (
     ("measurement",),
@@ -84,6 +84,7 @@ HEAVY = (
     "hypothesis",
     "pytest",
     "sqlite3",
+    "importlib.metadata",
 )
 
 

@@ -12,7 +12,15 @@ from pathlib import Path
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
 from scanviz.cli.options import HelpWanted, Option, Parsed, UsageError, parse, suggestion
-from scanviz.profiler.export import FORMATS, MissingLibraryError, export
+from scanviz.profiler.export import (
+    FORMATS,
+    Format,
+    MissingLibraryError,
+    PluginFailure,
+    export,
+    format_named,
+    formats,
+)
 from scanviz.record.errors import CannotWriteError
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.reading import kind_at
@@ -20,7 +28,7 @@ from scanviz.record.writing import replacing
 
 USAGE = "export [options] FILE"
 OPTIONS = (
-    Option(("-f", "--format"), "FORMAT", "which", tuple(FORMATS)),
+    Option(("-f", "--format"), "FORMAT", f"which: {', '.join(FORMATS)}, or what another distribution adds"),
     Option(("-o", "--output"), "OUT", "file, or folder for tables; - for standard output"),
     Option(("--table",), "NAME", "of csv and parquet, this table alone"),
     Option(("--force",), "", "replace what is there"),
@@ -32,38 +40,50 @@ def main(arguments: list[str]) -> int:
     try:
         parsed = parse(arguments, OPTIONS, program=False)
     except HelpWanted:
-        formats = "\n".join(f"  {name:<11} {known.about}" for name, known in FORMATS.items())
-        raise HelpWanted(f"\nformats:\n{formats}") from None
+        known, failed = formats()
+        listed = [f"  {name:<11} {form.about}" for name, form in known.items()]
+        raise HelpWanted("\n".join(["\nformats:", *listed, *failed])) from None
     path = one_file(parsed.rest, "export")
     name = parsed.options.get("format")
     if name is None:
-        raise UsageError(f"which format? --format {'|'.join(FORMATS)}")
-    record = loaded(path)
+        raise UsageError(f"which format? --format {'|'.join(formats()[0])}")
     try:
+        form = _format(name)
+        record = loaded(path)
         pieces = export(record, name)
-    except MissingLibraryError as error:
+    except (MissingLibraryError, PluginFailure) as error:
         write_text(f"scanviz: {error}\n", sys.stderr)
         return 1
     table = parsed.options.get("table")
     if table is not None:
-        if table not in pieces or not FORMATS[name].tables:
-            known = ", ".join(pieces) if FORMATS[name].tables else "none, it is one piece"
+        if table not in pieces or not form.tables:
+            tables = ", ".join(pieces) if form.tables else "none, it is one piece"
             raise UsageError(
-                f"{name} has no table named {table!r}{suggestion(table, pieces)}; tables: {known}"
+                f"{name} has no table named {table!r}{suggestion(table, pieces)}; tables: {tables}"
             )
         pieces = {"": pieces[table]}
-    _deliver(pieces, _target(parsed, path, table), FORMATS[name].suffix, "force" in parsed.options)
+    _deliver(pieces, _target(parsed, path, table, form), form.suffix, "force" in parsed.options)
     return 0
 
 
-def _target(parsed: Parsed, path: Path, table: str | None) -> Path | None:
+def _format(name: str) -> Format:
+    """Return the format of a name, or say which there are."""
+    try:
+        return format_named(name)
+    except KeyError:
+        known = formats()[0]
+        raise UsageError(
+            f"--format takes {' or '.join(known)}, not {name!r}{suggestion(name, known)}"
+        ) from None
+
+
+def _target(parsed: Parsed, path: Path, table: str | None, form: Format) -> Path | None:
     """Return where the result goes, None for standard output."""
     given = parsed.options.get("output")
     if given in STANDARD_OUTPUT:
         return None
     if given is not None:
         return Path(given)
-    form = FORMATS[parsed.options["format"]]
     stem = path.name.removesuffix(".scanviz")
     if form.tables and table is None:
         return Path(f"{stem}-{parsed.options['format']}")

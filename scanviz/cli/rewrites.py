@@ -206,10 +206,14 @@ def _go_together(options: Mapping[str, str]) -> None:
 
 
 def _known_rule(name: str) -> None:
-    from scanviz.engine.rewrites.families import all_rules
+    from scanviz.engine.rewrites.families import all_rules, load_outside
+    from scanviz.engine.rewrites.rule import RULES
 
     known = [rule.name for rule in all_rules()]
-    if name not in known:
+    failed = load_outside(name) if name not in known else []
+    if failed:
+        raise UsageError(failed[0])
+    if name not in known and name not in RULES:
         raise UsageError(
             f"there is no rule named {name!r}{suggestion(name, known)}; scanviz rewrites --rules"
         )
@@ -280,9 +284,10 @@ def _show(record: ProfileRecord, view: RewritesOptions, as_json: bool, stream: T
 
 
 def _rules() -> str:
-    from scanviz.engine.rewrites.families import all_rules
+    from scanviz.engine.rewrites.families import all_rules, load_outside
     from scanviz.engine.rewrites.rule import PHASES
 
+    failed = load_outside()
     lines: list[str] = []
     for phase in PHASES:
         lines.append(f"{phase}")
@@ -291,4 +296,4 @@ def _rules() -> str:
                 tags = ", ".join(sorted(rule.tags - set(rule.phases)))
                 again = f"; again in {', '.join(rule.phases[1:])}" if len(rule.phases) > 1 else ""
                 lines += [f"  {rule.name}", f"      {rule.doc}", f"      {rule.where}  tags: {tags}{again}"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *failed]) + "\n"

@@ -162,6 +162,10 @@ class BackendError(ScanvizError, RuntimeError):
     """A backend that is missing, broken or cannot run this program here."""
 
 
+class PluginError(ScanvizError, ImportError):
+    """An operation or a rewrite that another distribution adds cannot be loaded; the distribution is named."""
+
+
 class InternalError(ScanvizError, RuntimeError):
     """A broken invariant of scanviz itself; please report it with the script that shows it."""
 

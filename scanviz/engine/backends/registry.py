@@ -12,6 +12,7 @@ from functools import partial
 
 from scanviz.engine.backends.base import Availability, Backend
 from scanviz.engine.errors import BackendError
+from scanviz.plugins import PluginFailure, plugins
 
 GROUP = "scanviz.backends"
 _BUILT_IN = {
@@ -43,7 +44,7 @@ def register(name: str, factory: Callable[[], Backend]) -> None:
 
 def names() -> list[str]:
     """Return the names of all backends, built-in ones first, whether they work here or not."""
-    return [*_BUILT_IN, *(name for name in {**_entry_points(), **_factories} if name not in _BUILT_IN)]
+    return [*_BUILT_IN, *(name for name in {**plugins(GROUP), **_factories} if name not in _BUILT_IN)]
 
 
 def broken() -> dict[str, str]:
@@ -54,15 +55,6 @@ def broken() -> dict[str, str]:
         except BackendError:
             continue
     return dict(_broken)
-
-
-def _entry_points() -> dict[str, Callable[[], Backend]]:
-    from importlib.metadata import EntryPoint, entry_points
-
-    def loader(point: EntryPoint) -> Callable[[], Backend]:
-        return lambda: point.load()()
-
-    return {entry_point.name: loader(entry_point) for entry_point in entry_points(group=GROUP)}
 
 
 def resolve(name: str) -> Backend:
@@ -83,9 +75,8 @@ def _make(name: str) -> Backend:
     factory, built_in = _factories.get(name), _BUILT_IN.get(name) or _USUAL.get(name)
     if factory is None and built_in is not None:
         factory = partial(_built_in, *built_in)
-    if factory is None:
-        factory = _entry_points().get(name)
-    if factory is None:
+    plugin = plugins(GROUP).get(name) if factory is None else None
+    if factory is None and plugin is None:
         known = names()
         import difflib  # slow to import, and seldom needed
 
@@ -96,10 +87,17 @@ def _make(name: str) -> Backend:
             fix=f"Mode({close[0]!r})" if close else None,
         )
     try:
+        if plugin is not None:
+            factory = plugin.load()
+        assert factory is not None
         return factory()
+    except PluginFailure as failure:
+        _broken[name] = str(failure)
+        raise BackendError(str(failure)) from failure.__cause__
     except Exception as error:  # its own code or library: whatever it raises is its failure, not the caller's
         _broken[name] = f"{type(error).__name__}: {error}"
-        raise BackendError(f"the backend {name!r} could not be loaded ({_broken[name]})") from error
+        failed = f"the backend {name!r} could not be loaded ({_broken[name]})"
+        raise BackendError(failed if plugin is None else plugin.failed(_broken[name])) from error
 
 
 def _built_in(module: str, attribute: str) -> Backend:

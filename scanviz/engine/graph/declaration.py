@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from scanviz.engine.errors import InternalError, ScanvizNotImplementedError, ScanvizTypeError
+from scanviz.engine.errors import InternalError, PluginError, ScanvizNotImplementedError, ScanvizTypeError
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
 from scanviz.engine.graph.notation import Notation
 from scanviz.engine.named_tuple import NamedTuple
@@ -128,8 +128,26 @@ def declared(name: str) -> Declaration:
         _declare_others()
         found = _REGISTRY.get(name)
     if found is None:
+        found = _of_another_distribution(name)
+    if found is None:
         raise ScanvizNotImplementedError(f"there is no op named {name!r} in this version of scanviz")
     return found
+
+
+def _of_another_distribution(name: str) -> Declaration | None:
+    """Return an op that another distribution declares, whose module was not imported yet."""
+    from scanviz.plugins import PluginFailure, plugins  # seldom needed
+
+    plugin = plugins("scanviz.ops").get(name)
+    if plugin is None:
+        return None
+    try:
+        plugin.load()
+    except PluginFailure as failure:
+        raise PluginError(str(failure)) from failure.__cause__
+    if name not in _REGISTRY:
+        raise PluginError(plugin.failed(f"importing {plugin.value} declared no operation of this name"))
+    return _REGISTRY[name]
 
 
 def declarations() -> Iterator[Declaration]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.errors import PluginError, ScanvizValueError
 from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     arithmetic,
     assignments,
@@ -38,13 +38,30 @@ from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
 )
 from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.rule import RULES_ABOVE, Phase, Rule
+from scanviz.plugins import PluginFailure, plugins
 
 
 def all_rules() -> list[Rule]:
     """Return all rules, in the order they are tried."""
     for register in RULES_ABOVE:
         register()
-    return [rules.RULES[name] for name in rules.ORDER if name in rules.RULES]
+    return [rules.RULES[name] for name in (*rules.ORDER, *rules.OUTSIDE) if name in rules.RULES]
+
+
+def load_outside(name: str | None = None) -> list[str]:
+    """Load the rules that other distributions add, or the one of a name, and return in words what could not be loaded."""
+    failed: list[str] = []
+    for plugin in plugins("scanviz.rewrites").values():
+        if plugin.name in rules.RULES or name not in (None, plugin.name):
+            continue
+        try:
+            plugin.load()
+        except PluginFailure as failure:
+            failed.append(str(failure))
+            continue
+        if plugin.name not in rules.RULES:
+            failed.append(plugin.failed(f"importing {plugin.value} registered no rule of this name"))
+    return failed
 
 
 def rules_of(phase: Phase) -> list[Rule]:
@@ -62,6 +79,11 @@ def check_names(names: Collection[str]) -> None:
     known = known_names()
     for name in names:
         if name not in known:
+            failed = load_outside(name)
+            if failed:
+                raise PluginError(failed[0])
+            if name in rules.RULES:
+                continue
             import difflib  # slow to import, and seldom needed
 
             close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)

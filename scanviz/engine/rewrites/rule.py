@@ -21,6 +21,8 @@ Phase = Literal["gradient", "canonical", "loops", "simplify", "merge", "clean", 
 PHASES: tuple[Phase, ...] = get_args(Phase)
 GENERAL: tuple[Phase, ...] = ("canonical", "simplify", "clean")  # phases of rules about any graph
 UNSAFE = "unsafe"  # tag of rules that may change numbers that are not finite, or rounding: only on request
+FROM_OUTSIDE = "outside"  # tag of rules written outside of scanviz: only on request, an installed package changes no program
+ON_REQUEST = frozenset({UNSAFE, FROM_OUTSIDE})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,6 +158,11 @@ ORDER: Sequence[str] = (
 )
 
 
+# Names of rules written outside of scanviz, in the order they were registered: tried last.
+OUTSIDE: list[str] = []
+_PACKAGE = __file__.replace("\\", "/").rpartition("/scanviz/")[0] + "/scanviz/"
+
+
 def rule(
     *,
     name: str,
@@ -192,11 +199,16 @@ def _registered(
 ) -> Act:
     if name in RULES:
         raise InternalError(f"the rule {name!r} is written twice")
-    if name not in ORDER:
-        raise InternalError(f"the rule {name!r} has no place in rewrites.rule.ORDER")
     phases: tuple[Phase, ...] = (phase,) if isinstance(phase, str) else tuple(phase)
     code, tagged = act.__code__, frozenset((*phases, *tags))
-    file = "scanviz/" + code.co_filename.replace("\\", "/").rpartition("/scanviz/")[2]
+    path = code.co_filename.replace("\\", "/")
+    inside = path.startswith(_PACKAGE)
+    file = "scanviz/" + path.removeprefix(_PACKAGE) if inside else "/".join(path.split("/")[-2:])
+    if name not in ORDER:
+        if inside:
+            raise InternalError(f"the rule {name!r} has no place in rewrites.rule.ORDER")
+        tagged |= {FROM_OUTSIDE}
+        OUTSIDE.append(name)
     doc = (act.__doc__ or "").strip().partition("\n")[0]
     RULES[name] = Rule(name, phases, on, act, single, outermost_first, tagged, file, code.co_firstlineno, doc)
     return act

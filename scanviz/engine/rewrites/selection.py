@@ -1,7 +1,7 @@
 """Which rules a function may use: all, none, or some by name or tag.
 
 Written as words with commas: ``"all"``, ``"none"``, ``"all,-PushOutDot1"``, ``"none,+merge_equal"``.  Rules tagged
-``unsafe`` are used only where they are named or asked for by a tag.
+``unsafe``, and those of other distributions (``outside``), are used only where they are named or asked for by such a tag.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.rewrites.rule import UNSAFE, Rule
+from scanviz.engine.rewrites.rule import ON_REQUEST, Rule
 from scanviz.engine.slotted import dataclass
 
 
@@ -63,9 +63,10 @@ class Selection:
 
     def has(self, rule: Rule) -> bool:
         """Return whether a rule is selected."""
-        selected = self.base == "all" and UNSAFE not in rule.tags
+        on_request = ON_REQUEST & rule.tags
+        selected = self.base == "all" and not on_request
         for put_in, name in self.changes:
-            by_tag = name in rule.tags and (not put_in or UNSAFE not in rule.tags or name == UNSAFE)
+            by_tag = name in rule.tags and (not put_in or not on_request or name in on_request)
             if name == rule.name or by_tag:
                 selected = put_in
         return selected

@@ -8,8 +8,10 @@ of steps cannot show when something happened, so formats with a time axis lay ti
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import NamedTuple
 
+from scanviz.plugins import PluginFailure, plugins
 from scanviz.record.model import ProfileRecord
 
 
@@ -46,6 +48,44 @@ FORMATS = {
 }
 
 
+def formats() -> tuple[dict[str, Format], list[str]]:
+    """Return all formats by name, with those of other distributions, and in words which of these could not be loaded."""
+    found, failed = dict(FORMATS), list[str]()
+    for name in plugins("scanviz.exports"):
+        try:
+            found.setdefault(name, format_named(name))
+        except PluginFailure as failure:
+            failed.append(str(failure))
+    return found, failed
+
+
+def format_named(name: str) -> Format:
+    """Return the format of a name, one of ``FORMATS`` or what another distribution adds.
+
+    Raises
+    ------
+    PluginFailure
+        If another distribution has it, and it cannot be loaded.
+    KeyError
+        If there is none.
+    """
+    if name in FORMATS:
+        return FORMATS[name]
+    return _of_another_distribution(name)[0]
+
+
+def _of_another_distribution(name: str) -> tuple[Format, Callable[[ProfileRecord], dict[str, bytes]]]:
+    """Return a format of another distribution, and what writes it: ``FORMAT`` and ``export`` of its module."""
+    plugin = plugins("scanviz.exports")[name]
+    module = plugin.load()
+    form, write = getattr(module, "FORMAT", None), getattr(module, "export", None)
+    if not isinstance(form, Format) or not callable(write):
+        raise PluginFailure(
+            plugin.failed(f"{plugin.value} has no FORMAT, a Format, or no function export(record)")
+        )
+    return form, write
+
+
 def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
     r"""Return a record in another format.
 
@@ -54,7 +94,7 @@ def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
     record : ProfileRecord
         What to export.
     name : str
-        One of ``FORMATS``.
+        One of ``FORMATS``, or of another distribution.
 
     Returns
     -------
@@ -65,6 +105,10 @@ def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
     ------
     MissingLibraryError
         If the format needs a package that is not installed.
+    PluginFailure
+        If another distribution has the format, and it cannot be loaded.
+    KeyError
+        If there is no such format.
 
     Examples
     --------
@@ -72,6 +116,8 @@ def export(record: ProfileRecord, name: str) -> dict[str, bytes]:
     >>> export(ProfileRecord(script="rnn.py", wall_ns=12), "collapsed")
     {'': b"rnn.py 0\nrnn.py;the script's own time 12\n"}
     """
+    if name not in FORMATS:
+        return _of_another_distribution(name)[1](record)
     module = importlib.import_module(f"scanviz.profiler.export.{name}_format")
     pieces: dict[str, bytes] = module.export(record)
     return pieces
@@ -81,7 +127,7 @@ class MissingLibraryError(Exception):
     """A format needs a package that is not installed; the message says how to get it."""
 
 
-__all__ = ["FORMATS", "Format", "MissingLibraryError", "export"]
+__all__ = ["FORMATS", "Format", "MissingLibraryError", "PluginFailure", "export", "format_named", "formats"]
 
 
 def __dir__() -> list[str]:

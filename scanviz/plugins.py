@@ -1,0 +1,89 @@
+"""What other distributions add: entry points of a group, found and loaded when somebody first asks for one.
+
+A distribution names what it adds in its ``pyproject.toml``::
+
+    [project.entry-points."scanviz.rewrites"]
+    swish_of_sigmoid = "swish_tools.rules"
+
+Reading what is installed takes longer than importing scanviz, and installing a package changes nothing that another program
+computes: so nothing is looked up before a name is asked for that scanviz itself does not have, or a list of all is.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+GROUPS = {
+    "scanviz.backends": "backend",
+    "scanviz.exports": "export format",
+    "scanviz.ops": "operation",
+    "scanviz.rewrites": "rewrite",
+}
+
+
+class Plugin(NamedTuple):
+    """What a distribution adds.
+
+    Attributes
+    ----------
+    group : str
+        One of ``GROUPS``.
+    name : str
+        What it is asked for by.
+    value : str
+        Where it is: a module, or ``module:name``.
+    distribution : str
+        Who adds it, with its version; empty where that is not known.
+    """
+
+    group: str
+    name: str
+    value: str
+    distribution: str
+
+    def load(self) -> Any:
+        """Import it and return it.
+
+        Raises
+        ------
+        PluginFailure
+            Whatever goes wrong: the distribution is named.
+        """
+        from importlib.metadata import EntryPoint
+
+        try:
+            return EntryPoint(self.name, self.value, self.group).load()
+        except (
+            Exception
+        ) as error:  # its own code or library: whatever it raises is its failure, not the caller's
+            raise PluginFailure(self.failed(f"{type(error).__name__}: {error}")) from error
+
+    def failed(self, why: str) -> str:
+        """Return in words that it cannot be used, and who adds it."""
+        by = f" of the distribution {self.distribution}" if self.distribution else ""
+        return f"the {GROUPS[self.group]} {self.name!r}{by} could not be loaded ({why})"
+
+
+class PluginFailure(Exception):  # noqa: N818  # whoever asked makes an error of it
+    """Something that another distribution adds cannot be used; the text names the distribution."""
+
+
+def plugins(group: str) -> dict[str, Plugin]:
+    """Return what is installed for a group, by name; of one name in several distributions the first that is found.
+
+    Examples
+    --------
+    >>> "numpy" in plugins("scanviz.backends")
+    False
+    """
+    found: dict[str, Plugin] = {}
+    for plugin in _installed(group):
+        found.setdefault(plugin.name, plugin)
+    return found
+
+
+def _installed(group: str) -> Iterator[Plugin]:
+    from importlib.metadata import entry_points  # takes as long as half of importing scanviz
+
+    for point in entry_points(group=group):
+        dist = point.dist
+        yield Plugin(group, point.name, point.value, "" if dist is None else f"{dist.name} {dist.version}")

@@ -96,8 +96,9 @@ def in_words(row: dict[str, Any]) -> str:
         times = f"{gain:.0f}" if gain >= 10 else f"{gain:.1f}"
         words = "no difference" if abs(gain - 1) <= NO_DIFFERENCE else f"{times} times as fast"
         parts.append(f"{name} {found['without_ms']:.3g} → {found['with_ms']:.3g} ms, {words}")
-    memory = " → ".join(f"{row[key] / 2**20:.2f}" for key in ("without_bytes", "with_bytes"))
-    return f"- *Gain:* {'; '.join(parts)}. Memory at most {memory} MiB."
+    before, after = (f"{row[key] / 2**20:.2f}" for key in ("without_bytes", "with_bytes"))
+    memory = f"{before} MiB as before" if before == after else f"{before} → {after} MiB"
+    return f"- *Gain:* {'; '.join(parts)}. Memory: at most {memory}."
 
 
 def with_gains(text: str, rows: list[dict[str, Any]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def pull(cotangents: dict[Node, Node], wanted: Sequence[Node]) -> list[Node | No
 
 
 def added(a: Any, b: Any) -> Any:
-    """Return a sum; what came back to a loop's buffers is kept apart, buffer by buffer."""
+    """Return a sum; what came back to a loop is kept apart, buffer by buffer (`scan` picks each once)."""
     return a | b if isinstance(a, dict) else a + b
 
 
@@ -234,38 +235,40 @@ def loop_pullback(node: Node, cotangents: dict[int, Node]) -> list[Node | None]:
     if loop.backwards:
         raise NotImplementedError("the gradient of a gradient: scanviz has it, this page stops here")
     count = len(loop.buffers)
-    rows_read, shared = loop.inputs[: -len(node.inputs[count:]) or None], node.inputs[count:]
-    incoming = [variable(f"cotangent of output {k}") for k in range(len(loop.outputs))]
-    sums = [variable(f"cotangent so far of input {k}") for k in range(len(rows_read))]
-    parts = pull_step(loop, incoming)
-
+    shared = node.inputs[count:]
+    rows_read = loop.inputs[: len(loop.inputs) - len(shared)]
+    weights = loop.inputs[len(rows_read) :]
     values = [apply("buffer", node, parameter=k) for k in range(count)]
-    starts = [cotangents.get(k, apply("zeros", values[k])) for k in range(count)]
-    buffers = [Buffer(each.reads, ()) for each in loop.buffers if each.reads]
-    begin = [value for value, each in zip(values, loop.buffers, strict=True) if each.reads]
-    inputs, outputs = list(rows_read), []
-    first = len(buffers)
-    waiting, before = iter(incoming), iter(zip(sums, parts, strict=False))
-    for each in loop.buffers:
-        buffers.append(Buffer(each.writes + each.reads, each.reads))
-        here = [next(before) for _ in each.reads]
-        inputs += [*(next(waiting) for _ in each.writes), *(so_far for so_far, _ in here)]
-        outputs += [so_far if part is None else so_far + part for so_far, part in here]
-    for weight, part in zip(loop.inputs[len(rows_read) :], parts[len(rows_read) :], strict=True):
-        buffers.append(Buffer((), (0,), grows=True))
-        begin_empty = apply("constant", parameter=np.zeros(0))
-        starts.append(begin_empty)
-        outputs.append(apply("zeros", weight) if part is None else part)
-    inputs += loop.inputs[len(rows_read) :]
 
-    back = Loop(tuple(buffers), tuple(inputs), tuple(outputs), loop.n_steps, backwards=True)
-    done = Node("loop", (*begin, *starts, *shared), back)
+    # The step: from the cotangents of the rows that the forward step wrote, parts for all that it was given.
+    complete = [[variable("cotangent of a row written") for _ in each.writes] for each in loop.buffers]
+    so_far = [[variable("cotangent so far of a row read") for _ in each.reads] for each in loop.buffers]
+    told = [one for both in zip(complete, so_far, strict=True) for rows in both for one in rows]
+    parts = pull_step(loop, list(chain(*complete)))
+    sums = [old if part is None else old + part for old, part in zip(chain(*so_far), parts, strict=False)]
+    of_weights = zip(weights, parts[len(rows_read) :], strict=True)
+    collected = [apply("zeros", weight) if part is None else part for weight, part in of_weights]
+
+    # Its buffers, in three groups: what the forward step read; the cotangents; the parts for non-sequences.
+    reading = [(Buffer(each.reads, ()), values[k]) for k, each in enumerate(loop.buffers) if each.reads]
+    cells = [
+        (Buffer(each.writes + each.reads, each.reads), cotangents.get(k, apply("zeros", values[k])))
+        for k, each in enumerate(loop.buffers)
+    ]
+    empty = apply("constant", parameter=np.zeros(0))
+    collecting = [(Buffer((), (0,), grows=True), empty) for _ in shared]
+    buffers, starts = zip(*reading, *cells, *collecting, strict=True)
+    inputs, outputs = (*rows_read, *told, *weights), (*sums, *collected)
+    back = Loop(buffers, inputs, outputs, loop.n_steps, backwards=True)
+
+    # Its results: initial rows and sequences get their cells, non-sequences the sum of what was collected.
+    done = Node("loop", (*starts, *shared), back)
     found: list[Node | None] = []
-    for k, each in enumerate(loop.buffers):
-        whole = apply("buffer", done, parameter=first + k)
-        found.append(whole if not each.grows else apply("to row", whole, parameter=each.writes[0]))
-    for k in range(len(shared)):
-        found.append(apply("sum of rows", apply("buffer", done, parameter=first + count + k)))
+    for k, each in enumerate(loop.buffers, start=len(reading)):
+        whole = apply("buffer", done, parameter=k)
+        found.append(apply("to row", whole, parameter=each.writes[0]) if each.grows else whole)
+    for k in range(len(reading) + count, len(buffers)):
+        found.append(apply("sum of rows", apply("buffer", done, parameter=k)))
     return found
 
 

@@ -14,8 +14,8 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.changes import places
-from scanviz.engine.rewrites.cost import Cost
 from scanviz.engine.rewrites.cost_met import CostChange, CostNumbers, SizesMet, costs_met, names_in
+from scanviz.engine.rewrites.cost_total import Cost
 from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.named_sizes import NamedSizes, named_sizes

@@ -13,7 +13,8 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.rewrites.changes import Delta, NodeId
-from scanviz.engine.rewrites.cost import Cost, Scope, TotalCost, node_cost
+from scanviz.engine.rewrites.cost import Scope, node_cost
+from scanviz.engine.rewrites.cost_total import Cost, TotalCost
 
 
 class SizeNumbers:

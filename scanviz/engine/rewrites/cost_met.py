@@ -19,7 +19,7 @@ from scanviz.engine.graph.polynomial import Number, Polynomial
 from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.sizes import calculated
-from scanviz.engine.rewrites.cost import Cost, StepCost
+from scanviz.engine.rewrites.cost_total import Cost, StepCost
 from scanviz.engine.rewrites.named_sizes import Calculated, NamedSizes
 
 
@@ -122,8 +122,8 @@ class SizesMet:
             return found
 
         try:
-            for each in inside_out(size, known.__contains__):
-                known[each] = each.replaced(value).simplest
+            for part in inside_out(size, known.__contains__):
+                known[part] = part.replaced(value).simplest
         except LookupError:
             return None
         found = known[size]

@@ -23,7 +23,8 @@ from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.changes import Change, Delta, Move
-    from scanviz.engine.rewrites.cost import Cost, Meanings
+    from scanviz.engine.rewrites.cost import Meanings
+    from scanviz.engine.rewrites.cost_total import Cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,8 +106,8 @@ class _Walk:
             return found
 
         try:
-            for each in inside_out(size, known.__contains__):
-                known[each] = each.replaced(followed)
+            for part in inside_out(size, known.__contains__):
+                known[part] = part.replaced(followed)
         except LookupError:
             return None
         return known[size]
@@ -126,16 +126,16 @@ class _Walk:
     def _calculated(self, variable: Variable) -> Polynomial | None:
         """Return a whole number that is calculated of whole numbers alone."""
         known: dict[Variable, Polynomial | None] = {}
-        for each in in_turn(variable, _whole_numbers, known.__contains__):
-            given = [known[number] for number in _whole_numbers(each)]
+        for integer in in_turn(variable, _whole_numbers, known.__contains__):
+            given = [known[number] for number in _whole_numbers(integer)]
             args = tuple(number for number in given if number is not None)
             if not given:
-                known[each] = self._first(each)
-            elif each.owner is None or len(args) < len(given):
-                known[each] = None
+                known[integer] = self._first(integer)
+            elif integer.owner is None or len(args) < len(given):
+                known[integer] = None
             else:
-                dtypes = tuple(getattr(number.type, "dtype", "int64") for number in each.owner.inputs)
-                known[each] = Polynomial.of(Calculated(each.owner.op, dtypes, args))
+                dtypes = tuple(getattr(number.type, "dtype", "int64") for number in integer.owner.inputs)
+                known[integer] = Polynomial.of(Calculated(integer.owner.op, dtypes, args))
         return known[variable]
 
     def _first(self, variable: Variable) -> Polynomial | None:

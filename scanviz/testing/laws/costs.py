@@ -14,7 +14,8 @@ from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.rewrites.cost import Cost, StepCost, cost_of
+from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.rewrites.cost_total import Cost, StepCost
 from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
 from scanviz.record.rewrites_snapshot import rewrites_of
 from scanviz.testing.laws.law import law
@@ -33,7 +34,7 @@ def _values(graph: tuple[list[Variable], list[Variable]]) -> tuple[Given, list[V
     """Return a graph of several loops with values for its inputs."""
     shapes = [(ROWS, WIDTH), (WIDTH, WIDTH), (WIDTH,)]
     inputs, wanted = graph
-    return [(each, np.ones(shape)) for each, shape in zip(inputs, shapes, strict=True)], wanted
+    return [(variable, np.ones(shape)) for variable, shape in zip(inputs, shapes, strict=True)], wanted
 
 
 def graphs() -> st.SearchStrategy[tuple[Given, list[Variable]]]:
@@ -84,7 +85,7 @@ def costs_in_numbers_are_those_of_the_graph_with_its_sizes_known(
     with observed_by(_Weighed()):
         f(*(value for _, value in given))
     shared: list[SharedVariable] = f.plan.shared
-    known = dict(given) | {each: np.asarray(each.get_value()) for each in shared}
+    known = dict(given) | {variable: np.asarray(variable.get_value()) for variable in shared}
     mapping = {variable: _known(variable, value) for variable, value in known.items()}
     record, versions = rewrites_of(f), f.rewrites.all_graphs()
     for k in {0, round(at * (len(versions) - 1)), len(versions) - 1}:

@@ -53,6 +53,7 @@ AT_THE_END = {
     "scanviz.engine.program.printer",
     "scanviz.engine.rewrites.cost",
     "scanviz.engine.rewrites.cost_history",
+    "scanviz.engine.rewrites.cost_total",
     "scanviz.engine.rewrites.versions",
     "scanviz.record.graph_writing",
     "scanviz.record.program_snapshot",

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.types import INTEGERS, canonical_dtype
 from scanviz.engine.ops import random as ops
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimension
 from scanviz.engine.ops.support import as_variable
+from scanviz.tensor.losses import one_hot
 from scanviz.tensor.random_draws import Drawn, checked_state
 
 
@@ -49,14 +51,23 @@ def binomial(state: Variable, n: Any = 1, p: Any = 0.5, size: Any = None, dtype:
 
     ``n`` holds integers from 0 to 2**53; ``dtype`` is an integer dtype that holds the result.
     Other parameters, results and errors are those of :func:`uniform`.
+    One trial, as old scripts draw masks and units that are on or off, is a draw of :func:`bernoulli`, which is much faster.
 
     Examples
     --------
     >>> from scanviz.tensor.random import random_state
     >>> binomial(random_state(1), 10, 0.2, size=2)[1].type
     TensorType('int64', (2,))
+    >>> binomial(random_state(1), 1, 0.2, size=2)[1].owner.op.name
+    'draw_bernoulli'
     """
+    if _is_one(n) and canonical_dtype(dtype) in INTEGERS:
+        return bernoulli(state, p, size, dtype)
     return ops.draw(ops.BINOMIAL, checked_state(state), size, [n, p], dtype)
+
+
+def _is_one(n: Any) -> bool:
+    return type(n) is int and n == 1
 
 
 def integers(state: Variable, low: Any, high: Any = None, size: Any = None, dtype: object = "int64") -> Drawn:
@@ -96,7 +107,7 @@ def multinomial(state: Variable, n: Any, pvals: Any, size: Any = None, dtype: ob
 
     The result has the categories on one more axis after ``size``; ``n`` and the other axes of ``pvals``
     broadcast to ``size``; each distribution sums to 1 (to 1e-4). Other parameters, results and errors are
-    those of :func:`uniform`.
+    those of :func:`uniform`.  One trial is a draw of :func:`categorical`, as rows of zeros with a 1.
 
     Examples
     --------
@@ -105,6 +116,9 @@ def multinomial(state: Variable, n: Any, pvals: Any, size: Any = None, dtype: ob
     TensorType('int64', (4, 3))
     """
     trials, weights = as_variable(n), as_variable(pvals)
+    if _is_one(n) and canonical_dtype(dtype) in INTEGERS and tensor_type(weights).ndim:
+        following, drawn = categorical(state, weights, size)
+        return following, one_hot(drawn, dimension(weights, -1), dtype)
     batch = [(trials, 0), (weights, 1)]
     return ops.draw(ops.MULTINOMIAL, checked_state(state), size, [trials, weights], dtype, batch=batch)
 

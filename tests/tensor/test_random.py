@@ -80,6 +80,14 @@ def test_discrete_distributions_pass_the_chi_square_test(name):
     assert stats.chisquare(counts, probabilities / probabilities.sum() * inside).pvalue > 1e-3
 
 
+def test_one_trial_is_drawn_as_what_it_is():
+    few = draw(lambda s: s.binomial(size=(2000,), n=1, p=[0.25], dtype="int8"))
+    assert few.dtype == np.int8 and abs(few.mean() - 0.25) < 0.05 and set(few) == {0, 1}
+    rows = draw(lambda s: s.multinomial(size=2000, n=1, pvals=[0.2, 0.0, 0.8], dtype="int32"))
+    assert rows.dtype == np.int32 and rows.shape == (2000, 3) and (rows.sum(axis=1) == 1).all()
+    np.testing.assert_allclose(rows.mean(axis=0), [0.2, 0.0, 0.8], atol=0.05)
+
+
 def test_multinomial_counts_its_trials():
     counts = draw(lambda s: s.multinomial(size=1000, n=20, pvals=[0.2, 0.3, 0.5]))
     assert counts.shape == (1000, 3) and (counts.sum(axis=1) == 20).all()

@@ -5,8 +5,8 @@
 Stated are the typical step, the parts of it and the hottest operation, and the parts of the whole run.  The instruments for steps
 are the CPU time of the thread, of the plain function with more and with fewer steps, and of its plain code with one operation done
 twice; for some loops also a copy by hand, each operation of which is left out in turn.  Those for the run are clocks in the script.
-All is measured in turn, so that a machine that drifts changes all.  What an instrument cannot tell to half its goal is said to be
-uncertain and counts for nothing.
+What parts come to above the whole, by the same instrument, is its error.  All is measured in turn, so that a machine that drifts
+changes all.  What an instrument cannot tell to half its goal is said to be uncertain and counts for nothing.
 
 Goals: 10 % for what takes 1 µs or more, 25 % for less; the same hottest operation in 10 of 10 profiles where it leads by 20 %;
 less than 5 % of a run that no part accounts for.
@@ -30,7 +30,7 @@ from typing import Any
 
 from common import write_json
 from truth_hand import HAND, hand_operations
-from truth_instruments import Measured, PlainLoop, operations_cpu_ns, step_cpu_ns
+from truth_instruments import Measured, PlainLoop, adding_up, operations_cpu_ns, step_cpu_ns
 from truth_parts import claims
 from truth_workloads import CASES, Case
 
@@ -107,7 +107,7 @@ def measured(case: Case, profiles: int, rounds: int) -> list[Row]:
         return [*found, *_of_the_run(case)]
     plain = PlainLoop(f, case.loop)
     places = [place for place in range(len(loops[0].operations)) if plain.has(place)]
-    doubled = operations_cpu_ns(case, f, plain, places, rounds)
+    doubled = adding_up(operations_cpu_ns(case, f, plain, places, rounds), truth.ns, are_all=False)
     stated = {
         place: statistics.median(loop.operations[place].typical_ns for loop in loops) for place in places
     }

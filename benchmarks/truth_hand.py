@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from truth_instruments import Measured, difference, in_turn
+from truth_instruments import Measured, adding_up, difference, in_turn
 from truth_workloads import Case
 
 
@@ -70,13 +70,6 @@ def hand_operations(case: Case, rounds: int) -> list[Measured]:
     )
 
 
-def adding_up(parts: Sequence[Measured], whole_ns: float) -> list[Measured]:
-    """Return parts with what they do not add up to the whole as error, shared out among them."""
-    total = sum(part.ns for part in parts)
-    off = abs(total - whole_ns) / total if total > 0 else 0.0
-    return [Measured(part.ns, part.error_ns + off * abs(part.ns)) for part in parts]
-
-
 def _loop(hand: Hand, left_out: Sequence[int], inputs: tuple[Any, ...]) -> Callable[[], Any]:
     lines = [line for k, line in enumerate(hand.operations) if k not in left_out]
     body = "\n        ".join([*lines, hand.after])
@@ -86,4 +79,4 @@ def _loop(hand: Hand, left_out: Sequence[int], inputs: tuple[Any, ...]) -> Calla
     return lambda: scope["loop"](inputs, np.dot, np.add, np.multiply, np.tanh)
 
 
-__all__ = ["HAND", "adding_up", "hand_operations"]
+__all__ = ["HAND", "hand_operations"]

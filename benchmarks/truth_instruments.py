@@ -15,6 +15,7 @@ from truth_workloads import Case
 from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.runtime.aligned import aligned_bytes
 
 LARGE_BYTES = 64 * 2**10  # of an array that caches near the processor hold few of
 _INTO = re.compile(r"( +)(\w+)\((.*), (\w+)\)$")  # a call that writes its result into its last argument
@@ -96,11 +97,24 @@ class PlainLoop:
         shape = self.made.plan.places[outputs[0]].shape
         if written is None or shape is None or None in shape:
             return text
-        spare = np.empty(shape, self.loop.body.registers[outputs[0]].type.dtype)
+        dtype = np.dtype(self.loop.body.registers[outputs[0]].type.dtype)
+        # as the loop's own: other memory takes longer to write
+        spare = aligned_bytes(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
         if spare.nbytes >= LARGE_BYTES and written[4] not in re.findall(r"\w+", written[3]):
             return text
         namespace["spare"] = spare
         return f"{written[1]}{written[2]}({written[3]}, spare)"
+
+
+def adding_up(parts: Sequence[Measured], whole_ns: float, are_all: bool = True) -> list[Measured]:
+    """Return parts with what they do not add up to the whole as error, shared out among them: by that the instrument is off.
+
+    Where they are not all of it, only what they come to above it is.
+    """
+    total = sum(part.ns for part in parts)
+    more = total - whole_ns if are_all else max(0.0, total - whole_ns)
+    off = abs(more) / total if total > 0 else 0.0
+    return [Measured(part.ns, part.error_ns + off * abs(part.ns)) for part in parts]
 
 
 def step_cpu_ns(case: Case, f: Any, rounds: int) -> Measured:
@@ -129,4 +143,4 @@ def operations_cpu_ns(
     return [difference(times, once, case.steps * case.calls) for times in twice]
 
 
-__all__ = ["Measured", "PlainLoop", "difference", "in_turn", "operations_cpu_ns", "step_cpu_ns"]
+__all__ = ["Measured", "PlainLoop", "adding_up", "difference", "in_turn", "operations_cpu_ns", "step_cpu_ns"]

@@ -15,47 +15,30 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
-from scanviz.profiler.recording.budget import (
-    Budget,
-    Kept,
-    affordable,
-    function_size,
-    loop_size,
-    totals_alone,
-)
-from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
-from scanviz.profiler.recording.function_aggregate import MOST_WAITING, FunctionAggregate, KnownFunction
-from scanviz.profiler.recording.loop_aggregate import KnownLoop, LoopAggregate
+from scanviz.profiler.recording.function_aggregate import MOST_WAITING
+from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
-from scanviz.profiler.recording.passed_calls import CallTimes, Run
-from scanviz.profiler.recording.processor import Usage, process_usage, used
+from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
-from scanviz.profiler.recording.steps import DETAIL_BYTES
 from scanviz.profiler.recording.timeline import Timeline
+from scanviz.profiler.recording.waiting_calls import MOST, WaitingCall, count_waiting
+from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.profiler.recording.work import with_work
 from scanviz.record.outcome import OutcomeRecord
-from scanviz.record.paths import recorded_path
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.runtime.sides import SideTaken
     from scanviz.record.loops import SideRecord
-    from scanviz.record.model import CostRecord, FunctionRecord, LoopRecord, ProfileRecord
-    from scanviz.record.rewrites_snapshot import Written
+    from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
 
 DEFAULT_BYTES = 64 * 2**20
-# a call: its thread, function, nanoseconds of its run, checks, copies and recording, and the runs of its loops
-_PassedOver = tuple[int, int, int, int, int, int, Sequence[Run]]
-_Told = tuple[int, int, int, int, Sequence[Run]]  # of it, without thread and function
 MANY_ALONE = 500  # calls that were passed over
-REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
-PROGRAMS = 16  # the part of the memory that Programs may take
 
 
 class Recorder(Observer):
@@ -102,28 +85,15 @@ class Recorder(Observer):
         self._clock = clock
         self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
         self._calibration = calibration if calibration is not None else MeasuredOverhead()
-        self._budget = Budget(max_bytes)
-        self._rewrites_budget = Budget(max_bytes // REWRITES)
-        self._programs_budget = Budget(max_bytes // PROGRAMS)
-        self._functions: dict[int, FunctionAggregate] = {}
-        self._descriptions = Descriptions(self._keep_descriptions)
-        self._rewrites = DeferredRewrites(self._keep_rewrites)
-        self._loops: dict[int, LoopAggregate] = {}
-        self._plans = PlansMet()
+        self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()
-        self._dropped: set[int] = set()
-        self._passed_over: deque[_PassedOver] = deque()  # calls that wait
-        self._left_out = 0
-        self._script, self._arguments = "", ()  # type: tuple[str, tuple[str, ...]]
-        self._outcome = OutcomeRecord()
-        self.restart()
+        self._waiting: deque[WaitingCall] = deque()
+        self._run = WholeRun(clock)
+        self._timeline = Timeline(threading.get_ident())
 
     def restart(self) -> None:
         """Let the wall time start here."""
-        self._started = datetime.now(UTC).isoformat(timespec="seconds")
-        self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
-        self._used_before = process_usage()
-        self._used_after: Usage | None = None
+        self._run.begin()
         self._timeline = Timeline(threading.get_ident())
 
     # what the engine tells
@@ -131,106 +101,47 @@ class Recorder(Observer):
     def compiled(self, event: CompiledFunction) -> None:
         """Know of a function and its loops; what they are is written down when the clock has stopped."""
         with self._lock:
-            if event.key not in self._functions and event.key not in self._dropped:
-                self._keep(event)
-        self._rewrites.write_gone()
-
-    def _keep(self, event: CompiledFunction) -> None:
-        program, count = event.program, len(event.program.instructions)
-        kept = affordable(function_size(program), self._budget)
-        self._left_out += kept is not Kept.WHOLE
-        if kept is None:
-            self._dropped.add(event.key)
-            return
-        named = KnownFunction(event.key, event.name, event.backend)
-        function = FunctionAggregate(named, count if kept is Kept.WHOLE else 0)
-        self._functions[event.key] = function
-        from scanviz.engine.program.instructions import nested_loops  # loaded by whoever compiled it
-
-        for loop, around, _ in nested_loops(program):
-            parent = None if around is None else around.key
-            kept = affordable(loop_size(loop), self._budget) if self._is_kept(parent) else None
-            self._left_out += kept is not Kept.WHOLE
-            if kept is not None:
-                placed = KnownLoop(loop.key, event.key, parent, loop.name)
-                count = len(loop.body.instructions) if kept is Kept.WHOLE else 0
-                self._loops[loop.key] = LoopAggregate(placed, self._calibration, count)
-                function.loops.append(self._loops[loop.key])
-                if parent is not None:
-                    self._loops[parent].has_loops = True
-        self._descriptions.add(event)
-        self._rewrites.add(event)
-        self._plans.add(event)
-
-    def _is_kept(self, loop: int | None) -> bool:
-        return loop is None or loop in self._loops
-
-    def _keep_descriptions(self, function: FunctionRecord, loops: list[LoopRecord]) -> None:
-        """Keep what a function and its loops are, as far as there is memory for it."""
-        with self._lock:
-            self._functions[function.key].describe(function)
-            for loop in loops:
-                if loop.key in self._loops:
-                    self._loops[loop.key].describe(loop, totals_alone(loop))
-
-    def _keep_rewrites(self, key: int, written: Written, program: bytes) -> None:
-        """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
-        whole = written.record
-        listed = whole.list_alone()
-        bare = replace(listed, graphs=None)
-        from scanviz.record.rewrites_snapshot import size_of
-
-        with self._lock:
-            function = self._functions[key]
-            if self._programs_budget.take(len(program)) and self._budget.take(len(program)):
-                function.record = replace(function.record, program=program)
-            for found in (whole, listed, bare):
-                size = size_of(found)
-                if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
-                    function.record = replace(function.record, rewrites=found)
-                    if found is whole and written.costs is not None:
-                        self._plans.costs(key, written.costs)
-                    return
-            self._left_out += 1
+            self._met.meet(event)
+        self._met.write_gone()
 
     def function_begin(self, function: int, call: int) -> None:
         """Open a call."""
         with self._lock:
-            self._count_passed_over()
+            self._count_waiting()
             self._timeline.enter(threading.get_ident(), "call", function, self._clock())
-            found = self._functions.get(function)
+            found = self._met.functions.get(function)
             if found is not None:
                 found.begin(call, threading.get_ident())
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""
         with self._lock:
-            self._count_passed_over()
-            found = self._functions.get(function)
+            self._count_waiting()
+            found = self._met.functions.get(function)
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             if found is not None:
                 now = 0 if error is None else self._clock()  # asked for runs that an error left open
                 found.end(call, threading.get_ident(), now, elapsed_ns, error is not None, inside)
-                self._plans.call_ended(function)
+                self._met.plans.call_ended(function)
 
     def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
         """Add up what the engine and this recorder took to watch a loop."""
         with self._lock:
-            found = self._loops.get(loop)
+            found = self._met.loops.get(loop)
             if found is not None:
                 found.recorder_ns += own_ns
 
     def operations(self, function: int, elapsed_ns: Sequence[int], around_ns: int) -> None:
         """Count the operations outside of loops of one call."""
         with self._lock:
-            found = self._functions.get(function)
+            found = self._met.functions.get(function)
             if found is not None:
                 found.timed_call(elapsed_ns, around_ns)
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
         """Count the parts of a call around its program."""
         with self._lock:
-            found, around_ns = self._functions.get(function), checks_ns + copies_ns + watching_ns
+            found, around_ns = self._met.functions.get(function), checks_ns + copies_ns + watching_ns
             count = self._timeline.returned(threading.get_ident(), around_ns, 1)
             if found is not None:
                 found.returned(checks_ns, copies_ns, watching_ns, count)
@@ -245,65 +156,27 @@ class Recorder(Observer):
         runs: Sequence[Run],
     ) -> None:
         """Count a call that was passed over: very many come, so they wait without the lock."""
-        waiting = self._passed_over
+        waiting = self._waiting
         waiting.append((threading.get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs))
-        if len(waiting) >= MOST_WAITING:
+        if len(waiting) >= MOST:
             with self._lock:
-                self._count_passed_over()
+                self._count_waiting()
 
-    def _count_passed_over(self) -> None:
-        """Count calls that were passed over, before what their threads have open changes; others may be added meanwhile."""
-        waiting = self._passed_over
-        if not waiting:
-            return
-        alike: dict[tuple[int, int, tuple[Run, ...]], list[_Told]] = {}
-        in_parts: dict[tuple[int, int, tuple[Run, ...]], list[_Told]] = {}
-        for _ in range(len(waiting)):
-            thread, key, elapsed, checks, copies, watching, runs = waiting.popleft()
-            told = elapsed, checks, copies, watching, runs
-            if checks < 0:
-                alike.setdefault((thread, key, tuple(runs)), []).append(told)
-                continue
-            if key in self._functions:
-                self._functions[key].shares.know(elapsed, checks, copies, runs)
-            bare = tuple([(*run[:5], -1) for run in runs])
-            in_parts.setdefault((thread, key, bare), []).append(told)
-        for known in (in_parts, alike):
-            for (thread, key, bare), calls in known.items():
-                self._count_alike(thread, key, bare, calls, known is in_parts)
-
-    def _count_alike(
-        self, thread: int, key: int, runs: Sequence[Run], calls: Sequence[_Told], in_parts: bool
-    ) -> None:
-        """Count calls of a function that had the same runs of loops."""
-        elapsed, checks, copies, watching, ran = zip(*calls, strict=True)
-        around = sum(checks) + sum(copies) if in_parts else 0
-        recording = sum(watching)
-        count = self._timeline.returned(thread, sum(elapsed) + around + recording, len(calls))
-        function = self._functions.get(key)
-        if function is None:
-            return
-        if in_parts:
-            loops = [[run[k][5] for run in ran] for k in range(len(runs))]
-            found = CallTimes(elapsed, sum(checks), sum(copies), loops)
-        else:
-            found = function.shares.divided(elapsed, runs)
-        function.passed_over(found.elapsed, found.checks_ns, found.copies_ns)
-        function.returned(found.checks_ns, found.copies_ns, recording, count)
-        for run, times in zip(runs, found.loops, strict=True):
-            if run[0] in self._loops:
-                self._loops[run[0]].ran(run, times)
+    def _count_waiting(self) -> None:
+        """Count calls that were passed over, before what their threads have open changes."""
+        if self._waiting:
+            count_waiting(self._waiting, self._met.functions, self._met.loops, self._timeline)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""
         with self._lock:
-            self._count_passed_over()
+            self._count_waiting()
             self._timeline.enter(threading.get_ident(), "build", 0, self._clock())
 
     def build_end(self, kind: Building, where: SourceLine | None, elapsed_ns: int) -> None:
         """Count what was built."""
         with self._lock:
-            self._count_passed_over()
+            self._count_waiting()
             inside = self._timeline.leave(threading.get_ident(), elapsed_ns)
             self._timeline.built_by(kind, where, elapsed_ns - inside)
 
@@ -317,38 +190,36 @@ class Recorder(Observer):
     ) -> None:
         """Count an operation outside of loops, or one in a step that is told on its own."""
         with self._lock:
-            aggregate = self._functions.get(function) if loop is None else self._loops.get(loop)
+            aggregate = self._met.functions.get(function) if loop is None else self._met.loops.get(loop)
             if aggregate is not None:
                 aggregate.timed(index, elapsed_ns)
 
     def specialised(self, function: int, loop: int, elapsed_ns: int, tier: str, why: str) -> None:
         """Count code made for a loop."""
         with self._lock:
-            found = self._loops.get(loop)
+            found = self._met.loops.get(loop)
             if found is not None:
                 found.made(tier, why, elapsed_ns)
-            self._plans.code_made(function)
+            self._met.plans.code_made(function)
 
     def loop_begin(self, function: int, loop: int, n_steps: int, buffer_bytes: int) -> None:
         """Open a run of a loop."""
         with self._lock:
-            found = self._loops.get(loop)
+            found = self._met.loops.get(loop)
             if found is not None:
-                if found.detailed is None:
-                    found.detailed = self._budget.take(DETAIL_BYTES)
-                    self._left_out += not found.detailed and found.operations > 0
+                self._met.looks_at_steps(found)
                 found.begin(threading.get_ident(), self._clock(), buffer_bytes)
 
     def loop_steps(self, series: StepSeries) -> None:
         """Take a chunk of steps."""
         with self._lock:
-            found = self._loops.get(series.loop)
+            found = self._met.loops.get(series.loop)
             if found is not None:
                 found.take(threading.get_ident(), series)
 
     def loop_run(self, function: int, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
         """Count a run that was passed over: very many come, so they wait without the lock."""
-        found = self._loops.get(loop)
+        found = self._met.loops.get(loop)
         if found is not None:
             passed_over = found.passed_over
             passed_over.append((steps, elapsed_ns, own_ns))
@@ -359,21 +230,21 @@ class Recorder(Observer):
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
         """Take the bytes of a loop's rows."""
         with self._lock:
-            found = self._loops.get(loop)
+            found = self._met.loops.get(loop)
             if found is not None:
                 found.rows_held(row_bytes)
 
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
         """Take a declared number."""
         with self._lock:
-            found = self._functions.get(function) if loop is None else self._loops.get(loop)
+            found = self._met.functions.get(function) if loop is None else self._met.loops.get(loop)
             if found is not None:
                 found.measured(index, name, value)
 
     def side_taken(self, function: int, taken: SideTaken) -> None:
         """Take which side of a branch a call took, and how long it was."""
         with self._lock:
-            if function in self._functions:
+            if function in self._met.functions:
                 self._sides.add(taken)
 
     def loop_end(
@@ -387,14 +258,14 @@ class Recorder(Observer):
     ) -> None:
         """Close a run of a loop."""
         with self._lock:
-            found = self._loops.get(loop)
+            found = self._met.loops.get(loop)
             if found is not None:
                 found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
 
     def loop_counted(self, function: int, loop: int, runs: CountedRuns) -> None:
         """Count runs of a loop inside a control block."""
         with self._lock:
-            found = self._loops.get(loop)
+            found = self._met.loops.get(loop)
             if found is not None:
                 found.counted(runs)
 
@@ -402,50 +273,47 @@ class Recorder(Observer):
 
     def describe_script(self, script: str, arguments: Sequence[str]) -> None:
         """Say what is being run; a path is kept as in source lines, without the machine's folders."""
-        self._script = recorded_path(script) if os.path.isabs(script) else script
-        self._arguments = tuple(arguments)
+        self._run.describe(script, arguments)
 
     def finish(self, outcome: OutcomeRecord) -> None:
         """Say how the run ended; the wall time stops here."""
         with self._lock:
-            self._outcome, self._ended = outcome, self._clock()
-            self._used_after = process_usage()
+            self._run.end(outcome)
 
     def progress(self) -> tuple[int, int]:
         """Return the calls and steps counted so far: a glance for a progress line."""
         with self._lock:
-            self._count_passed_over()
-            calls = sum(function.calls for function in self._functions.values())
-            return calls, sum(loop.steps for loop in self._loops.values())
+            self._count_waiting()
+            calls = sum(function.calls for function in self._met.functions.values())
+            return calls, sum(loop.steps for loop in self._met.loops.values())
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
         from scanviz.record.model import ProfileRecord
         from scanviz.record.names import numbered
 
-        self._descriptions.write()
-        self._rewrites.write(wait=self._ended is not None)
+        self._met.write(wait=self._run.has_ended)
         with self._lock:
-            self._count_passed_over()
+            self._count_waiting()
             now, call_ns, alone_ns = self._clock(), self._call_ns(), self._alone_ns()
             running = self._timeline.running(now)
             functions = [
-                self._plans.completed(function.snapshot(call_ns, running.get(key, 0), alone_ns))
-                for key, function in self._functions.items()
+                self._met.plans.completed(function.snapshot(call_ns, running.get(key, 0), alone_ns))
+                for key, function in self._met.functions.items()
             ]
             names = numbered([function.name for function in functions])
-            work = self._plans.work()
+            work = self._met.plans.work()
             return ProfileRecord(
                 scanviz=_version(),
                 python=platform.python_version(),
                 numpy=np.__version__,
                 machine=_machine(),
-                started=self._started,
-                script=self._script,
-                arguments=self._arguments,
+                started=self._run.started,
+                script=self._run.script,
+                arguments=self._run.arguments,
                 detail=self.detail,
-                wall_ns=max(0, (now if self._ended is None else self._ended) - self._begun),
-                outcome=self._outcome,
+                wall_ns=self._run.wall_ns(now),
+                outcome=self._run.outcome,
                 cost=self._cost(alone_ns),
                 functions=tuple(
                     replace(
@@ -459,33 +327,24 @@ class Recorder(Observer):
                     replace(loop, operations=with_work(loop.operations, work.get((loop.function, loop.key))))
                     for loop in self._with_sides(self._loop_records(now, alone_ns))
                 ),
-                left_out=self._left_out,
-                measures=self._used_of_run(),
+                left_out=self._met.left_out,
+                measures=self._run.measures(),
                 building=self._timeline.building(),
                 threads=self._timeline.record(now, call_ns),
             )
 
     def _loop_records(self, now: int, alone_ns: float) -> Iterator[LoopRecord]:
-        for loop in self._loops.values():
-            function = self._functions.get(loop.record.function)
+        for loop in self._met.loops.values():
+            function = self._met.functions.get(loop.record.function)
             yield loop.snapshot(now, 0.0 if function is None else function.price(alone_ns))
 
     def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
         """Iterate over loops with the sides of branches that their steps took."""
         sides: dict[int, tuple[SideRecord, ...]] = {}
-        for program in self._plans.programs():
+        for program in self._met.plans.programs():
             sides |= self._sides.of_loops(program)
         for loop in loops:
             yield replace(loop, sides=sides[loop.key]) if loop.key in sides and loop.operations else loop
-
-    def _used_of_run(self) -> dict[str, float]:
-        """Return what the process used of the processor from beginning to end, nothing before the run has ended."""
-        before, after = self._used_before, self._used_after
-        if after is None:
-            return {}
-        known = before.switches is not None and after.switches is not None
-        switches = (after.switches or 0) - (before.switches or 0) if known else None
-        return used(after.cpu_ns - before.cpu_ns, switches)
 
     def _call_ns(self) -> float:
         """Return what entering and leaving a call takes; it is not measured where there was none."""
@@ -493,13 +352,13 @@ class Recorder(Observer):
 
     def _alone_ns(self) -> float:
         """Return what calls that were passed over took more than alone; it is not measured where there were few."""
-        passed = sum(function.calls_alone for function in self._functions.values())
+        passed = sum(function.calls_alone for function in self._met.functions.values())
         return self._calibration.alone_ns if passed >= MANY_ALONE else 0.0
 
     def _cost(self, alone_ns: float) -> CostRecord:
         from scanviz.record.model import CostRecord
 
-        loops = self._loops.values()
+        loops = self._met.loops.values()
         return CostRecord(
             stamps=sum(loop.stamps for loop in loops),
             stamp_ns=self._calibration.stamp_ns if any(loop.stamps for loop in loops) else 0.0,
@@ -507,7 +366,7 @@ class Recorder(Observer):
             recorder_ns=self._timeline.recording_ns
             + sum(
                 function.recorder_ns + function.alone_cost_ns(alone_ns)
-                for function in self._functions.values()
+                for function in self._met.functions.values()
             ),
         )
 

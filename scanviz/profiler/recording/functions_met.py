@@ -1,0 +1,150 @@
+"""The functions and loops that a recording has met, as much of them as there is memory for."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scanviz.engine.observe import CompiledFunction
+from scanviz.profiler.recording.budget import (
+    Budget,
+    Kept,
+    affordable,
+    function_size,
+    loop_size,
+    totals_alone,
+)
+from scanviz.profiler.recording.deferred import DeferredRewrites, Descriptions, PlansMet
+from scanviz.profiler.recording.function_aggregate import FunctionAggregate, KnownFunction
+from scanviz.profiler.recording.loop_aggregate import KnownLoop, LoopAggregate
+from scanviz.profiler.recording.overhead import Prices
+from scanviz.profiler.recording.steps import DETAIL_BYTES
+
+if TYPE_CHECKING:  # a script starts without the classes of its record
+    from scanviz.record.model import FunctionRecord, LoopRecord
+    from scanviz.record.rewrites_snapshot import Written
+
+REWRITES = 4  # one part in so many of the memory may go to graphs of rewrites: loops come first
+PROGRAMS = 16  # the part of the memory that Programs may take
+
+
+class FunctionsMet:
+    """The functions and loops of a recording.
+
+    Parameters
+    ----------
+    max_bytes : int
+        About how much memory it may take.
+    calibration : Prices
+        What time stamps cost.
+    lock : context manager
+        Guards it; callers hold it but for :meth:`write` and :meth:`write_gone`.
+
+    Attributes
+    ----------
+    functions, loops : dict
+        By key.
+    plans : PlansMet
+        What is known of their plans.
+    left_out : int
+        How often something was kept smaller, or not at all.
+    """
+
+    __slots__ = (
+        "_budget", "_calibration", "_descriptions", "_dropped", "_lock", "_programs_budget", "_rewrites", "_rewrites_budget",
+        "functions", "left_out", "loops", "plans",
+    )  # fmt: skip
+
+    def __init__(self, max_bytes: int, calibration: Prices, lock: AbstractContextManager[Any]) -> None:
+        self._calibration, self._lock = calibration, lock
+        self._budget = Budget(max_bytes)
+        self._rewrites_budget = Budget(max_bytes // REWRITES)
+        self._programs_budget = Budget(max_bytes // PROGRAMS)
+        self.functions: dict[int, FunctionAggregate] = {}
+        self.loops: dict[int, LoopAggregate] = {}
+        self._dropped: set[int] = set()
+        self._descriptions = Descriptions(self._keep_descriptions)
+        self._rewrites = DeferredRewrites(self._keep_rewrites)
+        self.plans = PlansMet()
+        self.left_out = 0
+
+    def meet(self, event: CompiledFunction) -> None:
+        """Know of a function and its loops; what they are is written down when the clock has stopped."""
+        if event.key in self.functions or event.key in self._dropped:
+            return
+        program, count = event.program, len(event.program.instructions)
+        kept = affordable(function_size(program), self._budget)
+        self.left_out += kept is not Kept.WHOLE
+        if kept is None:
+            self._dropped.add(event.key)
+            return
+        named = KnownFunction(event.key, event.name, event.backend)
+        function = FunctionAggregate(named, count if kept is Kept.WHOLE else 0)
+        self.functions[event.key] = function
+        self._meet_loops(event, function)
+        self._descriptions.add(event)
+        self._rewrites.add(event)
+        self.plans.add(event)
+
+    def _meet_loops(self, event: CompiledFunction, function: FunctionAggregate) -> None:
+        from scanviz.engine.program.instructions import nested_loops  # loaded by whoever compiled it
+
+        for loop, around, _ in nested_loops(event.program):
+            parent = None if around is None else around.key
+            is_inside = parent is None or parent in self.loops
+            kept = affordable(loop_size(loop), self._budget) if is_inside else None
+            self.left_out += kept is not Kept.WHOLE
+            if kept is not None:
+                placed = KnownLoop(loop.key, event.key, parent, loop.name)
+                count = len(loop.body.instructions) if kept is Kept.WHOLE else 0
+                self.loops[loop.key] = LoopAggregate(placed, self._calibration, count)
+                function.loops.append(self.loops[loop.key])
+                if parent is not None:
+                    self.loops[parent].has_loops = True
+
+    def looks_at_steps(self, loop: LoopAggregate) -> None:
+        """Decide whether single steps of a loop are kept, where that was not decided."""
+        if loop.detailed is None:
+            loop.detailed = self._budget.take(DETAIL_BYTES)
+            self.left_out += not loop.detailed and loop.operations > 0
+
+    def write(self, wait: bool) -> None:
+        """Write down what functions and loops are, and what rules did; ``wait`` for that where it takes long."""
+        self._descriptions.write()
+        self._rewrites.write(wait=wait)
+
+    def write_gone(self) -> None:
+        """Write down what rules did to functions that are gone."""
+        self._rewrites.write_gone()
+
+    def _keep_descriptions(self, function: FunctionRecord, loops: list[LoopRecord]) -> None:
+        """Keep what a function and its loops are, as far as there is memory for it."""
+        with self._lock:
+            self.functions[function.key].describe(function)
+            for loop in loops:
+                if loop.key in self.loops:
+                    self.loops[loop.key].describe(loop, totals_alone(loop))
+
+    def _keep_rewrites(self, key: int, written: Written, program: bytes) -> None:
+        """Keep a function's Program and graph, and what rules did to that: all of it, the list alone, or nothing."""
+        whole = written.record
+        listed = whole.list_alone()
+        bare = replace(listed, graphs=None)
+        from scanviz.record.rewrites_snapshot import size_of
+
+        with self._lock:
+            function = self.functions[key]
+            if self._programs_budget.take(len(program)) and self._budget.take(len(program)):
+                function.record = replace(function.record, program=program)
+            for found in (whole, listed, bare):
+                size = size_of(found)
+                if self._rewrites_budget.take(size, last=found is bare) and self._budget.take(size):
+                    function.record = replace(function.record, rewrites=found)
+                    if found is whole and written.costs is not None:
+                        self.plans.costs(key, written.costs)
+                    return
+            self.left_out += 1
+
+
+__all__ = ["FunctionsMet"]

@@ -6,6 +6,7 @@ what is around them through ``around``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal
 
@@ -322,7 +323,7 @@ class ProgramFrame:
 
 def bytes_of(shape: Sequence[int], dtype: str) -> int:
     """Return the bytes of an array."""
-    return int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    return math.prod(shape) * np.dtype(dtype).itemsize
 
 
 __all__ = ["Callout", "ProgramFrame", "Shared", "Site", "bytes_of"]

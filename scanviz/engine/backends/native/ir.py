@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Value(NamedTuple):
         return f"{self.type} {self.text}"
 
 
+@cache
 def type_of(dtype: str, lanes: int = 1) -> str:
     """Return LLVM's type of so many numbers of a dtype; truth values are single bits.
 
@@ -71,15 +73,15 @@ def literal(number: object, dtype: str) -> str:
     >>> literal(0.5, "float64"), literal(True, "bool"), literal(-3, "int8")
     ('0x3FE0000000000000', 'true', '-3')
     """
+    if is_integer(dtype):  # most are
+        return str(int(number))  # type: ignore[call-overload]
     if dtype == "float16":
         return f"0xH{np.float16(number).view(np.uint16):04X}"  # type: ignore[arg-type]
     if dtype in _FLOATS:
         with np.errstate(over="ignore"):
             rounded = float(np.dtype(dtype).type(number))
         return f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
-    if dtype == BOOLEAN:
-        return "true" if number else "false"
-    return str(int(number))  # type: ignore[call-overload]
+    return "true" if number else "false"
 
 
 def constant(number: object, dtype: str, lanes: int = 1) -> Value:
@@ -91,6 +93,24 @@ def constant(number: object, dtype: str, lanes: int = 1) -> Value:
 def is_integer(dtype: str) -> bool:
     """Return whether a dtype is one of signed or unsigned integers."""
     return dtype in SIGNED or dtype in UNSIGNED
+
+
+@lru_cache(4096)
+def _whole(number: int) -> Value:
+    """Return a constant of int64, as most are."""
+    return Value(str(int(number)), "int64")
+
+
+@cache
+def _size(dtype: str) -> int:
+    return np.dtype(dtype).itemsize
+
+
+@cache
+def _suffix(dtype: str, lanes: int) -> str:
+    """Return how the names of LLVM's own functions end for a type."""
+    letters = {"float64": "f64", "float32": "f32"}.get(dtype) or f"i{dtype.lstrip('uint')}"
+    return letters if lanes == 1 else f"v{lanes}{letters}"
 
 
 def _is_number(value: Value) -> bool:
@@ -136,7 +156,7 @@ class Code:
 
     def comment(self, text: str) -> None:
         """Add a line for people: printable, and without anything that could end it; a mark in the machine code on request."""
-        shown = "".join(each if each.isprintable() else " " for each in text)
+        shown = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
         self.line(f"; {shown}")
         if self.marked:
             plain = "".join(each if each.isascii() and each not in "\\\"$%{}|'" else " " for each in shown)
@@ -157,14 +177,17 @@ class Code:
 
     def op(self, text: str, dtype: str, lanes: int = 1) -> Value:
         """Add a line that makes a value."""
-        made = Value(self.name(), dtype, lanes)
-        self.line(f"{made.text} = {text}")
-        return made
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return Value(name, dtype, lanes)
 
     def call(self, function: str, operands: Sequence[Value], dtype: str, lanes: int = 1) -> Value:
         """Add a call of a function that is declared with it."""
         result = type_of(dtype, lanes)
-        self.declared[function] = f"declare {result} @{function}({', '.join(each.type for each in operands)})"
+        if function not in self.declared:
+            self.declared[function] = (
+                f"declare {result} @{function}({', '.join(each.type for each in operands)})"
+            )
         return self.op(
             f"call {result} @{function}({', '.join(each.typed for each in operands)})", dtype, lanes
         )
@@ -172,9 +195,9 @@ class Code:
     def intrinsic(self, name: str, *operands: Value) -> Value:
         """Add one of LLVM's own functions, overloaded by the type of its first operand."""
         first = operands[0]
-        letters = {"float64": "f64", "float32": "f32"}.get(first.dtype) or f"i{first.dtype.lstrip('uint')}"
-        suffix = letters if first.lanes == 1 else f"v{first.lanes}{letters}"
-        return self.call(f"llvm.{name}.{suffix}", operands, first.dtype, first.lanes)
+        return self.call(
+            f"llvm.{name}.{_suffix(first.dtype, first.lanes)}", operands, first.dtype, first.lanes
+        )
 
     def splat(self, value: Value, lanes: int) -> Value:
         """Return a number in every lane."""
@@ -193,19 +216,19 @@ class Code:
 
     def add(self, first: Value, second: Value | int) -> Value:
         """Return a sum of int64; one of constants is a constant."""
-        second = constant(second, "int64") if isinstance(second, int) else second
+        second = _whole(second) if isinstance(second, int) else second
         if second.text == "0":
             return first
         if first.text == "0":
             return second
         if _is_number(first) and _is_number(second):
-            return constant(int(first.text) + int(second.text), "int64")
+            return _whole(int(first.text) + int(second.text))
         return self.op(f"add nsw i64 {first.text}, {second.text}", "int64")
 
     def times(self, first: Value, factor: int) -> Value:
         """Return a product of int64; one of constants is a constant."""
         if not factor or _is_number(first):
-            return constant(int(first.text) * factor if factor else 0, "int64")
+            return _whole(int(first.text) * factor if factor else 0)
         return first if factor == 1 else self.op(f"mul nsw i64 {first.text}, {factor}", "int64")
 
     def along(self, offset: Value, number: Value, step: int) -> Value:
@@ -214,14 +237,14 @@ class Code:
 
     def at(self, base: Value, offset: Value | int) -> Value:
         """Return an address so many bytes on."""
-        offset = constant(offset, "int64") if isinstance(offset, int) else offset
+        offset = _whole(offset) if isinstance(offset, int) else offset
         if offset.text == "0":
             return base
         return self.op(f"getelementptr i8, ptr {base.text}, i64 {offset.text}", "address")
 
     def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:
         """Return numbers that lie one after another in memory; truth values are bytes there."""
-        align = alignment or np.dtype(dtype).itemsize
+        align = alignment or _size(dtype)
         if dtype != BOOLEAN:
             return self.op(f"load {type_of(dtype, lanes)}, ptr {address.text}, align {align}", dtype, lanes)
         byte = self.op(f"load {type_of('uint8', lanes)}, ptr {address.text}, align 1", "uint8", lanes)
@@ -229,7 +252,7 @@ class Code:
 
     def store(self, value: Value, address: Value, alignment: int | None = None) -> None:
         """Put numbers into memory, one after another."""
-        align = alignment or np.dtype(value.dtype).itemsize
+        align = alignment or _size(value.dtype)
         if value.dtype == BOOLEAN:
             value = self.op(f"zext {value.typed} to {type_of('uint8', value.lanes)}", "uint8", value.lanes)
         self.line(f"store {value.typed}, ptr {address.text}, align {align}")
@@ -294,7 +317,7 @@ class Code:
     def several(self, start: int, times: int, step: int) -> Iterator[Value]:
         """Write a body for so many numbers, ``step`` apart: once without a loop where there is but one."""
         if times == 1:
-            yield constant(start, "int64")
+            yield _whole(start)
             return
         with self.counted(start, start + times * step, step) as number:
             yield number
@@ -307,7 +330,7 @@ class Code:
 
         When the body is left, that list holds what is carried at the end.
         """
-        first, last = (constant(each, "int64") if isinstance(each, int) else each for each in (start, end))
+        first, last = (_whole(each) if isinstance(each, int) else each for each in (start, end))
         before, head, body, after = self.block, self.label(), self.label(), self.label()
         self.jump(head)
         self.begin(head)

@@ -31,9 +31,9 @@ for title, text in parts:
     try:
         exec(compile(text, title, "exec"), names)
     except BaseException as error:
-        places = [(each.filename, each.lineno) for each in traceback.extract_tb(error.__traceback__)]
+        places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
         places += [(error.filename, error.lineno)] if isinstance(error, SyntaxError) else []
-        place = next((each for each in reversed(places) if each[0] in own), None)
+        place = next((known for known in reversed(places) if known[0] in own), None)
         said = str(error).strip() or type(error).__name__
         kind = "AssertionError" if isinstance(error, AssertionError) else type(error).__name__
         print("\\n" + mark + json.dumps([title, kind, said, place]))
@@ -139,7 +139,7 @@ def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
         return Outcome(False, str(wrong))
     except Exception as error:  # whatever a learner's function raises
         own = [
-            each.line for each in traceback.extract_tb(error.__traceback__) if _is_of_a_cell(each.filename)
+            frame.line for frame in traceback.extract_tb(error.__traceback__) if _is_of_a_cell(frame.filename)
         ]
         where = f" (at `{own[-1]}`)" if own else ""
         return Outcome(False, f"{type(error).__name__}: {error}{where}")

@@ -128,7 +128,7 @@ def _to_read(text: str) -> str:
 def lessons() -> tuple[Lesson, ...]:
     """Return all lessons, in their order."""
     folder = resources.files("scanviz.lessons") / "texts"
-    texts = [each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".md")]
+    texts = [file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".md")]
     return tuple(sorted(map(lesson_from, texts), key=lambda one: one.number))
 
 

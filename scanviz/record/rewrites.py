@@ -206,7 +206,7 @@ class RewritesRecord:
 
     def effect(self, rule: str) -> EffectRecord | None:
         """Return what a rule was measured to buy; None where it was not."""
-        return next((each for each in self.effects if each.rule == rule), None)
+        return next((effect for effect in self.effects if effect.rule == rule), None)
 
     @property
     def has_versions(self) -> bool:
@@ -336,8 +336,8 @@ def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
         list(rewrites.lines(0)),
         [encode(origin) for origin in rewrites.origins],
     )
-    for each, edits in zip(found["applications"], rewrites.edits(), strict=True):
-        each["edits"] = [encode(edit) for edit in edits]
+    for entry, edits in zip(found["applications"], rewrites.edits(), strict=True):
+        entry["edits"] = [encode(edit) for edit in edits]
     return found
 
 

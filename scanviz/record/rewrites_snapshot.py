@@ -73,9 +73,9 @@ class SymbolicCosts(NamedTuple):
         positions = {number: position for position, number in enumerate(met.program.inputs)}
         values = {positions[number]: int(value) for number, value in met.values.items()}
         sizes = SizesMet(self.sizes, met.shapes, values)
-        found = [_numbers(each) for each in costs_met(self.first, self.changes, sizes)]
+        found = [_numbers(cost) for cost in costs_met(self.first, self.changes, sizes)]
         changing = _renames(self.files)
-        return [_renamed(each, changing, {}) for each in found], _renamed(
+        return [_renamed(cost, changing, {}) for cost in found], _renamed(
             dict(sorted(sizes.used.items())), changing, {}
         )
 
@@ -137,7 +137,7 @@ def _whole(source: RewritesSource) -> Written:
         writer.become(first.delta)
         records, changes = _applications(versions, first.cost, writer)
         refusals = tuple(map(_refusal, _nearest(history.refusals())))
-        more = [_application(each) for each in history[len(records) :]]
+        more = [_application(entry) for entry in history[len(records) :]]
     record = RewritesRecord(
         str(history.selection),
         _cost(first.cost),
@@ -296,9 +296,9 @@ def with_planned(record: RewritesRecord, program: Program, plans: Plans) -> Rewr
     return with_recorded_paths(found, {line.file for line in lines if line is not None}) if apart else found
 
 
-def _refusal(each: Refused) -> RefusalRecord:
+def _refusal(seen: Refused) -> RefusalRecord:
     return RefusalRecord(
-        each.rule, "/".join(each.path), each.node, each.source, each.why, each.preconditions_met
+        seen.rule, "/".join(seen.path), seen.node, seen.source, seen.why, seen.preconditions_met
     )
 
 
@@ -311,7 +311,7 @@ def with_recorded_paths(record: RewritesRecord, files: Collection[str]) -> Rewri
 def _renames(files: Collection[str]) -> list[tuple[str, str]]:
     """Return what files are called, and what records call them, where that differs; long names first."""
     names = {name: recorded_path(file) for file in files for name in (file, short_path(file))}
-    return sorted(((old, new) for old, new in names.items() if old != new), key=lambda each: -len(each[0]))
+    return sorted(((old, new) for old, new in names.items() if old != new), key=lambda pair: -len(pair[0]))
 
 
 def _renamed(value: Value, names: Sequence[tuple[str, str]], known: dict[str, str]) -> Value:
@@ -330,9 +330,9 @@ def _with_names(value: object, names: Sequence[tuple[str, str]], known: dict[str
             known[value] = found
         return found
     if isinstance(value, tuple):
-        return tuple(_with_names(each, names, known) for each in value)
+        return tuple(_with_names(item, names, known) for item in value)
     if isinstance(value, dict):
-        return {_with_names(key, names, known): each for key, each in value.items()}
+        return {_with_names(key, names, known): item for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return type(value)(
             *(_with_names(getattr(value, name), names, known) for name in field_types(type(value)))

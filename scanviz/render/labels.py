@@ -41,7 +41,7 @@ def duration(nanoseconds: float) -> str:
 
     Examples
     --------
-    >>> [duration(each) for each in (0, 950, 1_234, 56_789_000, 3e9, 9.99e11)]
+    >>> [duration(ns) for ns in (0, 950, 1_234, 56_789_000, 3e9, 9.99e11)]
     ['0 ns', '950 ns', '1.23 µs', '56.8 ms', '3 s', '999 s']
     """
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):

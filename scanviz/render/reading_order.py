@@ -27,7 +27,7 @@ def reading_order(diagram: Diagram, reads: Mapping[str, Sequence[str]]) -> list[
     Examples
     --------
     >>> nodes = (Node("a", "input", "a"), Node("b", "input", "b"), Node("c", "operation", "c"), Node("d", "operation", "d"))
-    >>> [each.id for each in reading_order(Diagram("f", nodes), {"c": ["a"], "d": ["b", "c"]})]
+    >>> [node.id for node in reading_order(Diagram("f", nodes), {"c": ["a"], "d": ["b", "c"]})]
     ['a', 'c', 'b', 'd']
     """
     return list(_Order(diagram, reads).level(None))

@@ -118,7 +118,7 @@ def svg_parts(diagram: Diagram, placed: Placed, types: bool = False) -> Iterator
 
 
 def _text(text: str) -> str:
-    return escape("".join(each if each.isprintable() else " " for each in text), quote=True)
+    return escape("".join(char if char.isprintable() else " " for char in text), quote=True)
 
 
 def _title(text: str) -> str:

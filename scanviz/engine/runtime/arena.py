@@ -150,11 +150,11 @@ class LoopArena:
         self.carried: tuple[Any, ...] = ()
         if inputs.carries:
             self.carried = tuple([number(values[k]) if one else values[k] for k, one in inputs.carries])
-            shapes += [each.shape for each in self.carried]
+            shapes += [array.shape for array in self.carried]
         self.fixed: list[Any] = []
         if inputs.constants:
             self.fixed = [number(values[k]) if one else values[k] for k, one in inputs.constants]
-            shapes += [each.shape for each in self.fixed]
+            shapes += [array.shape for array in self.fixed]
         self.shapes = tuple(shapes)
 
     def open(self, plan: Plan | None, buffers: list[Any], steps_at_once: int | None) -> None:
@@ -207,14 +207,14 @@ class LoopArena:
         """Return copies of what the loop holds before a step, in the host's memory: rows of each state, then carries."""
         to_host = self.module.to_host
         rows = [state.window(step) for state in self.states]
-        return tuple([np.array(to_host(each)) for each in (*rows, *self.carried)])
+        return tuple([np.array(to_host(array)) for array in (*rows, *self.carried)])
 
     def resume(self, step: int, held: Sequence[Any]) -> None:
         """Hold what :meth:`held` returned, so that the run goes on from that step."""
         self.chunk_end(step, step + 1)
         for state, rows in zip(self.states, held, strict=False):
             state.restore(step, self.module.from_host(rows))
-        self.carried = tuple([self.module.from_host(each) for each in held[len(self.states) :]])
+        self.carried = tuple([self.module.from_host(array) for array in held[len(self.states) :]])
 
     def in_words(self, step: int, instruction: int) -> BaseException:
         """Return the error in the user's words, from the step that failed and the instruction (-1 where it is not known)."""

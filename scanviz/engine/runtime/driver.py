@@ -61,7 +61,7 @@ class LoopRunner:
         self.effects = has_effects(loop.body)
         # of a tier that may hand a loop over whose end nobody knows
         self.hand_over = None if loop.until is None else getattr(tier, "going_on", None)
-        self.holds_others = any(not isinstance(each, Instruction) for each in loop.body.instructions)
+        self.holds_others = any(not isinstance(part, Instruction) for part in loop.body.instructions)
 
     def take_plan(self, made: Plan) -> None:
         """Take the plan that was made with that of the loop around this one."""

@@ -238,7 +238,7 @@ class SpecialisedLoop:
     def put_in_place(self, old: Specialised, new: Specialised) -> bool:
         """Keep other code for the shapes of some; return whether that was still kept."""
         with self._lock:
-            key = next((key for key, each in self.cache.items() if each is old), None)
+            key = next((key for key, kept in self.cache.items() if kept is old), None)
             if key is None:
                 return False
             self.cache[key] = new

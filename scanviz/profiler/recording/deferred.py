@@ -146,7 +146,7 @@ class DeferredRewrites:
         """Keep a function's rewrites for later."""
         if event.function is not None:
             source, shared = rewrites_source(event.function, event.program), event.function.plan.shared
-            held = sum(_bytes(each) for each in shared) + _constants(event.program)
+            held = sum(_bytes(array) for array in shared) + _constants(event.program)
             self._waiting.add(event.key, _History(source, weakref.ref(event.function), event.program, held))
 
     def write_gone(self) -> None:

@@ -87,7 +87,7 @@ def reachable(diagram: Diagram, start: str, *, backwards: bool = False) -> froze
     Examples
     --------
     >>> from scanviz.render.diagram.model import Edge
-    >>> nodes = tuple(Node(each, "operation", each) for each in "abc")
+    >>> nodes = tuple(Node(key, "operation", key) for key in "abc")
     >>> sorted(reachable(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"))), "a"))
     ['b', 'c']
     """
@@ -98,7 +98,7 @@ def reachable(diagram: Diagram, start: str, *, backwards: bool = False) -> froze
         raise ScanvizValueError(f"the picture has no node `{sanitize(start)}`")
     found = set(networkx.ancestors(graph, start) if backwards else networkx.descendants(graph, start))
     around = graph.pred[start] if not backwards else graph.succ[start]
-    if any(each in found or each == start for each in around):
+    if any(other in found or other == start for other in around):
         found.add(start)
     return frozenset(found)
 
@@ -111,14 +111,14 @@ def levels(diagram: Diagram) -> dict[str, int]:
     Examples
     --------
     >>> from scanviz.render.diagram.model import Edge
-    >>> nodes = tuple(Node(each, "operation", each) for each in "abc")
+    >>> nodes = tuple(Node(key, "operation", key) for key in "abc")
     >>> levels(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"), Edge("a", "c"))))
     {'a': 0, 'b': 1, 'c': 2}
     """
     graph, members = _one_step(diagram)
     level: dict[int, int] = {}
     for place in _sorted(graph):
-        level[place] = max((level[each] + 1 for each in graph.pred[place]), default=0)
+        level[place] = max((level[before] + 1 for before in graph.pred[place]), default=0)
     found = {text: level[place] for place, together in members.items() for text in together}
     return {text: found[text] for text in _ids(diagram)}
 
@@ -136,7 +136,7 @@ def longest_path(diagram: Diagram, *, by_time: bool = False) -> tuple[str, ...]:
     Examples
     --------
     >>> from scanviz.render.diagram.model import Edge
-    >>> nodes = tuple(Node(each, "operation", each) for each in "abc")
+    >>> nodes = tuple(Node(key, "operation", key) for key in "abc")
     >>> longest_path(Diagram("f", nodes, (), (Edge("a", "b"), Edge("b", "c"), Edge("a", "c"))))
     ('a', 'b', 'c')
     """
@@ -146,7 +146,7 @@ def longest_path(diagram: Diagram, *, by_time: bool = False) -> tuple[str, ...]:
     before: dict[int, int | None] = {}
     for place in _sorted(graph):
         own = sum(times.get(member, 0.0) for member in members[place]) if by_time else 0.0
-        earlier = max(graph.pred[place], key=lambda each: best[each], default=None)
+        earlier = max(graph.pred[place], key=lambda place: best[place], default=None)
         reached = best[earlier] if earlier is not None else (0.0, 0)
         best[place], before[place] = (reached[0] + own, reached[1] + len(members[place])), earlier
     last = max(best, key=lambda number: best[number], default=None)
@@ -178,10 +178,10 @@ def _one_step(diagram: Diagram) -> tuple[networkx.DiGraph[int], dict[int, list[s
             sorted(component, key=lambda name: rank[name])
             for component in networkx.strongly_connected_components(step)
         ),
-        key=lambda each: rank[each[0]],
+        key=lambda pair: rank[pair[0]],
     )
     members = dict(enumerate(circles))
-    home = {each: place for place, together in members.items() for each in together}
+    home = {member: place for place, together in members.items() for member in together}
     graph: networkx.DiGraph[int] = networkx.DiGraph()
     graph.add_nodes_from(members)
     graph.add_edges_from((home[a], home[b]) for a, b in step.edges if home[a] != home[b])

@@ -58,7 +58,7 @@ def diagram_of(
     >>> variables = (VariableSnapshot("x", "x", "float64[]", "input"), VariableSnapshot("", "", "float64[]", "computed"))
     >>> node = NodeSnapshot("tanh", (0,), (1,), "rnn.py:3", "T.tanh(x)")
     >>> picture = diagram_of(GraphSnapshot("f", variables, (node,), (), (1,), ("y",)))
-    >>> [(each.kind, each.label) for each in picture.nodes]
+    >>> [(node.kind, node.label) for node in picture.nodes]
     [('input', 'x'), ('operation', 'tanh'), ('output', 'y')]
     """
     picture = whole_picture(graph, HeatMap(record, function_of(record, function, graph)), folded=not plumbing)

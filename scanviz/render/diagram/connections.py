@@ -170,13 +170,13 @@ def connecting_path(
         for edge in picture.edges
         if edge.role == "recurrence"
     }
-    words = _words([nodes[each] for each in ids], jumps)
+    words = _words([nodes[place] for place in ids], jumps)
     return ConnectingPath(
         source.label,
         target.label,
         tuple(words),
         tuple(ids),
-        sum(jumps.get(each, 0) for each in pairwise(ids)),
+        sum(jumps.get(jump, 0) for jump in pairwise(ids)),
     )
 
 

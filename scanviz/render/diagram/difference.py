@@ -38,7 +38,7 @@ def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = 
     ...     GraphSnapshot("f", (x, y), (NodeSnapshot("exp", (0,), (1,), "", "", key="y"),), (), (1,), ("",)),
     ...     GraphSnapshot("f", (x,), (), (), (0,), ("",)),
     ... ]
-    >>> [(each.id, each.change) for each in difference(*graphs).nodes if each.change]
+    >>> [(node.id, node.change) for node in difference(*graphs).nodes if node.change]
     [('y', 'removed')]
     """
     nothing = HeatMap(None, None)

@@ -58,7 +58,7 @@ def entries_of(loop: LoopRecord) -> dict[Column, tuple[ListEntry, ...]]:
     --------
     >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
     >>> lists = entries_of(LoopRecord(1, 1, None, "rnn", None, variables=(h,)))
-    >>> [each.label for column in lists.values() for each in column]
+    >>> [entry.label for column in lists.values() for entry in column]
     ['n_steps', 'h', 'h[t-1]', 'h[t]', 'h']
     """
     found: dict[Column, tuple[ListEntry, ...]] = {}

@@ -37,7 +37,7 @@ def to_graphml(diagram: Diagram) -> str:
     graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
         title=_harmless(diagram.title),
         notes=_harmless("\n".join(diagram.notes)),
-        clusters=json.dumps([_told(each) for each in found.graph["clusters"]], sort_keys=True),
+        clusters=json.dumps([_told(cluster) for cluster in found.graph["clusters"]], sort_keys=True),
     )
     for node, attributes in found.nodes(data=True):
         graph.add_node(names[node], **_scalars(attributes, names))
@@ -61,7 +61,7 @@ def to_json(diagram: Diagram) -> dict[str, Any]:
     graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
         title=diagram.title,
         notes=list(diagram.notes),
-        clusters=[_told(each) for each in found.graph["clusters"]],
+        clusters=[_told(cluster) for cluster in found.graph["clusters"]],
     )
     graph.add_nodes_from((node, _told(attributes)) for node, attributes in found.nodes(data=True))
     graph.add_edges_from((a, b, _told(attributes)) for a, b, attributes in found.edges(data=True))

@@ -57,7 +57,7 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     --------
     >>> port = Node("p", "port", "x", "a", side="in", loop_kind="sequence", variable=0)
     >>> picture = Diagram("f", (port, Node("n", "operation", "tanh", "a")), (Cluster("a", "rnn"),))
-    >>> [(each.kind, each.label, len(each.ports), each.operations) for each in close_loops(picture, ["a"]).nodes]
+    >>> [(node.kind, node.label, len(node.ports), node.operations) for node in close_loops(picture, ["a"]).nodes]
     [('loop', 'rnn', 1, 1)]
     """
     if not loops:
@@ -116,8 +116,8 @@ def fold(diagram: Diagram, groups: Sequence[tuple[Node, Collection[str]]]) -> Di
             waiting[member] = node
             home.update(dict.fromkeys([member, *(port.id for port in by_id[member].ports)], node.id))
     nodes: dict[str, Node] = {}
-    for each in diagram.nodes:
-        found = waiting.get(each.id, each)
+    for old in diagram.nodes:
+        found = waiting.get(old.id, old)
         nodes.setdefault(found.id, found)
     edges: dict[tuple[str, str, str, str, str], Edge] = {}
     for edge in diagram.edges:

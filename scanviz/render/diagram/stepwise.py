@@ -67,7 +67,7 @@ def _is_drawn(node: Node, side: Side) -> bool:
     """Return whether a node of a step is drawn in it: results that an operation gives are cells alone."""
     if node.kind != "inner_output":
         return node.kind not in ("port", "inner_input")
-    kinds = {each.id: each.kind for each in side.inner.nodes}
+    kinds = {node.id: node.kind for node in side.inner.nodes}
     return any(kinds.get(e.source) == "inner_input" for e in side.inner.edges if e.target == node.id)
 
 

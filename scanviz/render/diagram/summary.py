@@ -36,7 +36,7 @@ def summarised(diagram: Diagram, limit: int = USUAL_LIMIT) -> Diagram:
     >>> chain = tuple(Node(f"n{k}", "operation", "add") for k in range(1000))
     >>> edges = tuple(Edge(f"n{k}", f"n{k + 1}") for k in range(999))
     >>> small = summarised(Diagram("f", chain, (), edges))
-    >>> [each.label for each in small.nodes], small.notes
+    >>> [node.label for node in small.nodes], small.notes
     (['1,000 operations: 1,000 add'], ('1,000 nodes are more than 400: 1,000 operations are drawn as 1 group',))
     """
     limit = max(limit, _LEAST)
@@ -237,7 +237,7 @@ def _label(members: Sequence[Node]) -> str:
             names[_short(member)] += 1
     kinds = {"loop" if member.kind == "loop" else member.kind for member in members}
     noun = next(iter(kinds)).replace("_", " ") if len(kinds) == 1 and "summary" not in kinds else "operation"
-    most = sorted(names.items(), key=lambda each: (-each[1], each[0]))
+    most = sorted(names.items(), key=lambda pair: (-pair[1], pair[0]))
     listed = ", ".join(f"{count:,} {name}" for name, count in most[:3]) + (", …" if len(most) > 3 else "")
     return f"{_counted(total, noun)}: {listed}"
 

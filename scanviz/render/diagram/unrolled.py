@@ -61,7 +61,7 @@ def unrolled(
     picture = whole_picture(graph, HeatMap(record, function_of(record, None, graph)), folded=not plumbing)
     loops = _loops(graph, picture)
     box = _chosen(picture, scan)
-    loop, records = loops[box.id], {each.key: each for each in record.loops} if record is not None else {}
+    loop, records = loops[box.id], {loop.key: loop for loop in record.loops} if record is not None else {}
     times = records.get(box.loop) if box.loop is not None else None
     notes = []
     if times is not None and 0 < times.longest_run < steps:

@@ -56,7 +56,7 @@ class Face:
         >>> face(bold=True).width("scan", 10) > face(bold=False).width("scan", 10) > 20
         True
         """
-        return size * sum(self.widths[self.glyph(each)] for each in text) / self.units
+        return size * sum(self.widths[self.glyph(char)] for char in text) / self.units
 
     def glyph(self, letter: str) -> int:
         """Return a character's glyph, or that of U+FFFD, which stands for what is not there."""
@@ -76,7 +76,7 @@ def covers(text: str) -> bool:
     >>> covers("grad_θ[t-1] ← dot · ∂"), covers("日本")
     (True, False)
     """
-    return all(ord(each) in face(bold=False).glyphs for each in text)
+    return all(ord(char) in face(bold=False).glyphs for char in text)
 
 
 @functools.cache
@@ -108,7 +108,7 @@ def _characters(cmap: bytes) -> dict[int, int]:
     """Return the glyphs of characters: runs of characters whose glyphs follow one another, or stand in a list."""
     (count,) = struct.unpack_from(">H", cmap, 2)
     starts = [struct.unpack_from(">L", cmap, 8 + 8 * number)[0] for number in range(count)]
-    start = next(each for each in starts if struct.unpack_from(">H", cmap, each)[0] == 4)
+    start = next(start for start in starts if struct.unpack_from(">H", cmap, start)[0] == 4)
     (twice,) = struct.unpack_from(">H", cmap, start + 6)
     column = f">{twice // 2}H"
     ends = struct.unpack_from(column, cmap, start + 14)

@@ -159,14 +159,14 @@ class _Layout:
         """Move something with all that is in it."""
         waiting = [part]
         while waiting:
-            each = waiting.pop()
-            self.placed.boxes[each] = self.placed.boxes[each].moved(x, y)
-            if each in self.clusters:
-                waiting += self.inside[each]
-                for edge, *_ in self.edges[each]:
+            place = waiting.pop()
+            self.placed.boxes[place] = self.placed.boxes[place].moved(x, y)
+            if place in self.clusters:
+                waiting += self.inside[place]
+                for edge, *_ in self.edges[place]:
                     if edge in self.placed.routes:
                         self.placed.routes[edge] = [(a + x, b + y) for a, b in self.placed.routes[edge]]
-                for edge in self.around[each]:
+                for edge in self.around[place]:
                     self.lanes[edge] += x
 
     def _ports(self) -> None:

@@ -181,4 +181,4 @@ def _picture(
 
 def _short(data: dict[str, Any]) -> dict[str, Any]:
     """Return data without what says nothing."""
-    return {name: each for name, each in data.items() if each not in ("", None, (), [])}
+    return {name: value for name, value in data.items() if value not in ("", None, (), [])}

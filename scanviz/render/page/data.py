@@ -79,15 +79,15 @@ def _roofline(record: ProfileRecord) -> dict[str, Any]:
         "limits": [{**_measure(measure), "value": value} for measure, value in known_limits(record)],
         "operations": [
             {
-                "label": each.operation.label,
-                "loop": None if each.loop is None else each.loop.key,
-                "source": encode(each.operation.source),
-                "typical_ns": each.operation.typical_ns,
-                "least_ns": each.bound.least_ns,
-                "reached": each.bound.reached,
-                "kind": each.bound.kind,
+                "label": entry.operation.label,
+                "loop": None if entry.loop is None else entry.loop.key,
+                "source": encode(entry.operation.source),
+                "typical_ns": entry.operation.typical_ns,
+                "least_ns": entry.bound.least_ns,
+                "reached": entry.bound.reached,
+                "kind": entry.bound.kind,
             }
-            for each in worth_showing(record)[:MOST_OUTSIDE]
+            for entry in worth_showing(record)[:MOST_OUTSIDE]
         ],
     }
 

@@ -57,7 +57,7 @@ def _local(tag: object) -> str:
 
 def _written(element: ElementTree.Element, kept: frozenset[str]) -> list[str]:
     tag = _local(element.tag)
-    children = [text for each in element for text in [*_written(each, kept), escape(each.tail or "")]]
+    children = [text for child in element for text in [*_written(child, kept), escape(child.tail or "")]]
     if tag not in TAGS:
         # A link's shapes stay without the link; of what is no shape nothing does.
         return [part for part in children if part.strip()] if tag == "a" else []
@@ -75,7 +75,7 @@ def _plain(attribute: tuple[str, str]) -> tuple[str, str | None]:
     name, value = _local(attribute[0]), attribute[1]
     if name != "class":
         return name, value
-    return name, " ".join(each for each in value.split() if not each.startswith("sv-")) or None
+    return name, " ".join(name for name in value.split() if not name.startswith("sv-")) or None
 
 
 def _harmless(name: str, value: str) -> bool:

@@ -84,7 +84,7 @@ def _data(scan: str | None, element: str, drawing: FilmDrawing, seen: list[Seen]
         "counted": drawing.film.counted,
         "notes": list(drawing.film.whole.notes),
         "frames": [_frame(frame) for frame in drawing.film.frames],
-        "seen": [[int(clear) if clear in (0, 1) else clear for clear in each] for each in seen],
+        "seen": [[int(clear) if clear in (0, 1) else clear for clear in row] for row in seen],
     }
 
 

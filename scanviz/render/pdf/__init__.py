@@ -114,7 +114,7 @@ class _Painter:
         face, size = fonts.face(bold=bold), float(given.get("font-size", 16))
         shift = {"middle": 0.5, "end": 1.0}.get(given.get("text-anchor", ""), 0.0)
         x = float(element.get("x", 0)) - face.width(written, size) * shift
-        glyphs = "".join(f"{face.glyph(each):04X}" for each in written)
+        glyphs = "".join(f"{face.glyph(char):04X}" for char in written)
         self.letters[bold].update(written)
         matrix = said(1, 0, 0, -1, x, float(element.get("y", 0)), "Tm")
         self.lines.append(f"{colour} rg BT /F{bold:d} {number(size)} Tf {matrix} <{glyphs}> Tj ET")

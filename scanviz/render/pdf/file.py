@@ -84,7 +84,7 @@ def embedded(file: File, face: Face, letters: set[str]) -> int:
     """Put a face into a PDF and return the number of the font (ISO 32000-1, section 9.7: glyphs are named by number)."""
     data = file.stream(f"/Length1 {len(face.data)}", face.data)
     scale = 1000 / face.units
-    box = " ".join(f"{each * scale:.0f}" for each in face.box)
+    box = " ".join(f"{bound * scale:.0f}" for bound in face.box)
     described = file.object(
         f"<< /Type /FontDescriptor /FontName /{face.name} /Flags 4 /FontBBox [{box}] /ItalicAngle 0"
         f" /Ascent {face.ascent * scale:.0f} /Descent {face.descent * scale:.0f} /CapHeight 730 /StemV 80"

@@ -219,14 +219,14 @@ def _longer(record: ProfileRecord, loop: int | None, function: int | None, by: i
     """Return a record in which a loop, or a function, or the run took longer; and with it all that is around, whoever is inside."""
     loops = list(record.loops)
     while loop is not None:
-        k = next(k for k, each in enumerate(loops) if each.key == loop)
+        k = next(k for k, record in enumerate(loops) if record.key == loop)
         loops[k] = replace(loops[k], total_ns=loops[k].total_ns + by)
         function, loop = loops[k].function, loops[k].parent
     functions = tuple(
-        replace(each, call_times=replace(each.call_times, total_ns=each.call_times.total_ns + by))
-        if each.key == function
-        else each
-        for each in record.functions
+        replace(made, call_times=replace(made.call_times, total_ns=made.call_times.total_ns + by))
+        if made.key == function
+        else made
+        for made in record.functions
     )
     assert record.threads is not None
     threads = replace(record.threads, beside_ns=record.threads.beside_ns + by)
@@ -312,7 +312,7 @@ class _Script:
         around = self._spend("function" if failed else "entry", did.ns // 4)
         times = [0] * len(self.operations)
         for inner in did.inside:
-            index = [isinstance(each, LoopInstruction) for each in self.operations].index(
+            index = [isinstance(operation, LoopInstruction) for operation in self.operations].index(
                 inner.kind == "loop"
             )
             before = self.now

@@ -63,7 +63,7 @@ def without_folders(name: str) -> str:
 
 def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Hashable:
     """Return a graph of the engine by what its outputs are, whatever the order of its nodes."""
-    values: dict[Variable, Hashable] = {each: ("given", k, str(each.type)) for k, each in enumerate(inputs)}
+    values: dict[Variable, Hashable] = {leaf: ("given", k, str(leaf.type)) for k, leaf in enumerate(inputs)}
     nodes: Counter[Hashable] = Counter()
 
     def value(variable: Variable) -> Hashable:
@@ -77,8 +77,8 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
         op, inside = node.op, None
         if isinstance(op, Scan):
             variables = tuple(
-                (kind_of(each), each.name, *taps_of(each), len(inner_inputs(each)), len(inner_outputs(each)))
-                for each in op.variables
+                (kind_of(role), role.name, *taps_of(role), len(inner_inputs(role)), len(inner_outputs(role)))
+                for role in op.variables
             )
             forward = op.settings.gradient_of
             name = without_folders(forward.name) if forward is not None else None
@@ -88,7 +88,7 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
                 variables,
                 _spelled(op.inner_outputs, op.inner_inputs),
             )
-        read = hash(tuple(value(each) for each in node.inputs))
+        read = hash(tuple(value(operand) for operand in node.inputs))
         line = node.provenance.source.line if node.provenance.source is not None else None
         for output in node.outputs:
             values[output] = (

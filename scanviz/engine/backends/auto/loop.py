@@ -84,18 +84,18 @@ class Counted:
         Shapes that are seldom met do little of it, so they stay on NumPy however much others have done.
         """
         others = {*self.before, *self.begun, *self.compiled} - {name}
-        return share + sum(min(self._share(each), share) for each in others) >= 1
+        return share + sum(min(self._share(other), share) for other in others) >= 1
 
     def _share(self, name: str) -> float:
         """Return how much of the work that pays a loop has done, for the shapes that have done most."""
         if name in self.compiled:
             return 1.0
         begun = self.begun.get(name, ())
-        return max((each.share_with(0.0) for each in begun), default=self.before.get(name, 0.0))
+        return max((run.share_with(0.0) for run in begun), default=self.before.get(name, 0.0))
 
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are."""
-        other.left_ns = {name: min(each.left_ns for each in made) for name, made in self.begun.items()}
+        other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in self.begun.items()}
         other.left_ns.update(dict.fromkeys(self.compiled, 0.0))
         other.before = {name: self._share(name) for name in other.left_ns}
 

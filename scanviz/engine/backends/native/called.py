@@ -38,7 +38,7 @@ def called_instructions(
     callouts: Sequence[Callout], sites: Sequence[Site], runners: Runners
 ) -> list[CalledInstruction]:
     """Return what performs each instruction that is called out; ``runners`` has what runs those of the outermost step."""
-    return [CalledInstruction(each, _perform(sites[each.site], runners)) for each in callouts]
+    return [CalledInstruction(callout, _perform(sites[callout.site], runners)) for callout in callouts]
 
 
 def _perform(site: Site, runners: Runners) -> Perform:

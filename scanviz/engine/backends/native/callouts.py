@@ -26,9 +26,9 @@ def refuse_many_callouts(shared: Shared) -> None:
     NotWrittenError
         If it does not.
     """
-    usual = [each for each in shared.callouts if not each.seldom]
+    usual = [callout for callout in shared.callouts if not callout.seldom]
     if A_CALL * len(usual) > shared.written + A_PROGRAM * shared.inside:
-        reasons = ", ".join(dict.fromkeys(each.why for each in usual))
+        reasons = ", ".join(dict.fromkeys(callout.why for callout in usual))
         raise NotWrittenError(f"calling out would cost more than is gained: {reasons}")
 
 
@@ -60,7 +60,7 @@ def call_out(frame: ProgramFrame, instruction: AnyInstruction, why: str, seldom:
         address = frame.operand(place).address
         code.line(f"store ptr {address.text}, ptr {code.at(told, 8 * k).text}, align 8")
     function = frame.address(("called", 0, 0))
-    arguments = ", ".join(each.typed for each in (constant(number, "int64"), frame.steps()[-1], told))
+    arguments = ", ".join(value.typed for value in (constant(number, "int64"), frame.steps()[-1], told))
     status = code.op(f"call i64 {function.text}({arguments})", "int64")
     failed, went_well = code.label(), code.label()
     code.branch(code.op(f"icmp ne i64 {status.text}, 0", "bool"), failed, went_well)

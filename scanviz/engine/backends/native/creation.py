@@ -28,7 +28,7 @@ LARGEST = 1 << 16  # bytes of a table
 def _write_known(step: Step, instruction: Instruction) -> None:
     """Write what is known when code is written."""
     given = [step.places.number(number) for number in instruction.inputs]
-    if any(each is None for each in given):
+    if any(number is None for number in given):
         raise NotWrittenError(
             f"`{instruction.op.name}` of numbers that are found in a step has no native code"
         )

@@ -86,13 +86,11 @@ class DrawWriter:
         dtypes = [self.held] * len(self.parameters)
         assert self.fits is not None
         fits = typed([self.fits(*map(argument, range(len(dtypes))))], dtypes)
-        arrays = [each for each in self.parameters if isinstance(each, Operand)]
+        arrays = [x for x in self.parameters if isinstance(x, Operand)]
         if not arrays:
-            return formulas.write(code, fits, [each for each in self.parameters if isinstance(each, Value)])[
-                0
-            ]
+            return formulas.write(code, fits, [x for x in self.parameters if isinstance(x, Value)])[0]
         with code.folded(0, self.count, [constant(True, "bool")]) as (number, (so_far,), given):
-            values = [self._parameter(each, number, 0, 1, 1) for each in self.parameters]
+            values = [self._parameter(x, number, 0, 1, 1) for x in self.parameters]
             (good,) = formulas.write(code, fits, values)
             given.append(code.op(f"and i1 {so_far.text}, {good.text}", "bool"))
         return given[0]
@@ -132,7 +130,7 @@ class DrawWriter:
         wanted = -(-self.count // self.draw.elements)
         width = min(lanes, 1 << max(0, wanted - 1).bit_length())
         count = -(-wanted // width) * width * self.draw.elements
-        if count == self.count or any(isinstance(each, Operand) for each in self.parameters):
+        if count == self.count or any(isinstance(x, Operand) for x in self.parameters):
             self._fill_exactly(place, self.count, lanes)
             return
         drawn = self.step.places.temporary((count,), place.dtype)

@@ -213,7 +213,7 @@ def _log1p(d: Floats, value: Value) -> Value:
 def _power(d: Floats, value: Value, exponent: Value) -> Value:
     """Return x^y = e^(y log x) of positive normal numbers, where that is one; the rest is the C library's."""
     wide = Floats(d.code, d.lanes, "float64")
-    base, times = (d.as_format(each, "float64") for each in (value, exponent))
+    base, times = (d.as_format(number, "float64") for number in (value, exponent))
     if d.format.dtype == "float64":
         high, low = logarithm(wide, *_mantissa(wide, base))
         log, lost = product_in_two(wide, times, high)
@@ -244,8 +244,8 @@ def elementary(code: Code, name: str, operands: list[Value]) -> Value:
     if name in OWN:
         return OWN[name](Floats(code, lanes, dtype), *operands)
     d, symbol = Floats(code, lanes, dtype), CALLED[name].symbol
-    wide = [d.as_format(each, "float64") for each in operands]
-    found = code.by_lane(lambda *each: code.call(symbol, each, "float64"), wide, "float64")
+    wide = [d.as_format(operand, "float64") for operand in operands]
+    found = code.by_lane(lambda *given: code.call(symbol, given, "float64"), wide, "float64")
     return d.as_format(found, dtype)
 
 

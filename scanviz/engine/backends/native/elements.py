@@ -39,7 +39,7 @@ def collapsed(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[l
     for axis, size in enumerate(shape):
         if size == 1:
             continue
-        here = [each[axis] for each in strides]
+        here = [apart[axis] for apart in strides]
         if sizes and all(old[-1] == step * size for old, step in zip(kept, here, strict=True)):
             sizes[-1] *= size
             for old, step in zip(kept, here, strict=True):
@@ -114,7 +114,7 @@ def for_each(
     """
     if 0 in shape:
         return
-    sizes, strides = collapsed(shape, [each.place.strides for each in (*reads, *writes)])
+    sizes, strides = collapsed(shape, [access.place.strides for access in (*reads, *writes)])
     start = [constant(0, "int64") for _ in strides]
     _nest(code, sizes, strides, start, (list(reads), list(writes)), body, lanes)
 
@@ -129,11 +129,11 @@ def _nest(
     lanes: int,
 ) -> None:
     if len(sizes) == 1:
-        _innermost(code, sizes[0], [each[0] for each in strides], offsets, arrays, body, lanes)
+        _innermost(code, sizes[0], [apart[0] for apart in strides], offsets, arrays, body, lanes)
         return
     with code.counted(0, sizes[0]) as number:
-        further = [code.along(old, number, each[0]) for old, each in zip(offsets, strides, strict=True)]
-        _nest(code, sizes[1:], [each[1:] for each in strides], further, arrays, body, lanes)
+        further = [code.along(old, number, apart[0]) for old, apart in zip(offsets, strides, strict=True)]
+        _nest(code, sizes[1:], [apart[1:] for apart in strides], further, arrays, body, lanes)
 
 
 def _innermost(

@@ -33,8 +33,8 @@ def turns(
     code: Code, start: Value | int, end: Value | int, initial: Sequence[Value], turn: Turn
 ) -> list[Value]:
     """Write ``turn(number, carried)`` for the numbers of a range, few known ones without a loop; return what is carried last."""
-    first, last = (constant(each, "int64") if isinstance(each, int) else each for each in (start, end))
-    known = [int(each.text) for each in (first, last) if not each.text.startswith("%")]
+    first, last = (constant(n, "int64") if isinstance(n, int) else n for n in (start, end))
+    known = [int(bound.text) for bound in (first, last) if not bound.text.startswith("%")]
     if len(known) == 2 and known[1] - known[0] <= WRITTEN_OUT:
         carried = list(initial)
         for k in range(*known):

@@ -363,7 +363,7 @@ def _each(
 
         def one(number: Value, carried: list[Value]) -> list[Value]:
             further = [
-                code.along(old, number, each[axis]) for old, each in zip(offsets, strides, strict=True)
+                code.along(old, number, apart[axis]) for old, apart in zip(offsets, strides, strict=True)
             ]
             return [nest(axis + 1, further, carried[0])]
 

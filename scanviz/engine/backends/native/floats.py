@@ -99,14 +99,14 @@ class Floats:
 
     def fused(self, first: Value, second: Value | float, third: Value | float) -> Value:
         """Return first · second + third, rounded once."""
-        others = [each if isinstance(each, Value) else self.number(each) for each in (second, third)]
+        others = [part if isinstance(part, Value) else self.number(part) for part in (second, third)]
         return self.code.intrinsic("fma", first, *others)
 
     def series(self, at: Value, coefficients: tuple[float, ...]) -> Value:
         """Return a polynomial, the constant first."""
         found = self.number(coefficients[-1])
-        for each in coefficients[-2::-1]:
-            found = self.fused(found, at, each)
+        for coefficient in coefficients[-2::-1]:
+            found = self.fused(found, at, coefficient)
         return found
 
     def negative(self, value: Value) -> Value:
@@ -190,8 +190,8 @@ class Floats:
         slow, after = code.label(), code.label()
         code.branch(some, slow, after)
         code.begin(slow)
-        wide = [self.as_format(each, "float64") for each in operands]
-        called = code.by_lane(lambda *each: code.call(name, each, "float64"), wide, "float64")
+        wide = [self.as_format(operand, "float64") for operand in operands]
+        called = code.by_lane(lambda *given: code.call(name, given, "float64"), wide, "float64")
         mended, end = self.if_(where, self.as_format(called, dtype), found), code.block
         code.jump(after)
         code.begin(after)

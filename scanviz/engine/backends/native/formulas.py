@@ -135,9 +135,9 @@ def _multiply_high(code: Code, first: Value, second: Value) -> Value:
     bits, lanes = 8 * np.dtype(first.dtype).itemsize, first.lanes
     wide = f"i{2 * bits}" if lanes == 1 else f"<{lanes} x i{2 * bits}>"
     names = []
-    for each in (first, second):
+    for value in (first, second):
         names.append(code.name())
-        code.line(f"{names[-1]} = zext {each.typed} to {wide}")
+        code.line(f"{names[-1]} = zext {value.typed} to {wide}")
     product, high = code.name(), code.name()
     shift = str(bits) if lanes == 1 else f"splat (i{2 * bits} {bits})"
     code.line(f"{product} = mul {wide} {names[0]}, {names[1]}")
@@ -157,7 +157,7 @@ def cast(code: Code, value: Value, dtype: str) -> Value:
         zero = constant(0, value.dtype, lanes).text
         test = "fcmp une" if old == "f" else "icmp ne"
         return code.op(f"{test} {value.typed}, {zero}", dtype, lanes)
-    sizes = [np.dtype(each).itemsize if each != BOOLEAN else 0 for each in (value.dtype, dtype)]
+    sizes = [np.dtype(kind).itemsize if kind != BOOLEAN else 0 for kind in (value.dtype, dtype)]
     if new == "f":
         how = {
             "f": "fpext" if sizes[1] > sizes[0] else "fptrunc",
@@ -207,7 +207,7 @@ def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:
     code.jump(head)
     code.begin(head)
     counter = Value(code.name(), "int64")
-    names = [Value(code.name(), each.dtype) for each in carried]
+    names = [Value(code.name(), value.dtype) for value in carried]
     place = len(code.lines)
     within = code.op(f"icmp slt i64 {counter.text}, {limit}", BOOLEAN)
     wanted = write(code, going, [*names, *captured][: going.arguments])[0]

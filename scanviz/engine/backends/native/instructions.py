@@ -153,7 +153,7 @@ def write_chain(step: Step, group: Sequence[Instruction], local: frozenset[int])
     body, code = step.body, step.code
     made = [instruction.outputs[0] for instruction in group]
     shape = step.places.shape(made[-1]) or ()
-    given = list(dict.fromkeys(n for each in group for n in each.inputs if n not in made))
+    given = list(dict.fromkeys(n for part in group for n in part.inputs if n not in made))
     arrays = [number for number in given if not is_scalar(body, number)]
     reads = [place for number in arrays if (place := step.places.of(number)) is not None]
     targets = [number for number in made if number not in local]
@@ -166,7 +166,7 @@ def write_chain(step: Step, group: Sequence[Instruction], local: frozenset[int])
     ]
     numbers = {number: step.value(number) for number in given if is_scalar(body, number)}
     dtypes = {dtype_of(body, number) for number in (*given, *made)}
-    blocks = [block for each in group if (block := formula_of(each, body)) is not None]
+    blocks = [block for part in group if (block := formula_of(part, body)) is not None]
     dtypes.update(dtype for block in blocks for dtype in block.dtypes)
     alone = not all(formulas.takes_lanes(block) for block in blocks)
 
@@ -249,7 +249,7 @@ def finish(step: Step, instruction: Instruction, target: ArrayPlace) -> None:
 def _write_elementwise(step: Step, instruction: Instruction) -> None:
     (number,) = instruction.outputs
     if is_scalar(step.body, number):
-        given = [step.value(each) for each in instruction.inputs]
+        given = [step.value(number) for number in instruction.inputs]
         step.give(number, elements_of(step.code, instruction, step.body, given))
         return
     write_chain(step, [instruction], frozenset())

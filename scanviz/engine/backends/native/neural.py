@@ -68,9 +68,7 @@ def _at_least(step: Step, value: Value, least: float) -> Value:
 
 def _each(step: Step, reads: list[ArrayPlace], target: ArrayPlace, body: Body) -> None:
     lanes = lanes_of([place.dtype for place in (*reads, target)], step.vector_bytes)
-    for_each(
-        step.code, target.shape, [step.operand(each) for each in reads], [step.operand(target)], body, lanes
-    )
+    for_each(step.code, target.shape, [step.operand(n) for n in reads], [step.operand(target)], body, lanes)
 
 
 for _declaration in (SOFTMAX, LOG_SOFTMAX):

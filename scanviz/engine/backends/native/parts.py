@@ -68,7 +68,7 @@ def parts_of(
     """
     if loop.until is not None or loop.carries or has_effects(loop.body) or whole.mismatch is not None:
         return None
-    if not all(isinstance(each, Instruction) for each in loop.body.instructions):
+    if not all(isinstance(part, Instruction) for part in loop.body.instructions):
         return None
     found = step_axes(loop, shapes)
     if found.kind not in (StepKind.ELEMENTWISE, StepKind.ROWS):
@@ -92,8 +92,8 @@ def _divided(
 ) -> Parts:
     """Return how a loop is divided along one class of axes, or raise."""
     body = loop.body
-    around = {each.register for each in axes}
-    _must(all(each.axis == 0 for each in axes))
+    around = {axis.register for axis in axes}
+    _must(all(axis.axis == 0 for axis in axes))
     written = [number for state in loop.states for _, number in (*state.reads, *state.writes)]
     written += [slot.inner for slot in loop.step_outputs]
     _must(all(number in around for number in written))
@@ -140,20 +140,20 @@ def _divided_inputs(loop: LoopInstruction, whole: Plan, around: set[int]) -> set
     """Return the inputs of the step of which a part has some rows; what goes along with them is an input or a number's copies."""
     body = loop.body
     along, as_whole = set(around), set[int]()
-    made = {number: each for each in body.instructions for number in each.outputs}
-    for each in body.instructions:
-        assert isinstance(each, Instruction)
-        if each.op.facts.size == "is":
+    made = {number: maker for maker in body.instructions for number in maker.outputs}
+    for instruction in body.instructions:
+        assert isinstance(instruction, Instruction)
+        if instruction.op.facts.size == "is":
             continue
-        with_rows = _operands_with_rows(each, whole, along)
-        if any(number in along for number in each.inputs):
+        with_rows = _operands_with_rows(instruction, whole, along)
+        if any(number in along for number in instruction.inputs):
             _must(with_rows is not None)
             for number in with_rows or ():
                 if number not in along:
                     _must(number not in body.constants and _is_of_one_number(made.get(number)))
                     along.add(number)
-            along.update(each.outputs)
-        as_whole.update(number for number in each.inputs if number not in (with_rows or ()))
+            along.update(instruction.outputs)
+        as_whole.update(number for number in instruction.inputs if number not in (with_rows or ()))
     _must(along.isdisjoint(as_whole))
     return along & set(body.inputs)
 
@@ -163,19 +163,19 @@ def _is_of_one_number(maker: object) -> bool:
     return maker is None or (isinstance(maker, Instruction) and maker.op.declaration is ALLOC)
 
 
-def _operands_with_rows(each: Instruction, whole: Plan, along: set[int]) -> set[int] | None:
+def _operands_with_rows(instruction: Instruction, whole: Plan, along: set[int]) -> set[int] | None:
     """Return the inputs of an instruction whose first axis its results have first; None where none has."""
-    shapes = [_shape_or_number(whole, number) for number in each.inputs]
-    results = [_shape_or_number(whole, number) for number in each.outputs]
-    rule = each.op.facts.axes
+    shapes = [_shape_or_number(whole, number) for number in instruction.inputs]
+    results = [_shape_or_number(whole, number) for number in instruction.outputs]
+    rule = instruction.op.facts.axes
     if rule is None:
         return None
     found: set[int] = set()
-    for axes in rule(each.op, shapes, results):
-        if not axes or not any(each.inputs[k] in along for k in axes[0]):
+    for axes in rule(instruction.op, shapes, results):
+        if not axes or not any(instruction.inputs[k] in along for k in axes[0]):
             return None
         _must(all(axis == 0 for axis in axes[0].values()))
-        found.update(each.inputs[k] for k in axes[0])
+        found.update(instruction.inputs[k] for k in axes[0])
     return found
 
 
@@ -197,16 +197,16 @@ def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:
         for number, (one, other) in enumerate(zip(whole.places, part.places, strict=True))
         if isinstance(one.location, Size) and one.location != other.location
     }
-    for index, each in enumerate(loop.body.instructions):
-        if index in part.idle or sizes.issuperset(each.outputs) or sizes.isdisjoint(each.inputs):
+    for index, line in enumerate(loop.body.instructions):
+        if index in part.idle or sizes.issuperset(line.outputs) or sizes.isdisjoint(line.inputs):
             continue
-        assert isinstance(each, Instruction)
-        _must(_reads_sizes_alone(each) and each.inputs[0] not in sizes)
+        assert isinstance(line, Instruction)
+        _must(_reads_sizes_alone(line) and line.inputs[0] not in sizes)
 
 
-def _reads_sizes_alone(each: Instruction) -> bool:
+def _reads_sizes_alone(instruction: Instruction) -> bool:
     """Return whether an operation gives the elements of its first input, or their sums: all others are sizes of its result."""
-    facts, views = each.op.facts, each.op.declaration.views
+    facts, views = instruction.op.facts, instruction.op.declaration.views
     return (facts.same_elements or views is not None) and not facts.selects and facts.axes is not None
 
 

@@ -154,7 +154,7 @@ class ArrayPlaces:
     ) -> None:
         self.plan, self.body, self.scratch, self.within = plan, body, scratch, within
         self._fixed = fixed
-        self._made = {n: each for each in body.instructions for n in each.outputs}
+        self._made = {n: maker for maker in body.instructions for n in maker.outputs}
         self._found: dict[int, ArrayPlace | None] = {}
         self._buffers: dict[int, ArrayPlace] = {}
 
@@ -223,7 +223,7 @@ class ArrayPlaces:
             return None
         given = [self.number(other) for other in others]
         place = self.of(source)
-        if place is None or any(each is None for each in given):
+        if place is None or any(number is None for number in given):
             return None
         alone = is_scalar(self.body, output)  # NumPy gives a number where a view of one element is wanted
         longer = place._replace(shape=(*place.shape, 1), strides=(*place.strides, 0)) if alone else place

@@ -183,7 +183,7 @@ class _Panel:
             one = load(code, self.first.operand, start, self.first.along, 1)
             factor = code.splat(cast(code, one, self.dtype), width)
             old = totals[i * registers : (i + 1) * registers]
-            found += [plus_product(code, total, factor, each) for total, each in zip(old, right, strict=True)]
+            found += [plus_product(code, total, factor, side) for total, side in zip(old, right, strict=True)]
         return found
 
 
@@ -206,8 +206,8 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
     """Return the sum of products along the first row of one matrix and the first column of another."""
     size = first.columns
     even = all(
-        step == np.dtype(each.operand.place.dtype).itemsize
-        for each, step in ((first, first.along), (second, second.down))
+        step == np.dtype(side.operand.place.dtype).itemsize
+        for side, step in ((first, first.along), (second, second.down))
     )
     total = constant(0, dtype)
     for start, count, width in pieces(size, lanes if even else 1):
@@ -216,16 +216,16 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
         def both(number: Value, width: int = width) -> list[Value]:
             return [
                 cast(
-                    code, load(code, each.operand, code.along(each.offset, number, step), step, width), dtype
+                    code, load(code, side.operand, code.along(side.offset, number, step), step, width), dtype
                 )
-                for each, step in ((first, first.along), (second, second.down))
+                for side, step in ((first, first.along), (second, second.down))
             ]
 
         zeros = [constant(0, dtype, width)] * several
         whole = count // several * several
         with code.folded(start, start + whole * width, zeros, several * width) as (number, carried, given):
-            for k, each in enumerate(carried):
-                given.append(plus_product(code, each, *both(code.add(number, k * width))))
+            for k, value in enumerate(carried):
+                given.append(plus_product(code, value, *both(code.add(number, k * width))))
         ends = list(given)
         for k in range(whole, count):
             ends[0] = plus_product(code, ends[0], *both(constant(start + k * width, "int64")))

@@ -88,17 +88,17 @@ class ProgramWriter(ProgramFrame):
         todo = [self.body.instructions[index] for index in group]
         if len(group) > 1 and not is_scalar(self.body, todo[-1].outputs[0]) and self._all_written(todo):
             local = frozenset(
-                n for each in todo for n in each.outputs if self.plan.places[n].location is Where.LOCAL
+                n for part in todo for n in part.outputs if self.plan.places[n].location is Where.LOCAL
             )
             self.shared.written += len(todo)
-            write_chain(self, [each for each in todo if isinstance(each, Instruction)], local)
+            write_chain(self, [part for part in todo if isinstance(part, Instruction)], local)
             return
         for index in group:
             if index not in self.plan.idle:
                 self._one(index, self.body.instructions[index])
 
     def _all_written(self, group: Sequence[AnyInstruction]) -> bool:
-        return all(why_not(each, self.body) is None for each in group)
+        return all(why_not(part, self.body) is None for part in group)
 
     def _one(self, index: int, instruction: AnyInstruction) -> None:
         if instruction.op.facts.size == "is":

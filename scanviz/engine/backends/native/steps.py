@@ -178,7 +178,7 @@ class StepsWriter(ProgramWriter):
         code.jump(head)
         code.begin(head)
         self.step = Value(code.name(), "int64")
-        phis = [Value(code.name(), each.dtype) for each in initial]
+        phis = [Value(code.name(), value.dtype) for value in initial]
         place = len(code.lines)
         going = code.op(f"icmp slt i64 {self.step.text}, {last.text}", "bool")
         code.branch(going, step, after)

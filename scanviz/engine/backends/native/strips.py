@@ -70,7 +70,7 @@ class Strips(NamedTuple):
 def strips_of(steps: StepsWriter) -> Strips | None:
     """Return how a loop is done in strips, None where it is not."""
     loop, body = steps.loop, steps.body
-    if loop.until is not None or loop.carries or any(each.result is not None for each in loop.step_outputs):
+    if loop.until is not None or loop.carries or any(slot.result is not None for slot in loop.step_outputs):
         return None
     if not loop.states or any(
         slot.kind != "sitsot" or slot.offset != 1 or len(slot.reads) != 1 for slot in loop.states
@@ -83,14 +83,14 @@ def strips_of(steps: StepsWriter) -> Strips | None:
     if alive is None:
         return None
     made = {instruction.outputs[0] for instruction in alive}
-    read = dict.fromkeys(n for each in alive for n in each.inputs if n not in made and not is_scalar(body, n))
+    read = dict.fromkeys(n for part in alive for n in part.inputs if n not in made and not is_scalar(body, n))
     fixed = tuple(number for number in read if number not in states)
     following = tuple(slot.writes[0][1] for slot in loop.states)
     places = [_in_one_run(steps, number, steps.places.shape(states[0])) for number in (*states, *fixed)]
     known = [place for place in places if place is not None]
     if len(known) < len(places) or not made.union(read, states).issuperset(following):
         return None
-    blocks = [block for each in alive if (block := formula_of(each, body)) is not None]
+    blocks = [block for part in alive if (block := formula_of(part, body)) is not None]
     dtypes = {dtype_of(body, number) for number in (*made, *read, *states)}
     dtypes.update(dtype for block in blocks for dtype in block.dtypes)
     lanes = lanes_of(list(dtypes), steps.vector_bytes)
@@ -189,7 +189,7 @@ def _strip(
         steps.step = step
         rows = [carried[k * len(registers) : (k + 1) * len(registers)] for k in range(count)]
         results = [
-            _one(steps, strips, [row[k] for row in rows], [each[k] for each in fixed], width)
+            _one(steps, strips, [row[k] for row in rows], [number[k] for number in fixed], width)
             for k, (_, width) in enumerate(registers)
         ]
         given += [result[k] for k in range(count) for result in results]

@@ -72,11 +72,11 @@ class PartedCode:
             ]
             arrays, numbers = gathered(self._handed, self._constants, arena, buffers)
             addresses = [
-                address(each) + part * self._bytes(base)
-                for base, each in zip(self._handed.addresses, arrays, strict=True)
+                address(data) + part * self._bytes(base)
+                for base, data in zip(self._handed.addresses, arrays, strict=True)
             ]
             held.append((arrays, array("Q", addresses), array("q", numbers)))
-            where, what = (each.buffer_info()[0] for each in held[-1][1:])
+            where, what = (buffer.buffer_info()[0] for buffer in held[-1][1:])
             calls.append((where, what))
         begun, start = perf_counter_ns(), first
         while start < last:

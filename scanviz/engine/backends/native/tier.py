@@ -177,7 +177,7 @@ class NativeCode:
     def reasons(self) -> list[str]:
         """Return what is called out, and why."""
         return list(
-            dict.fromkeys(f"called out: {each.why}" for each in self.handed.callouts if not each.seldom)
+            dict.fromkeys(f"called out: {call.why}" for call in self.handed.callouts if not call.seldom)
         )
 
     def _observed(self, arena: LoopArena, first: int, last: int, watch: Watch) -> Outcome:
@@ -221,7 +221,7 @@ class NativeCode:
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
     """Return how the time of instructions that are done as one is shared out: by what each does to an element."""
     work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)
-    weights = {index: 1 if (each := work[index]) is None else max(1, each.flops) for index in group}
+    weights = {index: 1 if (known := work[index]) is None else max(1, known.flops) for index in group}
     return [(index, weight / sum(weights.values())) for index, weight in weights.items()]
 
 

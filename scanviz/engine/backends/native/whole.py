@@ -90,7 +90,7 @@ class _Memory:
             _empty((1, *(plan.stores["output", k].row or ())), dtype_of(program, number))
             for k, number in enumerate(program.outputs)
         ]
-        self.results = [each[0, ...] for each in rows]
+        self.results = [row[0, ...] for row in rows]
         buffers = [_empty(shape, dtype) for shape, dtype in plan.buffers]
         arrays, self.counts = [], table(handed.counted) if handed.counted else None
         for base in handed.addresses:
@@ -170,7 +170,7 @@ class WholeFunction:
         for place, value in zip(memory.given, inputs, strict=True):
             place[...] = value
         found = self._function(0, 1, memory.where, memory.what)
-        results = [each.copy() for each in memory.results] if found == ENDED_WELL else None
+        results = [result.copy() for result in memory.results] if found == ENDED_WELL else None
         if memory.counts is not None:
             if results is not None and watch is not None:
                 if watch.times_runs:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from scanviz.engine import observe
+from scanviz.engine.backends.base import Executable
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.building import building
 from scanviz.engine.display import Shown
@@ -26,7 +27,7 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.shared import COMMIT_LOCK
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.ops.effects import without_printing
-from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
@@ -221,6 +222,14 @@ class Function(Shown):
     def executable(self) -> Any:
         """What the backend made of the program; its class belongs to the backend."""
         return self._executable
+
+    def compile_alike(self, program: Program) -> Executable:
+        """Return the code of another Program for where this function has come to: of the same tier, compiled where this one is."""
+        alike = getattr(self._executable, "compile_alike", None)
+        if alike is None:
+            return resolve(self.backend).compile(program)
+        made: Executable = alike(program, self._later is not None)
+        return made
 
     @property
     def profile(self) -> Any:

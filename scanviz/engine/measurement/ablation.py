@@ -19,12 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Executable
-from scanviz.engine.backends.registry import resolve
 from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.measurement.verification import Notify, compare, nobody
-from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
@@ -32,7 +29,7 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.slotted import dataclass
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
-SETTLING_NS = 10**9  # calls that take longer in all than that are not made one piece of machine code
+SETTLING = 0.5  # of the time for a rule: calls that take longer than that in all are not made one piece of machine code
 PEAKS = 3  # runs in which peak memory is measured
 SAME = 0.005  # of the memory: what is closer to one another is called the same
 NONE = "all of them"
@@ -126,14 +123,16 @@ def ablate(
         variants.append((NONE, Selection("none")))
     if not variants:
         return
-    base = runner(function, arrays, selection)
+    budget = int(seconds * 1e9 / (len(variants) + 1))
+    base = runner(function, arrays, selection, clock, int(SETTLING * budget))
     base()  # the first run makes what the others find
     peaks = [_peak(base) for _ in range(PEAKS)]
-    budget = int(seconds * 1e9 / len(variants))
     for k, (rule, chosen) in enumerate(variants):
         of_rule = functools.partial(_part_of, notify, k, len(variants), rule)
         of_rule(0.0)
-        yield _effect(rule, base, peaks, runner(function, arrays, chosen), budget, clock, of_rule)
+        begun = clock()
+        other = runner(function, arrays, chosen, clock, int(SETTLING * budget))
+        yield _effect(rule, base, peaks, other, budget - (clock() - begun), clock, of_rule)
 
 
 def _part_of(notify: Notify, number: int, count: int, rule: str, part: float) -> None:
@@ -141,37 +140,29 @@ def _part_of(notify: Notify, number: int, count: int, rule: str, part: float) ->
     notify((number + part) / count, rule)
 
 
-def runner(function: Function, arrays: Sequence[Any], selection: Selection) -> Run:
-    """Return what runs a function as rewritten by other rules, on the tier that it has come to."""
+def runner(
+    function: Function,
+    arrays: Sequence[Any],
+    selection: Selection,
+    clock: Callable[[], int],
+    settling_ns: int,
+) -> Run:
+    """Return what runs a function as rewritten by other rules, where the function has come to, after so long at most."""
     plan = function.plan
     wanted: list[Variable] = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
     graph = RewriteHistory(wanted, selection).final
     program, _ = apply_memory_rules(lower(reads, graph, function.name), selection)
-    executable = _compiled(function, program)
+    executable: Any = function.compile_alike(program)  # some tiers tell whether they are settled
     given = [np.array(array) for array in arrays]
 
     def run() -> list[Any]:
         return list(executable.run(given, None))
 
-    begun = time.perf_counter_ns()
-    while not getattr(executable, "is_settled", True) and time.perf_counter_ns() - begun < SETTLING_NS:
+    begun = clock()
+    while not getattr(executable, "is_settled", True) and clock() - begun < settling_ns:
         run()
     return run
-
-
-def _compiled(function: Function, program: Program) -> Executable:
-    """Return a Program compiled for the tier that a function has come to, for all its loops at once."""
-    executable: Any = function.executable
-    counted = getattr(executable, "counted", None)
-    if counted is None:
-        return resolve(function.backend).compile(program)
-    if not (counted.compiled or executable.runs_whole or function.for_machine_code):
-        return resolve("numpy").compile(program)
-    executable = resolve(function.backend).compile(program)
-    executable.parts_pay()
-    made: Executable = executable
-    return made
 
 
 def _effect(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 
 from scanviz.engine.backends.auto.loop import AutoLoop, Counted
-from scanviz.engine.backends.base import RUNS, Availability, Support
+from scanviz.engine.backends.base import RUNS, Availability, Executable, Support
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy, NumpyBackend
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
@@ -34,6 +34,22 @@ class AutoExecutable(ShortCallsExecutable):
     def parts_pay(self) -> None:
         """Compile all loops from now on."""
         self.counted.pays = True
+
+    def compile_alike(self, program: Program, is_machine_code: bool = False) -> Executable:
+        """Return the code of another Program for where this one has come to: all loops compiled at once, or NumPy alone.
+
+        Parameters
+        ----------
+        program : Program
+            Of the same function, rewritten otherwise.
+        is_machine_code : bool
+            Whether the function has gone over to a Program for machine code.
+        """
+        if not (is_machine_code or self.counted.compiled or self.runs_whole):
+            return NumpyBackend().compile(program)
+        made = AutoBackend().compile(program)
+        made.parts_pay()
+        return made
 
 
 class AutoBackend:

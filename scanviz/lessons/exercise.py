@@ -110,7 +110,9 @@ def check_exercise(
     parts = [(PROGRAM, program or lesson.program), (ANSWER, answer), (CHECK, lesson.check)]
     outcome = _run(parts, seconds, stopped)
     line = _open_line(answer) if outcome.part in (ANSWER, CHECK) else None
-    return outcome if line is None else replace(outcome, message="its `...` is still open", line=line)
+    if line is None:
+        return outcome
+    return replace(outcome, message="its `...` is still open", part=ANSWER, line=line)
 
 
 def _open_line(answer: str) -> int | None:
@@ -167,4 +169,5 @@ def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outc
     if kind == "AssertionError" and title == CHECK:
         return Outcome(False, message, output=printed)  # a word of help, not an error of the learner's
     part, line = place or (title, None)
+    message = message.removeprefix(f"{part}:{line}: ")  # an error of scanviz names its place too
     return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", part, line, printed)

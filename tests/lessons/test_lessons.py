@@ -147,6 +147,8 @@ def test_the_cells_to_be_predicted_are_those_of_the_loop():
 def test_what_is_still_open_is_told_with_its_line():
     one = lesson(5)
     assert check_exercise(one, one.exercise).told == "line 8 of your answer: its `...` is still open"
+    met_by_the_check = check_exercise(lesson(1), "def averaged(x):\n    return ...\n")
+    assert met_by_the_check.told == "line 2 of your answer: its `...` is still open"
 
 
 def test_an_answer_that_cannot_be_run_is_told_with_its_line():
@@ -166,6 +168,11 @@ def test_an_error_that_the_check_meets_is_told_as_the_line_that_made_it():
     one = lesson(4)
     outcome = check_exercise(one, one.solution.replace("rows - (", "row - ("))
     assert outcome.told.startswith("line 3 of your answer: NameError")
+    one = lesson(1)
+    told = check_exercise(one, one.solution.replace("lambda x_t, old:", "lambda x_t:")).told
+    assert told.startswith(
+        "line 2 of your answer: ScanvizTypeError: the step function `<lambda>` takes 1 argument"
+    )
 
 
 def test_a_program_that_does_not_end_is_ended():

@@ -48,12 +48,12 @@ def options_after_file(parsed: Parsed, options: Sequence[Option], command: str) 
     --------
     >>> depth = Option(("--depth",), "N", "…")
     >>> options_after_file(Parsed({}, ["rnn.scanviz", "--depth", "0"]), [depth], "graph")
-    Parsed(options={'depth': '0'}, rest=['rnn.scanviz'])
+    Parsed(options={'depth': '0'}, rest=['rnn.scanviz'], several={})
     """
-    again = parse([*parsed.rest[1:], *as_given(parsed.options)], options, program=False)
+    again = parse([*parsed.rest[1:], *as_given(parsed.options, parsed.several)], options, program=False)
     if again.rest:
         raise UsageError(f"scanviz {command} takes one FILE, found {again.rest[0]!r} too")
-    return Parsed(again.options, parsed.rest[:1])
+    return Parsed(again.options, parsed.rest[:1], again.several)
 
 
 def loaded(path: Path) -> ProfileRecord:

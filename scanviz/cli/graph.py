@@ -35,6 +35,7 @@ OPTIONS = (
     Option(("--function",), "NAME", "this function; by default the one that took the most time"),
     Option(("--scan",), "NAME", "this loop alone"),
     Option(("--depth",), "N", "loops nested deeper are closed; 0 closes all"),
+    Option(("--closed",), "NAME", "this loop as one box; again for others", several=True),
     Option(("--types",), "", "write dtypes and shapes"),
     Option(("--plumbing",), "", "draw sizes, broadcasts and other plumbing as well"),
     Option(("--before",), "", "the graph as it was built, before the rewrites"),
@@ -58,6 +59,7 @@ OPTIONS = (
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
 FILMED = ("html", "svg", "gif")
+NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures in which a loop is no box
 TABLES = ("txt", "svg", "png", "pdf")  # as what mappings and connections are drawn
 
 
@@ -170,6 +172,9 @@ def _made(
     """Return the file's content, the engine's name and notes."""
     function = _function(record, parsed)
     options = parsed.options
+    other = [f"--{name}" for name in NO_LOOPS_CLOSED if name in options]
+    if "closed" in options and other:
+        raise UsageError(f"--closed is for the picture of a graph, and {other[0]} draws another one")
     if "connections" in options or "mappings" in options:
         return _table(record, function, parsed, form), "", ()
     if "film" in options:
@@ -228,7 +233,7 @@ def _loop_named(record: ProfileRecord, functions: Collection[int], scan: str) ->
 
 def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Diagram:
     """Return the picture that the options ask for."""
-    from scanviz.render.diagram.build import diagram_of
+    from scanviz.render.diagram.build import diagram_of, with_closed
     from scanviz.render.diagram.difference import difference
     from scanviz.render.diagram.nearby import near_changes
     from scanviz.render.diagram.unrolled import unrolled
@@ -241,7 +246,8 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         scan = _loop_named(record, {function.key}, scan).name
     if "diff" in options:
         before, after = _moments(function, options["diff"])
-        return near_changes(difference(before, after, plumbing="plumbing" in options))
+        changed = difference(before, after, plumbing="plumbing" in options)
+        return near_changes(with_closed(changed, _closed(parsed, record, function)))
     if "before" in options:
         built = function.rewrites.snapshot(0) if function.rewrites is not None else None
         if built is None:
@@ -259,9 +265,19 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         record=record_for,
         function=function.key if record_for is not None else None,
         depth=_number(parsed, "depth", 0),
+        closed=_closed(parsed, record, function),
         scan=scan,
         plumbing="plumbing" in options,
     )
+
+
+def _closed(parsed: Parsed, record: ProfileRecord, function: FunctionRecord) -> list[str]:
+    """Return the names of loops that are closed, as the graph has them: of loops that ran by any name that says which is meant."""
+    names = []
+    for asked in parsed.several.get("closed", ()):
+        meant = [loop.name for loop in loops_called(record, asked) if loop.function == function.key]
+        names.append(meant[0] if len(set(meant)) == 1 else asked)
+    return names
 
 
 def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-def]  # two GraphSnapshots

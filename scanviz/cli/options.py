@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,12 +41,15 @@ class Option(NamedTuple):
         One line.
     choices : tuple of str
         The values allowed; empty for any.
+    several : bool
+        Whether it may be given again and again; else the last value counts.
     """
 
     names: tuple[str, ...]
     value: str
     help: str
     choices: tuple[str, ...] = ()
+    several: bool = False
 
     @property
     def may_lack_value(self) -> bool:
@@ -59,10 +63,11 @@ class Option(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """What was given: options by key, and the rest from the first argument that is no option on."""
+    """What was given: options by key, the rest from the first argument that is no option on, and options given several times."""
 
     options: dict[str, str]
     rest: list[str]
+    several: Mapping[str, Sequence[str]] = MappingProxyType({})
 
     def number(self, key: str, default: int) -> int:
         """Return an option as a positive integer."""
@@ -85,15 +90,16 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def as_given(options: Mapping[str, str]) -> list[str]:
+def as_given(options: Mapping[str, str], several: Mapping[str, Sequence[str]] | None = None) -> list[str]:
     """Return options as they stand on a command line.
 
     Examples
     --------
-    >>> as_given({"output": "rnn.scanviz", "values": ""})
-    ['--output=rnn.scanviz', '--values']
+    >>> as_given({"output": "rnn.scanviz", "values": ""}), as_given({"closed": "b"}, {"closed": ["a", "b"]})
+    (['--output=rnn.scanviz', '--values'], ['--closed=a', '--closed=b'])
     """
-    return [f"--{key}={value}" if value else f"--{key}" for key, value in options.items()]
+    given = {key: [value] for key, value in options.items()} | dict(several or {})
+    return [f"--{key}={value}" if value else f"--{key}" for key, values in given.items() for value in values]
 
 
 def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) -> Parsed:
@@ -117,6 +123,7 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
     """
     known = {name: option for option in (*options, HELP) for name in option.names}
     found: dict[str, str] = {}
+    several: dict[str, list[str]] = {}
     rest: list[str] = []
     waiting = list(arguments)
     while waiting:
@@ -148,9 +155,11 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
         if option.choices and value not in option.choices:
             raise UsageError(f"{name} takes {' or '.join(option.choices)}, not {value!r}")
         found[option.key] = value
+        if option.several:
+            several.setdefault(option.key, []).append(value)
     if HELP.key in found:
         raise HelpWanted
-    return Parsed(found, rest)
+    return Parsed(found, rest, several)
 
 
 def _split_joined(words: list[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,7 @@ def draw(
     *,
     scan: str | None = None,
     depth: int | None = None,
+    closed: Collection[str] = (),
     types: bool = False,
     plumbing: bool = False,
     engine: str = "auto",
@@ -208,6 +210,8 @@ def draw(
         This loop alone.
     depth : int, optional
         Loops nested deeper are closed.
+    closed : collection of str
+        Names of loops that are drawn as one box.
     types : bool
         Whether dtypes and shapes are written.
     plumbing : bool
@@ -227,7 +231,7 @@ def draw(
     ScanvizTypeError
         If it has no graph.
     ScanvizValueError
-        If the path's ending says no format, or it names a file that is not scanviz's.
+        If the path's ending says no format, it names a file that is not scanviz's, or there is no loop of a name.
 
     Examples
     --------
@@ -248,7 +252,8 @@ def draw(
     ...
     """
     picture = Picture(
-        diagram_for(what, scan=scan, depth=depth, plumbing=plumbing), DrawOptions(types, engine)
+        diagram_for(what, scan=scan, depth=depth, closed=closed, plumbing=plumbing),
+        DrawOptions(types, engine),
     )
     if path is not None:
         picture.save(path, force=force)

@@ -57,6 +57,27 @@ def test_a_file_is_drawn_in_every_format(folder):
     assert "laid out by" in scanviz(folder, "graph", "-o", "x.svg", "kept.scanviz").stderr
 
 
+def test_a_loop_is_closed_by_its_name_and_others_stay_open(folder):
+    def drawn(*options):
+        done = scanviz(folder, "graph", *options, "kept.scanviz")
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    one = drawn("--closed", "rnn")
+    assert "╔═ loop rnn" not in one and "╔═ loop grad_of_rnn" in one and "closed: rnn" in one
+    both = drawn("--closed", "rnn", "--closed=grad_of_rnn")
+    assert "╔═ loop" not in both and "closed: rnn, grad_of_rnn" in both
+    assert "╔═ loop rnn" not in drawn("--closed", "rnn", "--diff", "PushOutSeqScan")
+    behind = scanviz(folder, "graph", "kept.scanviz", "--closed", "rnn", "--closed", "grad_of_rnn")
+    assert behind.stdout == both
+    unknown = scanviz(folder, "graph", "--closed", "rmn", "kept.scanviz")
+    assert (
+        unknown.returncode == 2 and "there is no loop `rmn`" in unknown.stderr and "`rnn`" in unknown.stderr
+    )
+    other = scanviz(folder, "graph", "--closed", "rnn", "--mappings", "kept.scanviz")
+    assert other.returncode == 2 and "--mappings draws another one" in other.stderr
+
+
 def test_what_scanviz_did_not_draw_is_not_replaced(folder):
     (folder / "own.svg").write_text("my own")
     done = scanviz(folder, "graph", "-o", "own.svg", "kept.scanviz")

@@ -62,19 +62,31 @@ def diagram_of(
     [('input', 'x'), ('operation', 'tanh'), ('output', 'y')]
     """
     picture = whole_picture(graph, HeatMap(record, function_of(record, function, graph)), folded=not plumbing)
-    clusters = picture.clusters
-    for name in (*closed, *([scan] if scan is not None else [])):
-        if name not in {cluster.label for cluster in clusters}:
-            raise unknown_loop(name, [cluster.label for cluster in clusters])
     if scan is not None:
-        picture = only_loops(picture, [cluster.id for cluster in clusters if cluster.label == scan])
+        picture = only_loops(picture, _called(picture, [scan]))
     deep = depths(picture)
-    folded = [
-        cluster.id
-        for cluster in picture.clusters
-        if (depth is not None and deep[cluster.id] >= max(depth, 0)) or cluster.label in closed
-    ]
-    return close_loops(picture, folded)
+    at_depth = [name for name, around in deep.items() if depth is not None and around >= max(depth, 0)]
+    return close_loops(picture, {*at_depth, *_called(picture, closed)})
+
+
+def with_closed(picture: Diagram, names: Collection[str]) -> Diagram:
+    """Return a picture with the loops of these names closed.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is no loop of such a name.
+    """
+    return close_loops(picture, _called(picture, names))
+
+
+def _called(picture: Diagram, names: Collection[str]) -> list[str]:
+    """Return the ids of the loops of these names."""
+    known = [cluster.label for cluster in picture.clusters]
+    for name in names:
+        if name not in known:
+            raise unknown_loop(name, known)
+    return [cluster.id for cluster in picture.clusters if cluster.label in names]
 
 
 def unknown_loop(name: str, names: Collection[str]) -> ScanvizValueError:

@@ -93,6 +93,7 @@ class _Writer:
         self.lines: list[str] = []
         self.hottest = hottest(diagram)
         self.names = names_of(diagram)
+        self.titles = {cluster.id: f'"title {k}"' for k, cluster in enumerate(diagram.clusters)}
         self.inside: dict[str | None, list[Node]] = defaultdict(list)
         self.children: dict[str | None, list[Cluster]] = defaultdict(list)
         clusters = {cluster.id for cluster in diagram.clusters}
@@ -103,6 +104,7 @@ class _Writer:
         entered = {edge.source for edge in diagram.edges if edge.role == "enters"}
         left = {edge.target for edge in diagram.edges if edge.role == "leaves"}
         self.level = {node.id: _level(node, entered, left) for node in diagram.nodes}
+        self.top = _top(diagram)
 
     def text(self) -> str:
         """Return the whole text."""
@@ -141,13 +143,22 @@ class _Writer:
         line = CHANGES.get(cluster.change, CLUSTER.line)
         self.lines += [
             f"{indent}subgraph {_quoted('cluster ' + _safe_name(cluster.id, f'c{self.diagram.clusters.index(cluster)}'))} {{",
-            f"{indent}  graph [label={self._written(cluster_lines(cluster), bold=True)}",
+            f'{indent}  graph [label=""',
             f'{indent}    id={_quoted(element_id(cluster.id))} class="sv-cluster"',
             f'{indent}    style="rounded,filled" penwidth=1.4 fillcolor="{CLUSTER.fill}" color="{line}" fontcolor="{INK}"',
             f"{indent}    tooltip={_quoted(cluster_title(cluster))} margin=10]",
+            f"{indent}  {self._title(cluster)}",
         ]
         self._level_of(cluster.id, indent + "  ")
         self.lines.append(f"{indent}}}")
+
+    def _title(self, cluster: Cluster) -> str:
+        """Return the title of a loop as a node above all in it: lines go around nodes, and through a label of Graphviz's own."""
+        name, label = self.titles[cluster.id], self._written(cluster_lines(cluster), bold=True)
+        below = [self.names[node] for node in self.top[cluster.id]]
+        below += [self.titles[child.id] for child in self.children[cluster.id]]
+        ranked = f" {name} -> {{{'; '.join(below)}}} [style=invis weight=3]" if below else ""
+        return f"{name} [label={label} shape=plaintext margin=0 tooltip={_quoted(cluster_title(cluster))}]{ranked}"
 
     def _node(self, node: Node) -> str:
         warm = warmth(node, self.hottest)
@@ -257,6 +268,25 @@ def _level(node: Node, entered: set[str], left: set[str]) -> str:
     if node.kind == "port":
         return "first" if node.id in entered and node.id not in left else "last" if node.id in left else ""
     return {"inner_input": "inputs", "inner_output": "outputs"}.get(node.kind, "")
+
+
+def _top(diagram: Diagram) -> dict[str, list[str]]:
+    """Return the nodes of each loop that read nothing in it: whatever is above them is above all."""
+    home = {node.id: node.cluster for node in diagram.nodes}
+    home.update({port.id: node.cluster for node in diagram.nodes for port in node.ports})
+    owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+    reads = {
+        owner.get(edge.target, edge.target)
+        for edge in diagram.edges
+        if edge.role != "recurrence"
+        and home.get(edge.source) is not None
+        and home.get(edge.source) == home.get(edge.target)
+    }
+    found: dict[str, list[str]] = {cluster.id: [] for cluster in diagram.clusters}
+    for node in diagram.nodes:
+        if node.cluster in found and node.id not in reads:
+            found[node.cluster].append(node.id)
+    return found
 
 
 def names_of(diagram: Diagram) -> dict[str, str]:

@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import replace
 from html import escape
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -152,8 +153,13 @@ def test_cycles_and_edges_of_nothing_do_no_harm():
 
 
 @pytest.mark.usefixtures("engines_here")
-@pytest.mark.parametrize("engine", ["own", "dot", "wasm"])
-@pytest.mark.parametrize("name", ["open", "closed", "unrolled", "changed"])
+@pytest.mark.parametrize(
+    ("engine", "name"),
+    [
+        *product(["own", "dot", "wasm"], ["open", "closed", "changed"]),
+        ("own", "unrolled"),
+    ],
+)
 def test_every_part_is_in_the_drawing_of_every_engine_once(engine, name):
     needs(engine)
     diagram = taps_pictures()[name]
@@ -165,6 +171,14 @@ def test_every_part_is_in_the_drawing_of_every_engine_once(engine, name):
     for node in diagram.nodes:
         assert node.label[:20] in written, node.label
     assert drawing.engine == chain.NAMES[engine]
+
+
+@pytest.mark.usefixtures("engines_here")
+@pytest.mark.parametrize("engine", ["dot", "wasm"])
+def test_steps_side_by_side_are_laid_out_by_scanviz_alone(engine):
+    needs(engine)
+    with pytest.raises(CannotDrawError, match="draws lines across boxes where steps stand side by side"):
+        drawn(taps_pictures()["unrolled"], "svg", engine, 30)
 
 
 @pytest.mark.usefixtures("engines_here")

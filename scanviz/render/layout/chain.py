@@ -123,7 +123,9 @@ def drawn(
 
 def _engines(diagram: Diagram) -> tuple[str, ...]:
     """Return the engines in their order: where there are loops, first the one that has rails for what a later step reads."""
-    loops = has_time(diagram) or any(edge.role == "recurrence" for edge in diagram.edges)
+    if has_time(diagram):
+        return ("own",)
+    loops = any(edge.role == "recurrence" for edge in diagram.edges)
     return ("own", "dot", "wasm") if loops else ENGINES
 
 
@@ -132,6 +134,8 @@ def _tried(
 ) -> tuple[bytes | None, str]:
     """Return what an engine draws, or None and why not."""
     missing = _missing(engine)
+    if not missing and engine != "own" and has_time(diagram):
+        missing = "draws lines across boxes where steps stand side by side"
     if missing:
         return None, missing
     return _in_process(engine, form if engine == "dot" else "svg", diagram, seconds, types, dark)

@@ -67,7 +67,7 @@ def states_flow_at_one_height_and_nothing_overlaps(case: LoopCase, steps: int, r
 @law(sample=5, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())
 def a_line_of_open_loops_crosses_no_box_and_no_title(case: LoopCase, rewritten: bool, plumbing: bool) -> None:
     """In the picture of a graph with its loops open, a line crosses no node and no loop's title, and feedback runs on rails."""
-    picture = diagram_of(_graph(case, rewritten), plumbing=plumbing)
+    picture = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
     placed = layered(picture)
     _check_lines(picture, placed)
     _check_titles(picture, placed)
@@ -98,12 +98,13 @@ def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None
 
 
 def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> Iterator[Diagram]:
-    graph = _graph(case, rewritten)
+    graph = graph_of(case, rewritten)
     for name in dict.fromkeys(_names(graph)):
         yield unrolled(graph, name, steps, plumbing=plumbing)
 
 
-def _graph(case: LoopCase, rewritten: bool) -> GraphSnapshot:
+def graph_of(case: LoopCase, rewritten: bool) -> GraphSnapshot:
+    """Return the graph of a loop with its gradient, as it was built or after all rewrites."""
     history = rewrites_record(RewriteHistory(with_gradient(case), Selection("all")))
     graph = history.snapshot(len(history.applications) if rewritten else 0)
     assert graph is not None
@@ -142,7 +143,7 @@ def _check_lines(picture: Diagram, placed: Placed) -> None:
             assert _touches(point, placed.boxes[end]), (edge, point, placed.boxes[end])
         for name, box, label in obstacles:
             if name not in ends:
-                crossed = [(a, b) for a, b in pairwise(points) if _crosses(a, b, box)]
+                crossed = [(a, b) for a, b in pairwise(points) if crosses(a, b, box)]
                 assert not crossed, f"{edge.source} → {edge.target} crosses {label}: {crossed}, {box}"
 
 
@@ -170,7 +171,7 @@ def _touches(point: Point, box: Box) -> bool:
     return across and box.y - _INSIDE <= y <= box.bottom + _INSIDE
 
 
-def _crosses(a: Point, b: Point, box: Box) -> bool:
+def crosses(a: Point, b: Point, box: Box) -> bool:
     """Return whether a straight line runs through the inside of a box (Liang and Barsky's clipping)."""
     begun, ended = 0.0, 1.0
     for start, step, low, high in (

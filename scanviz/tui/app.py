@@ -261,6 +261,8 @@ class ScanvizApp(App[None]):
         self._verdict.tell(self.state)
 
     def _tell_title(self) -> None:
+        if not self._has_tabs:  # it ends, and this was called for later
+            return
         title = self.main.query_one("#title", TextBlock)
         title.show(with_end(self._title(), self._title_end(), self.main.size.width - 2))
         self._tell_place()
@@ -279,6 +281,8 @@ class ScanvizApp(App[None]):
 
     def _tell_place(self) -> None:
         """Write at the panels' edges what they answer, and where one is in them."""
+        if not self._has_tabs:
+            return
         left, right = self.main.query_one("#left"), self.main.query_one("#right")
         left.border_subtitle, right.border_subtitle = self._tree.place(), self.view.place()
         right.border_title = self.view.QUESTION
@@ -339,6 +343,7 @@ class ScanvizApp(App[None]):
             self._chosen = number
         if not self.view.shows(self.state):
             self.view.show(self.state)
+        self._tell_title()
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:
         """Take the state that a view asks for."""
@@ -386,6 +391,7 @@ class ScanvizApp(App[None]):
         self.main.query_one("#tabs", TabbedContent).active = f"tab-{number + 1}"
         self.views[number].show(self.state)
         self.views[number].focus_inside()
+        self._tell_title()
 
     def action_rewrite(self, by: int) -> None:
         """Go to the rewrite before or after."""

@@ -180,7 +180,9 @@ def _rewritten(function: FunctionRecord | None, loop: LoopRecord, width: int) ->
         rewrites.steps(len(rewrites.applications)).get(loop.name),
     )
     if before is not None and after is not None:
-        yield _numbers("rewrites", width, f"{before} → {after}", "operations a step")
+        words = f"{before} → {after}" if after != before else f"{after}"
+        long = f"{words} operations a step"
+        yield _line("rewrites", long if len(long) <= width - WORD else f"{words} a step")
 
 
 def _timeline(state: ViewState, loop: LoopRecord, width: int, tall: int) -> Iterator[Text]:

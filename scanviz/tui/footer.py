@@ -6,6 +6,8 @@ is one line of text.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rich.text import Text
 from textual.binding import Binding
 from textual.dom import DOMNode
@@ -14,6 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from scanviz.tui.colours import CYAN
+from scanviz.tui.help import own_bindings
 
 # How actions of keys begin that are not told: they move, or are Textual's own.
 _UNTOLD = (
@@ -22,9 +25,15 @@ _UNTOLD = (
 )
 
 
-def _worth_room(binding: Binding) -> bool:
-    """Return whether a key is told where room is left: not those that everybody tries."""
-    return bool(binding.description) and not binding.action.startswith(_UNTOLD)
+def _worth_room(binding: Binding, node: DOMNode) -> bool:
+    """Return whether a key is told where room is left: one of ours, and none that everybody tries."""
+    ours = binding.action in _own_actions(type(node))
+    return ours and bool(binding.description) and not binding.action.startswith(_UNTOLD)
+
+
+@lru_cache(maxsize=64)
+def _own_actions(kind: type) -> frozenset[str]:
+    return frozenset(binding.action for _, binding in own_bindings(kind))
 
 
 class Footer(Static):
@@ -50,7 +59,9 @@ class Footer(Static):
         palette = self.app.COMMAND_PALETTE_BINDING
         known = [(binding, node) for node, binding, enabled, _ in screen.active_bindings.values() if enabled]
         active = [(binding, node) for binding, node in known if binding.show or binding.key == palette]
-        active += [(binding, node) for binding, node in known if not binding.show and _worth_room(binding)]
+        active += [
+            (binding, node) for binding, node in known if not binding.show and _worth_room(binding, node)
+        ]
         shown = [(self.app.get_key_display(binding), binding.description) for binding, _ in active]
         if shown != self._shown:
             self._shown = shown

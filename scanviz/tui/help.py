@@ -33,11 +33,14 @@ class HelpScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the page out."""
-        with VerticalScroll(id="help"):
+        with VerticalScroll(id="help") as page:
+            page.border_title, page.border_subtitle = "what the keys do here", "↑ ↓ scroll · escape closes"
             about = getattr(self._focused, "ABOUT", "") or self._view.ABOUT
             yield Static(f"{self._view.TITLE}\n\n{about}\n", markup=False, id="help-about")
             for title, widget in self._parts():
-                yield Static(_table(title, widget))
+                table = _table(title, widget)
+                if table.row_count:
+                    yield Static(table)
             yield Static(_words(), id="help-words")
 
     def _parts(self) -> list[tuple[str, object]]:
@@ -51,7 +54,7 @@ def _table(title: str, widget: object) -> Table:
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column()
-    for owner, binding in _bindings(type(widget)):
+    for owner, binding in own_bindings(type(widget)):
         if not binding.action.startswith("view("):
             table.add_row(key_names(binding), explanation(owner, binding))
     if isinstance(widget, App):
@@ -59,7 +62,7 @@ def _table(title: str, widget: object) -> Table:
     return table
 
 
-def _bindings(kind: type) -> Iterator[tuple[type, Binding]]:
+def own_bindings(kind: type) -> Iterator[tuple[type, Binding]]:
     """Iterate over the keys of a part of the application, and what it has not taken of what it is a kind of; none of Textual's."""
     taken: set[str] = set()
     for owner in kind.__mro__:

@@ -24,6 +24,7 @@ from scanviz.record.errors import ScanvizError
 from scanviz.record.file import load, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.tui.printed import Printed
 from scanviz.tui.source import Source
 
 VARIABLE = "SCANVIZ_LIVE"
@@ -206,7 +207,9 @@ class LiveSource(Source):
     def _tail(self) -> list[str]:
         with contextlib.suppress(OSError), self.printed.open("rb") as stream:
             stream.seek(max(0, self.printed.stat().st_size - 200 * TAIL))
-            return [sanitize(line) for line in stream.read().decode("utf-8", "replace").splitlines()[-TAIL:]]
+            printed = Printed()
+            printed.take(stream.read().decode("utf-8", "replace"))
+            return [line.text for line in printed.lines[-TAIL:]]
         return []
 
     _last: list[str] = []  # noqa: RUF012  # replaced, never changed

@@ -91,3 +91,5 @@ async def test_the_edge_of_a_panel_tells_where_one_is_and_whether_keys_go_there(
         await pilot.press("t", "g")
         await pilot.pause()
         assert left.border_subtitle == "1 of 3" and left.styles.border_top[1] == coloured
+        await pilot.press("7")
+        assert right.border_title.startswith("what the values were")

@@ -102,6 +102,7 @@ def test_errors_and_what_is_searched_are_found():
         for key, line in (("e", 50), ("e", 52), ("e", 103), ("e", 50), ("E", 103)):
             await pilot.press(key)
             assert app.view.found[app.view.found_at] == line, key
+            assert pane.found == line
             assert pane.scroll_offset.y <= line < pane.scroll_offset.y + pane.size.height
         await pilot.press("slash", *"such", "enter")
         await pilot.pause()

@@ -76,6 +76,8 @@ async def test_a_number_goes_to_a_step_and_a_run_that_is_not_there_is_said():
         assert "step 37 of 300" in await shown(app, pilot)
         await pilot.press("colon", *"4", "colon", *"37", "enter")
         assert "run 4, not kept" in await shown(app, pilot, "run 4")
+        await pilot.press("c")  # which can't compute it, and says so
+        assert any("is not in the profile" in each.message for each in app._notifications)
 
 
 @waits

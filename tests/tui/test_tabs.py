@@ -6,7 +6,7 @@ from textual.geometry import Region
 from textual.widgets import DataTable, Input, Static
 
 from scanviz.render.diagram.summary import loops_to_close
-from scanviz.tui.help import _bindings
+from scanviz.tui.help import own_bindings
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.views.film import FilmPane
 from scanviz.tui.views.tables import SortedTable
@@ -290,7 +290,7 @@ async def test_help_tells_each_key_once_and_tabs_by_their_names():
         await pilot.pause()
         shown = [strip.text for strip in app.screen._compositor.render_strips()]
         assert len([line for line in shown if "the frame before" in line]) == 1
-        keys = [binding.key for _, binding in _bindings(FilmPane)]
+        keys = [binding.key for _, binding in own_bindings(FilmPane)]
         named = ",".join(keys).split(",")
         assert len(named) == len(set(named)) and "h" in keys and "left" in keys
         await pilot.press("end")

@@ -86,13 +86,13 @@ class OutputView(TabView):
 
     def search(self, text: str) -> int:
         """Find lines, and mark the text in them; return how many."""
-        self.pane.wanted = text
+        self.pane.wanted, self.pane.found = text, None
         self.pane.refresh()
         return super().search(text)
 
     def go_to(self, row: int) -> None:
         """Show a line, with some before it."""
-        self.pane.point_at(max(0, row - self.pane.size.height // 3))
+        self.pane.show_found(row)
 
     def action_failure(self, by: int) -> None:
         """Go to the next line that begins or ends the report of an error, or the one before."""

@@ -22,6 +22,7 @@ class PrintedPane(LinesPane):
         super().__init__(id=id)
         self.printed = Printed()
         self.wanted = ""  # text that is marked where it stands
+        self.found: int | None = None  # a line that is marked whole, counted from the first that was printed
 
     @property
     def count(self) -> int:
@@ -45,6 +46,11 @@ class PrintedPane(LinesPane):
         self.refresh()
         self.post_message(Scrolled())
 
+    def show_found(self, line: int) -> None:
+        """Mark a line and bring it into view, with some before it."""
+        self.found = line + self.printed.gone
+        self.point_at(max(0, line - self.size.height // 3))
+
     def render_line(self, y: int) -> Strip:
         """Return a line of what is seen."""
         aside, above = self.scroll_offset
@@ -53,7 +59,10 @@ class PrintedPane(LinesPane):
             return Strip.blank(width, self.rich_style)
         line = self.printed.lines[number]
         text = line.styled(aside, aside + width)
-        if self.wanted:
+        if number + self.printed.gone == self.found:
+            text.pad_right(max(0, width - text.cell_len))
+            text.stylize("reverse")
+        elif self.wanted:
             text.highlight_words([self.wanted], "reverse", case_sensitive=False)
         strip = Strip(text.render(self.app.console)).apply_style(self.rich_style)
         if len(line.text) > aside + width:

@@ -120,10 +120,11 @@ class ValuesView(TabView):
             self._told(trace),
         )
         self.query_one("#values-rulers", TextBlock).show(
-            rulers(loop, self.state, max(40, self.room.width - 2), known, steps)
+            rulers(loop, self.state, max(40, self.room.width - 4), known, steps)
         )
         table = self.query_one("#values-table", SortedTable)
         table.display = trace is not None
+        self.set_class(trace is None, "no-values")
         if trace is not None:
             place = trace.steps.index(self.state.step)
             table.reversed = table.reversed and table.by != 0
@@ -199,6 +200,11 @@ class ValuesView(TabView):
         source = self.source
         if source is None or source.recompute is None:
             self.app.notify("Nothing computes values here.")
+            return
+        if self.state.loop is None or not self._recomputed.can(self.state.record, self.state.loop, self._run):
+            self.app.notify(
+                "What this run was given is not in the profile: scanviz profile --values keeps it."
+            )
             return
         self._asks = True
         self.redraw()

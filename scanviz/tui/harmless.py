@@ -28,4 +28,4 @@ class Harmless(LineFilter):
 
 
 def _without_unsafe(text: str) -> str:
-    return "".join(each if sanitize(each) == each else " " * cell_len(each) for each in text)
+    return "".join(char if sanitize(char) == char else " " * cell_len(char) for char in text)

@@ -59,7 +59,7 @@ def rows_held(
 def are_numbers(traces: Iterable[TraceRecord], index: int) -> bool:
     """Return whether a row of a buffer is one number."""
     return all(
-        math.prod(each.shape) == 1 for trace in traces for each in trace.variables if each.variable == index
+        math.prod(seen.shape) == 1 for trace in traces for seen in trace.variables if seen.variable == index
     )
 
 
@@ -75,13 +75,13 @@ def _seen(
     before = rows_before(variable)
     for trace in traces:
         near = range(bisect_left(trace.steps, step - NEAR), bisect_right(trace.steps, step + NEAR))
-        for each in trace.variables:
-            if each.variable != index or (each.tap is None and variable.kind not in _HAVE_NO_TAPS):
+        for traced in trace.variables:
+            if traced.variable != index or (traced.tap is None and variable.kind not in _HAVE_NO_TAPS):
                 continue
-            shift = 0 if variable.kind in _HAVE_NO_TAPS else (each.tap or 0) + before
+            shift = 0 if variable.kind in _HAVE_NO_TAPS else (traced.tap or 0) + before
             for place in near:
                 at = trace.steps[place]
-                yield at + shift, at, each.role == "output", _mean(each, place)
+                yield at + shift, at, traced.role == "output", _mean(traced, place)
 
 
 def _mean(variable: TracedVariableRecord, place: int) -> float:

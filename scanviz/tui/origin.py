@@ -46,7 +46,7 @@ def _written(loop: LoopSnapshot, variable: LoopVariableSnapshot) -> OriginLine |
 def _of_value(graph: GraphSnapshot, number: int | None) -> OriginLine:
     """Return the line that built a value, seen through views and loops."""
     while number is not None:
-        node = next((each for each in graph.nodes if number in each.outputs), None)
+        node = next((node for node in graph.nodes if number in node.outputs), None)
         if node is None:
             break
         if node.loop is not None:

@@ -187,8 +187,8 @@ class Printed:
 
 
 def _numbers(text: str) -> Iterator[int]:
-    for each in text.replace(":", ";").split(";") if text else ():
-        yield int(each) if each.isascii() and each.isdigit() and len(each) < 5 else 0
+    for part in text.replace(":", ";").split(";") if text else ():
+        yield int(part) if part.isascii() and part.isdigit() and len(part) < 5 else 0
 
 
 def _with_codes(style: Style, codes: list[int]) -> Style:

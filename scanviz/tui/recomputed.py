@@ -38,7 +38,7 @@ class Recomputed:
 
     def traces(self, loop: int | None) -> list[TraceRecord]:
         """Return the windows of a loop, the newest first."""
-        return [each for each in self._windows if each.loop == loop]
+        return [window for window in self._windows if window.loop == loop]
 
     def error(self, loop: int, run: int, step: int) -> str:
         """Return why a step cannot be computed; empty where that is not known."""

@@ -198,7 +198,7 @@ def touched(variable: LoopVariableRecord, step: int) -> str:
             f"row {row} as {_write_name(variable, k)}" for k, row in enumerate(rows_written(variable, step))
         ],
     }
-    return "; ".join(f"{verb} {', '.join(each)}" for verb, each in names.items() if each)
+    return "; ".join(f"{verb} {', '.join(rows)}" for verb, rows in names.items() if rows)
 
 
 def _read_name(variable: LoopVariableRecord, place: int) -> str:

@@ -82,7 +82,7 @@ def apportioned(values: Sequence[float], whole: int) -> list[int]:
     if total <= 0:
         return [whole if k == len(values) - 1 else 0 for k in range(len(values))]
     exact = [whole * max(0, value) / total for value in values]
-    found = [int(each) for each in exact]
+    found = [int(width) for width in exact]
     order = sorted(range(len(values)), key=lambda k: (found[k] - exact[k], k))
     for k in order[: whole - sum(found)]:
         found[k] += 1

@@ -176,7 +176,7 @@ class ViewState:
             found = state.first_bad()
             if found is not None:
                 trace, bad = found
-                several = len({each.run for each in state.traces}) > 1
+                several = len({trace.run for trace in state.traces}) > 1
                 return state.at_step(bad.step).at_run(trace.run if several else state.run)
         return None
 

@@ -30,7 +30,7 @@ def value_text(
         f"{sanitize(variable.name)} {sanitize(variable.dtype)}{list(variable.shape)}, {shown}\n", style="bold"
     )
     if shown == "numbers":
-        numbers = " ".join(number(each) for each in variable.values[place].tolist())
+        numbers = " ".join(number(element) for element in variable.values[place].tolist())
         return text.append(numbers[: 4 * width], style="not bold")
     if shown == "over time":
         for name, column in (("max", 1), ("mean", 2), ("min", 0)):
@@ -54,14 +54,14 @@ def _scaled(values: np.ndarray, place: int, width: int, signs: str) -> Text:
     finite = part[np.isfinite(part)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     drawn = []
-    for k, each in enumerate(part.tolist()):
+    for k, element in enumerate(part.tolist()):
         sign = (
             "!"
-            if not math.isfinite(each)
-            else signs[round((each - low) / ((high - low) or 1.0) * (len(signs) - 1))]
+            if not math.isfinite(element)
+            else signs[round((element - low) / ((high - low) or 1.0) * (len(signs) - 1))]
         )
         drawn.append((sign, "bold reverse" if first + k == place else f"bold {RED}" if sign == "!" else CYAN))
     text = Text()
-    for style, run in itertools.groupby(drawn, key=lambda each: each[1]):
+    for style, run in itertools.groupby(drawn, key=lambda pair: pair[1]):
         text.append("".join(sign for sign, _ in run), style=style)
     return text.append(f" {number(low)} … {number(high)}", style="dim")

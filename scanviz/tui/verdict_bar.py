@@ -157,7 +157,7 @@ def place_of(sentence: VerdictSentence, state: ViewState) -> tuple[str, ViewStat
     if sentence.source is None or (not built and sentence.topic == "time"):
         return "Profile", state
     owner = state.loop_record or state.function_record
-    hottest = max(built, key=lambda each: owner.ran_ns(each), default=None) if owner is not None else None
+    hottest = max(built, key=lambda part: owner.ran_ns(part), default=None) if owner is not None else None
     state = state.at_operation(hottest.index) if hottest is not None else state
     return "Source", state.at_line(str(sentence.source))
 

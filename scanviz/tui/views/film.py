@@ -88,7 +88,7 @@ class FilmCurve(TextBlock):
     def draw(self, film: Film, frame: int, width: int) -> None:
         """Show the curve with the cursor on a frame."""
         self._count, self._cells = len(film.frames), cell_width(len(film.frames), width)
-        self.show(curve([each.operations for each in film.frames], frame, width))
+        self.show(curve([item.operations for item in film.frames], frame, width))
 
     def on_click(self, event: Click) -> None:
         """Go to the frame under the mouse."""
@@ -256,7 +256,7 @@ def caption(film: Film, number: int, plays: bool) -> Text:
     frame = film.frames[number]
     text = Text(f"{'▶' if plays else '▷'} frame {number + 1} of {len(film.frames)} · ", "dim", no_wrap=True)
     text.append(f"{frame.caption}", "not dim bold")
-    text.append(f" · {_counts([each.operations for each in film.frames], number)} {film.counted}", "not dim")
+    text.append(f" · {_counts([item.operations for item in film.frames], number)} {film.counted}", "not dim")
     if film.floating:
         text.append(f" · {_counts(film.floating, number)} floating-point", "not dim")
     return text.append(f"\n{frame.text}", "not dim")

@@ -296,24 +296,24 @@ def _pair(state: ViewState, width: int) -> Table | None:
     )
     if forward is None:
         return None
-    backward = [each for each in state.record.loops if each.gradient_of == forward.key]
+    backward = [other for other in state.record.loops if other.gradient_of == forward.key]
     if not backward:
         return None
     shown = (forward, *backward)
-    names = [Text(("↩ " if each is not forward else "") + sanitize(each.name)) for each in shown]
+    names = [Text(("↩ " if other is not forward else "") + sanitize(other.name)) for other in shown]
     left = width - min(24, max(name.cell_len for name in names)) - 2
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("", no_wrap=True, overflow="ellipsis", max_width=24)
     rows: list[list[Text]] = [[name] for name in names]
     for fact in measures("loop", "facts"):
         title = SHORTER.get(fact.title, fact.title)
-        cells = [_number_cell(fact, each).text for each in shown]
+        cells = [_number_cell(fact, other).text for other in shown]
         left -= max(len(text) for text in (title, *cells)) + 2
         if left < 0:
             break
         table.add_column(title, justify="right", no_wrap=True)
         for row, cell in zip(rows, cells, strict=True):
             row.append(Text(cell))
-    for row, each in zip(rows, shown, strict=True):
-        table.add_row(*row, style="bold" if each is loop else "")
+    for row, other in zip(rows, shown, strict=True):
+        table.add_row(*row, style="bold" if other is loop else "")
     return table

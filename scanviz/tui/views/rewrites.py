@@ -213,9 +213,9 @@ class RewritesView(TabView):
             )
         if not history.applications:
             return Text(f"no rule changed this function (rules: {sanitize(history.selection)})")
-        each = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
+        entry = history.applications[min(self.state.rewrite, len(history.applications) - 1)]
         options, function = Options(style=STYLES[self.style_at]), self.state.function_record
-        lines = list(step_lines(history, each, options, width))
+        lines = list(step_lines(history, entry, options, width))
         if options.style == "costs" and function is not None:
             lines += run_cost_lines(self.state.record, function)
         told = report_text(lines, width)
@@ -365,9 +365,9 @@ class DifferencePane(VerticalScroll, can_focus=True):
         focus_now(self.screen.query_one("#rewrites-table"))
 
 
-def _names(each: RewriteRecord, edits: Sequence[LineEdit], chosen: LinkedSelection) -> bool:
+def _names(entry: RewriteRecord, edits: Sequence[LineEdit], chosen: LinkedSelection) -> bool:
     """Return whether an application did something to lines that name the chosen loop variable."""
-    texts = (each.message, *each.loop_variables, *(line for edit in edits for line in edit.lines))
+    texts = (entry.message, *entry.loop_variables, *(line for edit in edits for line in edit.lines))
     return any(chosen.named_in(text) for text in texts)
 
 
@@ -440,13 +440,13 @@ def _short(rule: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
-def _row(each: RewriteRecord, marked: bool, a_step: str) -> Row:
-    changed = f"-{each.removed} +{each.added}" if each.removed or each.added else ""
+def _row(entry: RewriteRecord, marked: bool, a_step: str) -> Row:
+    changed = f"-{entry.removed} +{entry.added}" if entry.removed or entry.added else ""
     return (
-        Cell(str(each.index), each.index),
-        Cell((SIGN if marked else "") + _short(each.rule), each.rule.casefold(), "bold" if marked else ""),
+        Cell(str(entry.index), entry.index),
+        Cell((SIGN if marked else "") + _short(entry.rule), entry.rule.casefold(), "bold" if marked else ""),
         text_cell(a_step),
-        text_cell(sanitize(each.message)),
+        text_cell(sanitize(entry.message)),
         text_cell(changed),
-        Cell(duration(each.time_ns), each.time_ns),
+        Cell(duration(entry.time_ns), entry.time_ns),
     )

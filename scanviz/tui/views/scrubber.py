@@ -67,7 +67,7 @@ def track(step: int, steps: int, kept: Collection[int], cells: int) -> Text:
     >>> track(4, 10, {0, 1, 9}, 10).plain
     '├━━┈┈●┈┈┈┈━┤'
     """
-    thick = {round(each * (cells - 1) / max(1, steps - 1)) for each in kept}
+    thick = {round(step * (cells - 1) / max(1, steps - 1)) for step in kept}
     at = round(step * (cells - 1) / max(1, steps - 1))
     text = Text("├", style="dim")
     for cell in range(cells):

@@ -128,7 +128,7 @@ class StepsView(TabView):
         loop = self.state.loop_record
         if loop is not None:
             kept = sorted(set(loop.series[:, 1].tolist()))
-            beyond = [each for each in kept if (each - self.state.step) * by > 0]
+            beyond = [step for step in kept if (step - self.state.step) * by > 0]
             if beyond:
                 self.move(self.state.at_step(beyond[0] if by > 0 else beyond[-1]))
 

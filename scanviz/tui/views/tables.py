@@ -130,7 +130,7 @@ class SortedTable(DataTable[Text]):
                 Text(f"{column.title} {sign}", justify="right" if column.number else "left"), key=str(k)
             )
         kept = [row for row in self.all_rows if self._kept(row[1])]
-        rows = sorted(kept, key=lambda each: _order(each[1][self.by]), reverse=self.reversed)[:MOST_ROWS]
+        rows = sorted(kept, key=lambda row: _order(row[1][self.by]), reverse=self.reversed)[:MOST_ROWS]
         self.order = [row[0] for row in rows]
         widths = self._widths([row for _, row in rows])
         for _, row in rows:

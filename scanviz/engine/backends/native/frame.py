@@ -268,7 +268,7 @@ class ProgramFrame:
 
     def site_of(self, instruction: AnyInstruction) -> int:
         """Return the number by which an instruction is known where the code is called."""
-        index = next(k for k, each in enumerate(self.body.instructions) if each is instruction)
+        index = next(k for k, other in enumerate(self.body.instructions) if other is instruction)
         self.shared.sites.append(self.site_at(index))
         return len(self.shared.sites) - 1
 

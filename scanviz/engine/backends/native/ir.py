@@ -159,7 +159,7 @@ class Code:
         shown = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
         self.line(f"; {shown}")
         if self.marked:
-            plain = "".join(each if each.isascii() and each not in "\\\"$%{}|'" else " " for each in shown)
+            plain = "".join(char if char.isascii() and char not in "\\\"$%{}|'" else " " for char in shown)
             self.line(f'call void asm sideeffect "# {plain}", ""()')
 
     def begin(self, label: str) -> None:
@@ -185,11 +185,9 @@ class Code:
         """Add a call of a function that is declared with it."""
         result = type_of(dtype, lanes)
         if function not in self.declared:
-            self.declared[function] = (
-                f"declare {result} @{function}({', '.join(each.type for each in operands)})"
-            )
+            self.declared[function] = f"declare {result} @{function}({', '.join(x.type for x in operands)})"
         return self.op(
-            f"call {result} @{function}({', '.join(each.typed for each in operands)})", dtype, lanes
+            f"call {result} @{function}({', '.join(operand.typed for operand in operands)})", dtype, lanes
         )
 
     def intrinsic(self, name: str, *operands: Value) -> Value:
@@ -268,7 +266,7 @@ class Code:
         lanes = operands[0].lanes
         if lanes == 1:
             return function(*operands)
-        return self.side_by_side(lambda k: function(*(self.lane(each, k) for each in operands)), dtype, lanes)
+        return self.side_by_side(lambda k: function(*(self.lane(x, k) for x in operands)), dtype, lanes)
 
     def side_by_side(self, one: Callable[[int], Value], dtype: str, lanes: int) -> Value:
         """Return numbers side by side, each as a function of its lane gives it."""
@@ -330,12 +328,12 @@ class Code:
 
         When the body is left, that list holds what is carried at the end.
         """
-        first, last = (_whole(each) if isinstance(each, int) else each for each in (start, end))
+        first, last = (_whole(n) if isinstance(n, int) else n for n in (start, end))
         before, head, body, after = self.block, self.label(), self.label(), self.label()
         self.jump(head)
         self.begin(head)
         number = Value(self.name(), "int64")
-        carried = [Value(self.name(), each.dtype, each.lanes) for each in initial]
+        carried = [Value(self.name(), value.dtype, value.lanes) for value in initial]
         place = len(self.lines)  # of the phis, which name what the body gives
         go = self.op(f"icmp slt i64 {number.text}, {last.text}", BOOLEAN)
         self.branch(go, body, after)

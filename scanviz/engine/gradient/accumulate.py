@@ -25,14 +25,12 @@ def add_cotangents(terms: Sequence[Variable]) -> Variable:
     >>> add_cotangents([x, x * 2]).eval({x: [1.0]})
     array([3.])
     """
-    parts = [term for term in terms if _assigned_to_zeros(term) is not None]
-    whole = [term for term in terms if _assigned_to_zeros(term) is None]
+    parts = [_parts_of_zeros(term) for term in terms]
+    whole = [term for term, found in zip(terms, parts, strict=True) if not found]
     if not whole:
-        whole, parts = parts[:1], parts[1:]
+        whole, parts[0] = [terms[0]], []
     total = functools.reduce(add, whole)
-    for part in parts:
-        node = _assigned_to_zeros(part)
-        assert node is not None
+    for node in (node for found in parts for node in found):
         total = build_one(node.op, total, *node.inputs[1:])
     return total
 
@@ -43,12 +41,16 @@ def added(*terms: Variable | None) -> Variable | None:
     return functools.reduce(add, there) if there else None
 
 
-def _assigned_to_zeros(variable: Variable) -> Apply | None:
-    """Return the node that added one part into zeros, None if that is not what made a variable."""
+def _parts_of_zeros(variable: Variable) -> list[Apply]:
+    """Return the nodes that added parts into zeros, one after the other, to make a variable; none if something else did."""
+    found: list[Apply] = []
     node = variable.owner
-    if node is None or node.op.declaration is not ASSIGN or not node.op.parameters.increment:
-        return None
-    return node if is_zeros(node.inputs[0]) else None
+    while node is not None and node.op.declaration is ASSIGN and node.op.parameters.increment:
+        found.insert(0, node)
+        if is_zeros(node.inputs[0]):
+            return found
+        node = node.inputs[0].owner
+    return []
 
 
 def gradient_name(name: str) -> str:

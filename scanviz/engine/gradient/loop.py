@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.gradient.accumulate import gradient_name
+from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.adjoint import AdjointTaps, adjoint_taps
 from scanviz.engine.gradient.guards import chosen_inside, wild_inside
 from scanviz.engine.gradient.invariants import Invariants
@@ -36,7 +36,6 @@ from scanviz.engine.gradient.table import PULLBACKS, Arriving, Derivative, Deriv
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort
-from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.inference import row_type
 from scanviz.engine.scan.loop import SCAN, GradientOf, Scan, ScanSettings, ScanView, loop_of
@@ -144,7 +143,7 @@ class BackwardLoop:
         for variable, more in further.items():
             before = found.get(variable)
             if isinstance(before, Variable) and isinstance(more, Variable):
-                found[variable] = add(before, more)
+                found[variable] = add_cotangents([before, more])
             elif before is None or isinstance(more, Undefined):
                 found[variable] = more
         return found
@@ -158,7 +157,7 @@ class BackwardLoop:
         ]
         arriving += [(step_output.value, value) for step_output, value in self.arriving.items()]
         for result, value in arriving:
-            seeds[result] = add(seeds[result], value) if result in seeds else value
+            seeds[result] = add_cotangents([seeds[result], value]) if result in seeds else value
         wrt: list[Variable] = [read for state in self.states for read in state.reads.values()]
         wrt += [variable.slice for variable in self.wanted if isinstance(variable, LoopSequence)]
         wrt += [non_sequence.variable for non_sequence in self.sums]
@@ -189,7 +188,7 @@ class BackwardLoop:
         made: list[LoopVariable] = [self._adjoint(state, pulled) for state in self.states]
         self.sums = {role: total for role, total in self.sums.items() if role.variable in pulled}
         for non_sequence, total in self.sums.items():
-            now = add(total, pulled[non_sequence.variable])
+            now = add_cotangents([total, pulled[non_sequence.variable]])
             made.append(State(gradient_name(non_sequence.name), {-1: total}, {0: now}))
         self.sequences = [
             variable
@@ -208,7 +207,7 @@ class BackwardLoop:
         for tap in taps.kept:
             term = pulled.get(state.reads[tap])
             if term is not None:
-                writes[-tap] = add(term, rows[tap])
+                writes[-tap] = add_cotangents([term, rows[tap]])
         for tap in taps.replaced:
             term = pulled.get(state.reads[tap])
             writes[-tap] = term if term is not None else zeros_like(rows[tap])

@@ -255,3 +255,24 @@ def test_inputs_constants_and_shared_values_stay_as_they_are(mode):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(at[0], X)
     np.testing.assert_array_equal(w.get_value(), ROW)
+
+
+@pytest.mark.parametrize("lookups", [1, 2])
+def test_rows_of_a_table_that_steps_look_up_are_added_where_they_lie(lookups):
+    words, table = T.lvector("words"), T.matrix("table")
+
+    def step(word, h, table):
+        return T.tanh(h + sum(table[(word + k) % 4] for k in range(lookups)))
+
+    h, _ = scanviz.scan(step, words, T.zeros(2), table, name="reading")
+    slope = scanviz.grad(T.sum(h[-1] ** 2), table)
+    (backwards,) = [
+        node for node in toposort([slope]) if getattr(node.op, "scan_name", "") == "grad_of_reading"
+    ]
+    nodes = toposort(backwards.op.inner_outputs)
+    assert sum(node.op.name == "assign" for node in nodes) == lookups
+    assert not [node for node in nodes if node.op.name in ("add", "alloc") and node.outputs[0].type.ndim == 2]
+    values = {words: np.array([1, 3, 1, 0]), table: np.linspace(-1, 1, 8).reshape(4, 2)}
+    verify_grad(
+        lambda table: T.sum(scanviz.scan(step, values[words], T.zeros(2), table)[0][-1] ** 2), [values[table]]
+    )

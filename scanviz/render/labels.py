@@ -72,6 +72,8 @@ def node_lines(node: Node, types: bool) -> list[str]:
     lines = [signed(short(node.label, LONGEST if node.band is None else LONGEST_IN_TIME), node.change)]
     if node.kind == "port" and node.loop_kind:
         lines.append(kind_name(node.loop_kind))
+    if node.note:
+        lines.append(short(node.note))
     if types and node.type:
         lines.append(short(node.type))
     if node.time_ns is not None:

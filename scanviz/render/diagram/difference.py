@@ -1,13 +1,14 @@
 """Two versions of a graph as one picture: what is new, what is gone, what stands in another loop.
 
 Both pictures are laid over each other by their ids, which are made of loops and of the keys that stay.  A loop that a rule built
-anew is told by its name, an operation that is in another loop by its key.  What moved is drawn at its new place.
+anew is told by its name, an operation that is in another loop by its key.  What moved is drawn at both places, each of which says
+where the other is: drawn at one of them, its lines of before or after would run back.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,6 +18,7 @@ from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
 
 _CHANGES: tuple[Change, ...] = ("added", "removed", "moved")
+_MOST_MOVES = 4  # in the notes
 Part = TypeVar("Part", Node, Cluster)
 
 
@@ -43,15 +45,17 @@ def difference(before: GraphSnapshot, after: GraphSnapshot, *, plumbing: bool = 
     """
     nothing = HeatMap(None, None)
     new = whole_picture(after, nothing, folded=not plumbing)
-    old = _moved(with_loops_of(whole_picture(before, nothing, folded=not plumbing), new), new)
+    old = with_loops_of(whole_picture(before, nothing, folded=not plumbing), new)
     clusters = _overlaid(old.clusters, new.clusters, lambda cluster: cluster.parent)
-    nodes = _overlaid(old.nodes, new.nodes, lambda node: node.cluster)
+    moves = _moves(old, new)
+    boxes = {cluster.id: cluster.label for cluster in (*old.clusters, *new.clusters)}
+    nodes = _with_moves(_overlaid(old.nodes, new.nodes, lambda node: node.cluster), moves, boxes)
     changed = {node.id: node.change for node in nodes} | {cluster.id: cluster.change for cluster in clusters}
     ports = {node.id for node in nodes if node.kind == "port"}
-    edges = _edges(_placeless(old.edges, ports), _placeless(new.edges, ports), changed)
+    edges = _edges(_placeless(old.edges, ports), _placeless(new.edges, ports))
     if not plumbing and not any((*changed.values(), *(edge.change for edge in edges))):
         return difference(before, after)
-    notes = _notes(old, nodes, clusters)
+    notes = _notes(nodes, clusters, moves, boxes)
     return Diagram(
         f"{before.title}: what changed" if before.title else "what changed",
         tuple(nodes),
@@ -85,19 +89,28 @@ def with_loops_of(old: Diagram, new: Diagram) -> Diagram:
     return _with_names(old, renamed)
 
 
-def _moved(old: Diagram, new: Diagram) -> Diagram:
-    """Return a picture in which an operation that the other one has in another loop is called as there."""
+def _moves(old: Diagram, new: Diagram) -> list[tuple[Node, Node]]:
+    """Return the operations that the other picture has in another loop, as they are in both."""
     there = {node.id for node in new.nodes}
     here = {node.id for node in old.nodes}
-    left: dict[str, list[str]] = {}
+    left: dict[str, list[Node]] = {}
     for node in new.nodes:
         if node.kind == "operation" and node.key and node.id not in here:
-            left.setdefault(node.key, []).append(node.id)
-    names: dict[str, str] = {}
-    for node in old.nodes:
-        if node.kind == "operation" and node.id not in there and left.get(node.key):
-            names[node.id] = left[node.key].pop(0)
-    return _with_names(old, lambda name: names.get(name, name)) if names else old
+            left.setdefault(node.key, []).append(node)
+    return [
+        (node, left[node.key].pop(0))
+        for node in old.nodes
+        if node.kind == "operation" and node.id not in there and left.get(node.key)
+    ]
+
+
+def _with_moves(
+    nodes: list[Node], moves: Sequence[tuple[Node, Node]], boxes: Mapping[str, str]
+) -> list[Node]:
+    """Return nodes of which those that moved say where they come from, or where they went."""
+    said = {before.id: f"now {_where(after.cluster, boxes)}" for before, after in moves}
+    said |= {after.id: f"was {_where(before.cluster, boxes)}" for before, after in moves}
+    return [replace(node, change="moved", note=said[node.id]) if node.id in said else node for node in nodes]
 
 
 def _with_names(picture: Diagram, renamed: Callable[[str], str]) -> Diagram:
@@ -156,17 +169,14 @@ def parents_first(clusters: list[Cluster]) -> tuple[Cluster, ...]:
     return tuple(sorted(clusters, key=lambda cluster: depth(cluster.id)))
 
 
-def _edges(old: Sequence[Edge], new: Sequence[Edge], changed: dict[str, Change]) -> tuple[Edge, ...]:
+def _edges(old: Sequence[Edge], new: Sequence[Edge]) -> tuple[Edge, ...]:
     """Return the edges of both, each as often as in the picture that has more of it."""
     left = Counter(_same(edge) for edge in old)
     found = []
     for edge in new:
-        change: Change = "added"
-        if left[_same(edge)]:
-            left[_same(edge)] -= 1
-            ends = (changed.get(edge.source), changed.get(edge.target))
-            change = "moved" if "moved" in ends else ""
-        found.append(replace(edge, change=change))
+        known = left[_same(edge)] > 0
+        left[_same(edge)] -= known
+        found.append(replace(edge, change="" if known else "added"))
     for edge in reversed(old):
         if left[_same(edge)]:
             left[_same(edge)] -= 1
@@ -183,26 +193,29 @@ def _same(edge: Edge) -> tuple[str, str, str, str, int | None]:
     return edge.source, edge.target, edge.role, edge.label, edge.place
 
 
-def _notes(old: Diagram, nodes: list[Node], clusters: list[Cluster]) -> tuple[str, ...]:
-    counts = Counter(node.change for node in nodes if node.kind in ("operation", "loop"))
+def _notes(
+    nodes: list[Node], clusters: list[Cluster], moves: Sequence[tuple[Node, Node]], boxes: Mapping[str, str]
+) -> tuple[str, ...]:
+    came = {after.id for _, after in moves}  # what moved stands at two places, and counts once
+    counts = Counter(
+        node.change for node in nodes if node.kind in ("operation", "loop") and node.id not in came
+    )
     counts.update(cluster.change for cluster in clusters)
     said, ports = _said(counts), _said(Counter(node.change for node in nodes if node.kind == "port"))
-    boxes = {cluster.id: cluster.label for cluster in (*old.clusters, *clusters)}
-    places = {node.id: node.cluster for node in old.nodes}
-    moves = [
-        f"{node.label} moved: {_place(places[node.id], boxes)} → {_place(node.cluster, boxes)}"
-        for node in nodes
-        if node.change == "moved" and node.kind == "operation"
+    told = [
+        f"{after.label} moved: {_where(before.cluster, boxes)} → {_where(after.cluster, boxes)}"
+        for before, after in moves
     ]
+    more = [f"{len(told) - _MOST_MOVES} more moved"] if len(told) > _MOST_MOVES else []
     first = [f"operations and loops: {said}" if said else "no operation changed"]
-    return (*first, *([f"ports of loops: {ports}"] if ports else []), *moves)
+    return (*first, *([f"ports of loops: {ports}"] if ports else []), *told[:_MOST_MOVES], *more)
 
 
 def _said(counts: Counter[Change]) -> str:
     return ", ".join(f"{counts[change]} {change}" for change in _CHANGES if counts[change])
 
 
-def _place(cluster: str | None, boxes: dict[str, str]) -> str:
+def _where(cluster: str | None, boxes: Mapping[str, str]) -> str:
     return f"in {boxes.get(cluster, cluster)}" if cluster is not None else "outside of loops"
 
 

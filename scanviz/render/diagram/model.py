@@ -109,6 +109,8 @@ class Node:
         The operation with its parameters, as the graph has it; empty of anything else.
     operations : int or None
         How many operations a closed loop's step has that were drawn, with those of loops inside it; None for anything else.
+    note : str
+        What is written small below the label.
     """
 
     id: str
@@ -131,6 +133,7 @@ class Node:
     row: int | None = None
     band: int | None = None
     operations: int | None = None
+    note: str = ""
     op: str = ""
 
 

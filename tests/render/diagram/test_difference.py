@@ -9,12 +9,19 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.difference import difference
+from scanviz.render.layout.layered import layered
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import assert_sound, dense, history, several_taps, with_gradients
 
 
-def names(picture, without):
-    return Counter(node.id for node in picture.nodes if node.change != without)
+def before_it(picture):
+    """Return the nodes that were there before."""
+    return [node for node in picture.nodes if node.change != "added" and not node.note.startswith("was ")]
+
+
+def after_it(picture):
+    """Return the nodes that are there after."""
+    return [node for node in picture.nodes if node.change != "removed" and not node.note.startswith("now ")]
 
 
 @given(case=random_loops())
@@ -25,9 +32,9 @@ def test_without_what_is_new_it_is_the_first_moment_and_without_what_is_gone_the
         picture = difference(before, after)
         assert_sound(picture)
         first, second = diagram_of(before, plumbing=True), diagram_of(after, plumbing=True)
-        assert names(picture, "removed") == Counter(node.id for node in second.nodes)
-        assert sum(node.change != "added" for node in picture.nodes) == len(first.nodes)
-        assert Counter((e.label, e.kind) for e in picture.nodes if e.change != "added") <= Counter(
+        assert Counter(node.id for node in after_it(picture)) == Counter(node.id for node in second.nodes)
+        assert len(before_it(picture)) == len(first.nodes)
+        assert Counter((e.label, e.kind) for e in before_it(picture)) <= Counter(
             (e.label, e.kind) for e in (*first.nodes, *second.nodes)
         )
         assert sum(cluster.change != "added" for cluster in picture.clusters) == len(first.clusters)
@@ -52,15 +59,24 @@ def moved_out():
     return history([h])
 
 
-def test_what_left_a_loop_is_moved_and_drawn_at_its_new_place():
+def test_what_left_a_loop_is_drawn_at_both_places_and_no_line_runs_back():
     record = moved_out()
     [k] = [k for k, application in enumerate(record.applications) if application.moved_out]
     picture = difference(record.snapshot(k), record.snapshot(k + 1))
-    [moved] = [node for node in picture.nodes if node.change == "moved"]
-    assert (moved.kind, moved.label, moved.cluster) == ("operation", "dot", None)
+    there, here = sorted(
+        (node for node in picture.nodes if node.change == "moved"), key=lambda node: node.cluster or ""
+    )
+    assert (there.kind, there.label, there.cluster, there.note) == ("operation", "dot", None, "was in rnn")
+    assert (here.kind, here.label, here.note) == ("operation", "dot", "now outside of loops")
+    assert here.cluster == picture.clusters[0].id
+    assert picture.notes[0] == "operations and loops: 1 moved"
     assert "dot moved: in rnn → outside of loops" in picture.notes
-    around = {edge.change for edge in picture.edges if moved.id in (edge.source, edge.target)}
-    assert around <= {"added", "removed", "moved"} and "added" in around
+    for moved, change in ((there, "added"), (here, "removed")):
+        around = [edge.change for edge in picture.edges if moved.id in (edge.source, edge.target)]
+        assert set(around) == {change}
+    boxes = layered(picture).boxes
+    for edge in picture.edges:
+        assert edge.role == "recurrence" or boxes[edge.source].y < boxes[edge.target].y
     assert [cluster.change for cluster in picture.clusters] == [""]
     new = [node.label for node in picture.nodes if node.kind == "port" and node.change == "added"]
     assert len(new) == 1
@@ -70,8 +86,8 @@ def test_backwards_it_went_into_the_loop():
     record = moved_out()
     [k] = [k for k, application in enumerate(record.applications) if application.moved_out]
     picture = difference(record.snapshot(k + 1), record.snapshot(k))
-    [moved] = [node for node in picture.nodes if node.change == "moved"]
-    assert moved.cluster == picture.clusters[0].id
+    moved = {node.note: node.cluster for node in picture.nodes if node.change == "moved"}
+    assert moved == {"was outside of loops": picture.clusters[0].id, "now in rnn": None}
     assert "dot moved: outside of loops → in rnn" in picture.notes
 
 

@@ -19,7 +19,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.notation import fitted
+from scanviz.engine.graph.notation import WrittenTerm, fitted
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, flops
@@ -63,6 +63,14 @@ _KEPT = replace(_FOLDED, sign="kept")
 _CHOSEN = replace(_KEPT, selects=True, either_zero=True)
 
 
+def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return a call that names the axes, where they are not the first ones or all."""
+    axes = op.parameters.axes
+    along = ", ".join(map(str, axes))
+    named = "" if axes == tuple(range(len(axes))) else f", axis={f'({along})' if len(axes) > 1 else along}"
+    return WrittenTerm(f"{op.name}({operands[0].text}{named})")
+
+
 class ReductionDeclaration(Declaration):
     """A reduction; call it to apply it.
 
@@ -93,6 +101,7 @@ class ReductionDeclaration(Declaration):
             infer=infer_by(dtypes),
             perform=_perform,
             shapes=_shapes,
+            notation=_notation,
             facts=facts,
         )
         self.function: Callable[..., Any] = ufunc.reduce

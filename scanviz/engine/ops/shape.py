@@ -246,12 +246,23 @@ def order_values(order: Sequence[int | None], given: Any) -> Any:
 
 
 def _order_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
-    """Return an array with its axes in another order; that axes of size 1 are added or dropped is not written."""
-    (array,), order = operands, [axis for axis in op.parameters.order if axis is not None]
-    if order == sorted(order):
+    """Return an array with its axes in another order, and with axes of size 1 where broadcasting adds none by itself.
+
+    ``a[:, None] * b`` is the product of each element with each, and ``a * b`` is not.  Axes of size 1 in front are broadcasting's
+    own: neither they nor dropped ones are written.
+    """
+    (array,), order = operands, op.parameters.order
+    kept = [axis for axis in order if axis is not None]
+    text = array.inside(SIGN)
+    if kept != sorted(kept):
+        turned = kept == list(range(len(kept)))[::-1]
+        text += ".T" if turned else f".transpose({', '.join(map(str, kept))})"
+    added = "".join(":x"[axis is None] for axis in order).lstrip("x").rstrip(":")
+    if added:
+        text += f"[{', '.join('None' if mark == 'x' else ':' for mark in added)}]"
+    elif kept == sorted(kept):
         return array
-    turned = ".T" if order == list(range(len(order)))[::-1] else f".transpose({', '.join(map(str, order))})"
-    return WrittenTerm(array.inside(SIGN) + turned)
+    return WrittenTerm(text)
 
 
 DIMSHUFFLE = Declaration(

@@ -175,3 +175,21 @@ def test_the_cards_of_lesson_9_get_the_gains_of_their_rules(monkeypatch):
     new = lesson_cards.with_gains(old, rows)
     changed = [pair for pair in zip(old.splitlines(), new.splitlines(), strict=True) if pair[0] != pair[1]]
     assert [line for _, line in changed] == [lesson_cards.in_words(row) for row in rows]
+
+
+def test_what_is_measured_of_a_slow_loop_has_its_places_in_the_page(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import slow_loop
+
+    assert list(slow_loop.versions()) == [*slow_loop.NAMES, slow_loop.WITHOUT_GRADIENT]
+    page = slow_loop.PAGE.read_text("utf-8")
+    for name in ("table", *(f"profile, {name}" for name in slow_loop.NAMES)):
+        assert "| 1 | 2 |\n" in slow_loop.measured(name, "| 1 | 2 |", page)
+    report = (
+        "[0.4]\n\nradar.py · 1 s\n41 % of it.\n\nwhere the time goes: 1 s\n"
+        + "  row\n" * 6
+        + "\nf: 2 calls\nloop   time\n  kalman  1 s\n  x  1 s\n"
+    )
+    assert slow_loop.excerpt(report).splitlines() == [
+        "radar.py · 1 s", "41 % of it.", "", "where the time goes: 1 s", *["  row"] * 5, "…", "loop   time", "  kalman  1 s",
+    ]  # fmt: skip

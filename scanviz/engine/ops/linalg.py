@@ -19,6 +19,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.notation import WrittenTerm
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, flops
@@ -181,11 +182,18 @@ def _tensordot_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return (left + right,)
 
 
+def _tensordot_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return a call that names the pairs of axes."""
+    first, second = (axes[0] if len(axes) == 1 else axes for axes in op.parameters)
+    return WrittenTerm(f"tensordot({operands[0].text}, {operands[1].text}, axes=({first}, {second}))")
+
+
 TENSORDOT = _product(
     "tensordot",
     doc="Sum of products over pairs of axes.",
     perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
     shapes=_tensordot_shapes,
+    notation=_tensordot_notation,
     facts=replace(_PRODUCT, flops=flops.tensor_product, axes=axes.tensor_product),
 )
 

@@ -46,6 +46,13 @@ ROWS = T.tensor3("rows")
         (h[None, :] * W, "h[None] * W"),
         (T.cast(h, "float32") * 2, "float32(h) * 2"),
         (T.alloc(h, 3, t), "alloc(h)"),
+        (T.outer(h, h + 1), "h[:, None] * (h + 1)"),
+        (T.einsum("i,j->ij", h, h), "h[:, None] * h"),
+        (T.expand_dims(W, (1, 3)) * ROWS, "W[:, None, :, None] * rows"),
+        (T.sum(W, axis=1) * 2, "sum(W, axis=1) * 2"),
+        (T.sum(W) * 2, "sum(W) * 2"),
+        (T.max(ROWS, axis=(0, 2)), "max(rows, axis=(0, 2))"),
+        (T.inner(W, W), "tensordot(W, W, axes=(1, 1))"),
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import contextlib
 import functools
 import gc
@@ -10,6 +11,7 @@ import os
 import signal
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
@@ -77,10 +79,11 @@ class _Stops:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """Import a share of the tests first, another one in each process that shares the work.
+    """Read a share of the sources and import a share of the tests first, another one in each process that shares the work.
 
-    In a fresh copy of the repository pytest has to rewrite and compile every test file, which takes it longer than some hundred tests:
-    this way each file is done by one process, and read by the others, instead of by all of them at once.
+    In a fresh copy of the repository pytest has to rewrite and compile every test file, Python to compile the package, and Hypothesis
+    to look for constants in it, which takes them longer than some hundred tests: this way each file is done by one process, and what
+    came of it is read by the others, instead of by all of them at once.
     """
     gc.disable()  # next to nothing of what is collected goes away
     count = _processes_of_all(session.config)
@@ -88,9 +91,23 @@ def pytest_collection(session: pytest.Session) -> None:
         return
     number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
     folder = Path(__file__).parent
+    for path in sorted((folder.parent / "scanviz").rglob("*.py"))[number::count]:
+        _read_first(path)
     for path in sorted(folder.rglob("test_*.py"))[number::count]:
         with contextlib.suppress(Exception, pytest.skip.Exception):  # which collecting it tells
             importlib.import_module(".".join(path.relative_to(folder.parent).with_suffix("").parts))
+
+
+def _read_first(path: Path) -> None:
+    """Compile a module and look for its constants where Python and Hypothesis keep what they found; they do it themselves if not here."""
+    with contextlib.suppress(Exception):
+        compileall.compile_file(path, quiet=2)
+    with contextlib.suppress(Exception):
+        from hypothesis.internal.constants_ast import constants_from_module
+
+        module = types.ModuleType(path.stem)
+        module.__file__ = str(path)
+        constants_from_module(module)
 
 
 def _processes_of_all(config: pytest.Config) -> int:
@@ -128,8 +145,17 @@ def pytest_collection_finish() -> None:
     """Leave thousands of collected tests out of garbage collections, and collect seldom: that took a tenth of the time, twice."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
+    gc.set_threshold(50_000, 10, 10)
+    gc.callbacks.append(_full_collection)
     gc.enable()
+
+
+_survived: list[int] = []  # full collections since objects were last left out
+
+
+def _full_collection(phase: str, info: dict[str, int]) -> None:
+    if phase == "stop" and info["generation"] == 2:
+        _survived.append(info["collected"])
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -179,7 +205,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Let no test leave an observer behind: functions of later tests would be watched, take other paths and need more memory."""
+    """Let no test leave an observer behind: functions of later tests would be watched, take other paths and need more memory.
+
+    What outlived a full garbage collection outlives the others too, modules and caches mostly: it is left out from now on.
+    """
+    if _survived:
+        _survived.clear()
+        gc.freeze()
     if (observe := sys.modules.get("scanviz.engine.observe")) is None:
         return
     left = observe.observers()

@@ -3,17 +3,22 @@
 import json
 import platform
 import re
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.cli.commands import script
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
 
 
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=FOLDER, capture_output=True, text=True, timeout=300
+def run(name, *arguments):
+    return script(FOLDER / name, *arguments, cwd=FOLDER)
+
+
+def run_text(tmp_path, code):
+    (tmp_path / "code.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(FOLDER)!r})\n{code}", encoding="utf-8"
     )
+    return script(tmp_path / "code.py", cwd=FOLDER)
 
 
 def test_tiers_give_what_loops_by_hand_give_and_the_table_is_written_with_the_machine_in_words(tmp_path):
@@ -29,14 +34,14 @@ def test_tiers_give_what_loops_by_hand_give_and_the_table_is_written_with_the_ma
     assert {row["goal"] for row in found["rows"]} == {1.1, 1.2, None}
 
 
-def test_nothing_is_timed_that_gives_something_else_than_the_loop_by_hand():
+def test_nothing_is_timed_that_gives_something_else_than_the_loop_by_hand(tmp_path):
     code = (
         "import sys, loops, by_hand, workloads\n"
         "sys.argv = ['loops.py', '--quick']\n"
         "by_hand.power = lambda a, steps: a\n"
         "loops.main()\n"
     )
-    done = run("-c", code)
+    done = run_text(tmp_path, code)
     assert done.returncode != 0
     assert "Not equal to tolerance" in done.stderr
 
@@ -114,7 +119,7 @@ def test_scripts_that_are_advised_and_those_that_follow_give_the_same_and_the_ta
         assert row["what"] in done.stdout and row["before_ms"] > 0 and row["after_ms"] > 0
 
 
-def test_comparisons_stop_when_their_time_is_over_with_the_counts_so_far():
+def test_comparisons_stop_when_their_time_is_over_with_the_counts_so_far(tmp_path):
     code = (
         "import comparing\n"
         "class Clock:\n"
@@ -127,7 +132,7 @@ def test_comparisons_stop_when_their_time_is_over_with_the_counts_so_far():
         "    def row(self): return (self.count, self.wanted)\n"
         "print(comparing.done([Tally(5), Tally(50)], None), comparing.done([Tally(500), Tally(5000)], 0.005))\n"
     )
-    done = run("-c", code)
+    done = run_text(tmp_path, code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("[(5, 5), (50, 50)] [(")
     few, many = (int(number) for number in re.findall(r"\((\d+), 500", done.stdout))

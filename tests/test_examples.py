@@ -1,26 +1,17 @@
 """Every example runs as a user would run it, and prints what can be checked."""
 
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cli.commands import script
+
 ROOT = Path(__file__).resolve().parent.parent
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
 
 
 def run(name):
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / f"{name}.py")],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        timeout=120,
-        check=False,
-    )
+    done = script(ROOT / "examples" / f"{name}.py", cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
     return done.stdout

@@ -93,7 +93,8 @@ def verify_grad(
     lowest = max((PRECISION[str(case.points[k].dtype)] for k in case.moving), default=PRECISION["float64"])
     step, tolerance = step or lowest[0], tolerance or lowest[1]
     compute = function(case.inputs, case.outputs, mode=mode, on_unused_input="ignore")
-    up = [rng.uniform(-1, 1, np.shape(row)) for row in compute(*case.points)]
+    values = compute(*case.points)
+    up = [rng.uniform(-1, 1, np.shape(value)) for value in values]
     along = {k: np.asarray(rng.uniform(-1, 1, case.points[k].shape)) for k in case.moving}
 
     def projected(moved: Sequence[Array]) -> float:
@@ -103,7 +104,7 @@ def verify_grad(
     for k in case.moving:
         _check_elements(case, k, gradients[k], projected, step, tolerance)
     if forward and case.moving:
-        tangents = _forward(case, along)
+        tangents = _forward(case, along, values)
         pushed = float(sum(np.sum(u * t) for u, t in zip(up, tangents, strict=True)))
         pulled = float(sum(np.sum(gradients[k] * along[k]) for k in case.moving))
         _compare(pushed, pulled, tolerance, "forward mode", "reverse mode")
@@ -150,16 +151,15 @@ def _reverse(case: _Case, up: Sequence[Array]) -> dict[int, Array]:
     return result
 
 
-def _forward(case: _Case, along: dict[int, Array]) -> list[Array]:
-    """Return the tangents of the outputs for tangents of the inputs."""
+def _forward(case: _Case, along: dict[int, Array], values: Sequence[Array]) -> list[Array]:
+    """Return the tangents of the outputs, which have these values, for tangents of the inputs."""
     seeds = {case.inputs[k]: T.constant(v.astype(case.points[k].dtype)) for k, v in along.items()}
     found = push_forward(seeds, case.outputs)
-    shapes = _values(case, case.outputs, case.points)
     computed = iter(
         _values(case, [variable for variable in found if isinstance(variable, Variable)], case.points)
     )
     result = []
-    for k, (derivative, value) in enumerate(zip(found, shapes, strict=True)):
+    for k, (derivative, value) in enumerate(zip(found, values, strict=True)):
         if isinstance(derivative, Undefined):
             raise GradientMismatchError(f"output {k} has no tangent: {derivative.why}")
         result.append(np.zeros_like(value) if derivative is None else next(computed))

@@ -19,6 +19,7 @@ from textual.content import Content
 from textual.css.query import NoMatches
 from textual.events import Resize
 from textual.filter import LineFilter
+from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import Screen
 from textual.widgets import Input, TabbedContent, TabPane
@@ -134,6 +135,7 @@ class ScanvizApp(App[None]):
     def compose(self) -> ComposeResult:
         """Lay the application out."""
         first = start(self.source.record)
+        self._give_way(self.size)  # before there is anything whose styles would have to be applied again
         yield TextBlock(id="title")
         yield VerdictBar(id="verdict")
         with Horizontal(id="body"):
@@ -193,16 +195,19 @@ class ScanvizApp(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
+        self._give_way(event.size)
+        self.call_after_refresh(self._tell_title)
+
+    def _give_way(self, size: Size) -> None:
         classes = {
-            "one-line": event.size.width < ONE_LINE,
-            "short": event.size.height < LOW,
-            "stacked": event.size.width < BESIDE,
+            "one-line": size.width < ONE_LINE,
+            "short": size.height < LOW,
+            "stacked": size.width < BESIDE,
         }
         self.add_class(
             *(name for name, wanted in classes.items() if wanted)
         )  # all at once: styles are applied once
         self.remove_class(*(name for name, wanted in classes.items() if not wanted))
-        self.call_after_refresh(self._tell_title)
 
     def _draw_all(self) -> None:
         """Draw the whole screen after ctrl+z and fg: the terminal has forgotten it."""

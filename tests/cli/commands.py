@@ -1,4 +1,4 @@
-"""`python -m scanviz …` in a process of its own, forked from one that has imported all of scanviz: a tenth of the time of a fresh one.
+"""`python -m scanviz …` and `python script.py …` in a process of its own, forked from one that has imported all of scanviz: a tenth of the time of a fresh one.
 
 The child gets its own arguments, folder, environment and standard streams and ends as a process does, but for taking its modules down.
 Whatever is about how a process starts and ends (flags, hash seeds, signals while it imports, a terminal, what is left open) is tested in
@@ -37,8 +37,16 @@ Done = subprocess.CompletedProcess[str]
 
 def command(*arguments: str, cwd: str | Path, stdin: IO[str] | None = None, **environment: str) -> Done:
     """Run the command in a folder, with variables beside those of this process, and return what it wrote and its exit code."""
+    return _python(["-m", "scanviz", *arguments], cwd, stdin, environment)
+
+
+def script(path: str | Path, *arguments: str, cwd: str | Path, **environment: str) -> Done:
+    """Run a script that imports scanviz, as ``command`` runs the command."""
+    return _python([str(path), *arguments], cwd, None, environment)
+
+
+def _python(words: list[str], cwd: str | Path, stdin: IO[str] | None, environment: Mapping[str, str]) -> Done:
     wanted = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    words = ["-m", "scanviz", *arguments]
     if not hasattr(os, "fork") or not hasattr(socket, "send_fds") or _read_at_start(wanted) != _as_started():
         return subprocess.run(
             [sys.executable, *words], cwd=cwd, env=wanted, stdin=stdin or subprocess.DEVNULL, capture_output=True,
@@ -48,7 +56,7 @@ def command(*arguments: str, cwd: str | Path, stdin: IO[str] | None = None, **en
         given = stdin or files.enter_context(open(os.devnull))
         out, errors = (files.enter_context(tempfile.TemporaryFile()) for _ in range(2))
         request = files.enter_context(tempfile.TemporaryFile("w+"))
-        json.dump([list(arguments), str(cwd), wanted], request)
+        json.dump([words, str(cwd), wanted], request)
         request.seek(0)
         code = _starter().run([each.fileno() for each in (given, out, errors, request)])
         return subprocess.CompletedProcess([sys.executable, *words], code, _text(out), _text(errors))
@@ -144,10 +152,10 @@ def _import_all(folders: Iterable[str], prefix: str) -> None:
 
 
 def _become(files: list[int]) -> None:
-    """Be ``python -m scanviz`` with the request's arguments, folder, variables and standard streams."""
+    """Be ``python`` with the request's arguments, folder, variables and standard streams."""
     *streams, request = files
     with open(request, encoding="utf-8") as file:
-        arguments, folder, environment = json.load(file)
+        words, folder, environment = json.load(file)
     for number, each in enumerate(streams):
         os.dup2(each, number)
         os.close(each)
@@ -157,10 +165,15 @@ def _become(files: list[int]) -> None:
     if encoding := environment.get("PYTHONIOENCODING"):
         for stream in (sys.stdin, sys.stdout, sys.stderr):
             stream.reconfigure(encoding=encoding)  # type: ignore[union-attr]  # they are text streams here
-    sys.argv, sys.path[0] = ["-m", *arguments], os.getcwd()
-    sys.orig_argv[1:] = ["-m", "scanviz", *arguments]
+    module = words[1] if words[0] == "-m" else None
+    sys.argv = words[:1] + words[2:] if module else words
+    sys.path[0] = os.getcwd() if module else str(Path(words[0]).resolve().parent)
+    sys.orig_argv[1:] = words
     try:
-        runpy.run_module("scanviz", run_name="__main__", alter_sys=True)
+        if module:
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(words[0], run_name="__main__")
         _ended_with(None)
     except SystemExit as left:
         _ended_with(left.code)

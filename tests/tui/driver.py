@@ -8,6 +8,7 @@ from textual.widgets import Static
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.source import Source
 from scanviz.tui.views import VIEWS
+from tests.tui import settled  # noqa: F401 - waits by what is left to do
 from tests.tui.records_for_tui import traced_record
 
 NUMBERS = {kind.TITLE: str(k) for k, kind in enumerate(VIEWS, 1)}

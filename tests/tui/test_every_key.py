@@ -342,9 +342,7 @@ def _seen(key, app):
 
 async def go(keys, pilot):
     """Press keys one after the other."""
-    for word in keys.split():
-        await pilot.press(word)
-        await pilot.pause()
+    await pilot.press(*keys.split())
 
 
 async def pressed(key, app, pilot, name):
@@ -352,8 +350,6 @@ async def pressed(key, app, pilot, name):
     await go(key.before, pilot)
     found = key.seen(app)
     await pilot.press(key.keys)
-    await pilot.pause()
-    await pilot.pause()
     then = key.seen(app)
     assert then != found or key.expected is not CHANGED, f"{key.keys} of {name} changes nothing"
     assert key.expected is CHANGED or then == key.expected, key.keys

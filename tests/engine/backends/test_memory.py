@@ -96,7 +96,7 @@ def test_threads_do_not_meet(tier, allow_gc):
 
     def work(seed):
         rows, result = wanted[seed]
-        for _ in range(30):
+        for _ in range(12):
             found = executable.run([np.array(60), rows, rows[0]], None)[0]
             if not np.array_equal(found, result):
                 failures.append(seed)

@@ -31,8 +31,8 @@ def test_twice_as_much_of_anything_is_at_most_a_little_more_than_twice_the_work(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["chain", "apart", "together"])
-def test_the_work_of_30_and_120_loops_grows_with_their_number(name):
-    few, many = (each.total() for each in work_at(SHAPES[name], (30, 120)))
+def test_the_work_of_20_and_80_loops_grows_with_their_number(name):
+    few, many = (each.total() for each in work_at(SHAPES[name], (20, 80)))
     assert many < MORE**2 * few
 
 
@@ -47,30 +47,30 @@ def test_rules_are_asked_at_a_loop_a_number_of_times_that_does_not_depend_on_how
 
 
 def test_thousands_of_operations_one_after_the_other_are_built_and_run():
-    made = deep(4_000)
+    made = deep(1_500)
     f = made.build()
     expected = np.ones(3)
-    for k in range(4_000):
+    for k in range(1_500):
         expected = np.tanh(expected * 0.9 + 0.1 * k)
     (found,) = f(*made.values)
     np.testing.assert_allclose(found, expected)
-    assert len(f.program.instructions) >= 4_000
+    assert len(f.program.instructions) >= 3_000
 
 
 @pytest.mark.slow
 def test_a_gradient_through_thousands_of_operations_is_no_recursion():
-    made = deep(1_500)
+    made = deep(700)
     (y,) = made.outputs
     g = scanviz.function(made.inputs, scanviz.grad(y.sum(), made.inputs[0]))
     assert np.isfinite(g(*made.values)).all()
 
 
 @pytest.mark.slow
-def test_a_thousand_loops_one_after_the_other_are_built_and_run():
-    made = chain(1_000)
+def test_hundreds_of_loops_one_after_the_other_are_built_and_run():
+    made = chain(500)
     (found,) = made.build()(*made.values)
     rows = made.values[0]
-    for _ in range(1_000):
+    for _ in range(500):
         h, out = 0.0, []
         for x_t in rows:
             h = np.tanh(h * 0.5 + x_t)

@@ -306,7 +306,7 @@ def _safe_name(identity: str, otherwise: str) -> str:
 
 def _quoted(text: str) -> str:
     """Return a quoted string, in which Graphviz reads nothing but the text."""
-    kept = "".join(each if each.isprintable() else "\n" if each == "\n" else "?" for each in text)
+    kept = "".join(char if char.isprintable() else "\n" if char == "\n" else "?" for char in text)
     kept = kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("&", "&amp;")
     return f'"{kept}"'
 
@@ -338,7 +338,7 @@ def _record(node: Node, types: bool) -> str:
     """Return a closed loop as a record: a field a port."""
 
     def field(text: str) -> str:
-        return "".join(f"\\{each}" if each in "{}|<> \\" else each for each in _printable(text)) or "\\ "
+        return "".join(f"\\{char}" if char in "{}|<> \\" else char for char in _printable(text)) or "\\ "
 
     def ports(side: str) -> str:
         fields = [
@@ -347,7 +347,7 @@ def _record(node: Node, types: bool) -> str:
         return f"{{{'|'.join(fields)}}}" if fields else ""
 
     middle = "\\n".join(field(line) for line in node_lines(node, types))
-    rows = [each for each in (ports("in"), middle, ports("out")) if each]
+    rows = [part for part in (ports("in"), middle, ports("out")) if part]
     inner = "|".join(rows).replace('"', "'")
     return f'"{{{inner}}}"'
 
@@ -377,7 +377,7 @@ def _attribute(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    return "".join(each if each.isprintable() else "?" for each in text)
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _legend_rows(diagram: Diagram) -> list[list[str]]:
@@ -411,7 +411,7 @@ def _legend_rows(diagram: Diagram) -> list[list[str]]:
         if heat
         else []
     )
-    rows = [_one_cell(each) for each in (shapes, [*kinds, *lines, *changes], heat_row) if each]
+    rows = [_one_cell(row) for row in (shapes, [*kinds, *lines, *changes], heat_row) if row]
     return [[row] for row in rows]
 
 

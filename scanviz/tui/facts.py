@@ -79,14 +79,14 @@ def _of_loop(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
         bad = _numbers("NaN", width, f"step {found[1].step}", sanitize(found[1].variable.name))
         bad.stylize(f"bold {RED}", WORD)
         yield bad
-    forward = [each for each in state.record.loops if each.key in loop.forward_keys]
-    backward = [each for each in state.record.loops if loop.key in each.forward_keys]
+    forward = [other for other in state.record.loops if other.key in loop.forward_keys]
+    backward = [other for other in state.record.loops if loop.key in other.forward_keys]
     if forward:
         yield _numbers(
-            "gradient", width, "of " + sanitize(", ".join(each.name for each in forward)), "b: there"
+            "gradient", width, "of " + sanitize(", ".join(other.name for other in forward)), "b: there"
         )
     if backward:
-        yield _numbers("gradient", width, sanitize(", ".join(each.name for each in backward)), "b: there")
+        yield _numbers("gradient", width, sanitize(", ".join(other.name for other in backward)), "b: there")
     for word, kinds in _WORDS.items():
         names = [_named(variable) for variable in loop.variables if variable.kind in kinds]
         if names:
@@ -216,7 +216,7 @@ def columns(values: np.ndarray, tall: int) -> list[str]:
         parts = np.log(values / low) / math.log(high / low) if high > APART * low else values / high
     eighths = np.where(np.isfinite(parts), np.maximum(1, np.round(8 * tall * parts)), 0).astype(int)
     return [
-        "".join(_EIGHTHS[max(0, min(8, int(each) - 8 * row))] for each in eighths)
+        "".join(_EIGHTHS[max(0, min(8, int(eighth) - 8 * row))] for eighth in eighths)
         for row in range(tall)[::-1]
     ]
 

@@ -183,7 +183,7 @@ class Versions:
             return [self.become(sweep[0].graph())]
         nodes, wanted = dict(self._nodes), self._root.inputs
         kept = [
-            (node, node.id, node.apply, node.inputs, dict(node.readers), node.sizes)
+            (node, (node.id, node.apply, node.inputs, dict(node.readers), node.sizes))
             for node in nodes.values()
         ]
         try:
@@ -194,15 +194,9 @@ class Versions:
         except _UnclearError:
             pass
         self._nodes, self._root.inputs = nodes, wanted
-        for node, known, apply, inputs, readers, sizes in kept:
-            node.id, node.apply, node.inputs, node.readers, node.sizes, node.live = (
-                known,
-                apply,
-                inputs,
-                readers,
-                sizes,
-                True,
-            )
+        for node, state in kept:
+            node.id, node.apply, node.inputs, node.readers, node.sizes = state
+            node.live = True
         return [self.become(applied.graph()) for applied in sweep]
 
     def _applied(self, applied: Applied) -> Delta:

@@ -32,8 +32,8 @@ def a_line_of_graphviz_crosses_no_box_and_no_title(
     assume(shutil.which("dot") is not None)
     picture = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
     laid_out = _laid_out(to_dot(picture, html=html))
-    boxes = [None if "pos" not in each else _box(each) for each in laid_out["objects"]]
-    names = {each["name"]: box for each, box in zip(laid_out["objects"], boxes, strict=True)}
+    boxes = [None if "pos" not in entry else _box(entry) for entry in laid_out["objects"]]
+    names = {entry["name"]: box for entry, box in zip(laid_out["objects"], boxes, strict=True)}
     titles = {cluster.id: names[f"title {k}"] for k, cluster in enumerate(picture.clusters)}
     for node, name in ((node, names_of(picture)[node.id].strip('"')) for node in picture.nodes):
         box, title = names[name], titles.get(node.cluster or "")

@@ -110,11 +110,11 @@ class ValuesView(TabView):
             self._ask_for_values()
         known = self._known()
         self.query_one("#values-about", TextBlock).show(_about(self.state, loop))
-        steps = next((each.total_steps for each in known), self.state.steps)
+        steps = next((trace.total_steps for trace in known), self.state.steps)
         self.query_one("#values-scrubber", Scrubber).draw(
             self.state.step,
             steps,
-            {step for each in known for step in each.steps},
+            {step for trace in known for step in trace.steps},
             SPEEDS[self._speed],
             self._plays,
             self._told(trace),
@@ -148,14 +148,14 @@ class ValuesView(TabView):
     def _known(self) -> list[TraceRecord]:
         """Return values of the run, those that were kept first."""
         return [
-            each
-            for each in (*self.state.traces, *self._recomputed.traces(self.state.loop))
-            if each.run == self._run
+            trace
+            for trace in (*self.state.traces, *self._recomputed.traces(self.state.loop))
+            if trace.run == self._run
         ]
 
     def _trace(self) -> TraceRecord | None:
         """Return values of the step: those that were kept, else those that were computed again."""
-        return next((each for each in self._known() if self.state.step in each.steps), None) or trace_at(
+        return next((trace for trace in self._known() if self.state.step in trace.steps), None) or trace_at(
             self.state
         )
 
@@ -365,7 +365,7 @@ def trace_at(state: ViewState) -> TraceRecord | None:
 
 def _about(state: ViewState, loop: LoopRecord) -> Text:
     text = Text(f"{sanitize(loop.name)}, step {state.step} of {state.steps}", style="bold")
-    forward = next((each for each in state.record.loops if each.key == loop.gradient_of), None)
+    forward = next((other for other in state.record.loops if other.key == loop.gradient_of), None)
     if forward is not None:
         text.append(
             f" (belongs to step {max(0, state.steps - 1 - state.step)} of {sanitize(forward.name)})",
@@ -422,13 +422,13 @@ def _row(
     name = sanitize(variable.name)
     name = name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
     sign = SIGN if chosen is not None and variable.variable == chosen else NO_SIGN
-    values = " ".join(number(each) for each in variable.values[place, :8].tolist())
+    values = " ".join(number(element) for element in variable.values[place, :8].tolist())
     more = " …" if math.prod(variable.shape) > 8 else ""
     return (
         Cell(str(place_in_step), place_in_step),
         Cell(f"{sign}{'! ' if bad else ''}{name}", name.casefold(), bad or ("bold" if sign == SIGN else "")),
         text_cell(variable.role),
-        *(Cell(number(each), each if math.isfinite(each) else -math.inf) for each in (low, high, mean)),
+        *(Cell(number(value), value if math.isfinite(value) else -math.inf) for value in (low, high, mean)),
         Cell(str(int(nan)), nan, bad),
         Cell(str(int(infinite)), infinite, bad),
         text_cell(values + more),

@@ -8,6 +8,7 @@ from itertools import pairwise
 from scanviz.render.layout.placed import Point
 
 BEND = 6.0  # radius of a corner
+STRAIGHT = 0.5  # what a straight line may be off by
 
 
 def is_straight(points: Sequence[Point]) -> bool:
@@ -18,7 +19,7 @@ def is_straight(points: Sequence[Point]) -> bool:
     >>> is_straight([(0, 0), (0, 9), (5, 9)]), is_straight([(0, 0), (5, 9)])
     (True, False)
     """
-    return all(abs(a - x) < 0.5 or abs(b - y) < 0.5 for (x, y), (a, b) in pairwise(points))
+    return all(abs(a - x) < STRAIGHT or abs(b - y) < STRAIGHT for (x, y), (a, b) in pairwise(points))
 
 
 def way_text(points: Sequence[Point]) -> str:
@@ -67,5 +68,5 @@ def way_points(points: Sequence[Point], pieces: int = 12) -> list[Point]:
 
 
 def sign(value: float) -> float:
-    """Return -1, 0 or 1."""
-    return 0.0 if abs(value) < 1e-9 else 1.0 if value > 0 else -1.0
+    """Return -1, 0 or 1: 0 for what is so short that a line with it is straight."""
+    return 0.0 if abs(value) < STRAIGHT else 1.0 if value > 0 else -1.0

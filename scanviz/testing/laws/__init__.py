@@ -61,6 +61,7 @@ from scanviz.testing.laws import (
     typical_step,
     versions,
     watching,
+    ways,
     work,
 )
 from scanviz.testing.laws.law import Law, all_laws, law
@@ -111,6 +112,7 @@ FAMILIES = (
     typical_step,
     versions,
     watching,
+    ways,
     work,
     records,
     signals,

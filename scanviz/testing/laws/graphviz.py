@@ -19,6 +19,7 @@ from scanviz.render.dot import names_of, to_dot
 from scanviz.render.layout.placed import Box, Point
 from scanviz.testing.laws.law import law
 from scanviz.testing.laws.pictures import LOOPS, crosses, graph_of
+from scanviz.testing.laws.ways import curve_at
 from scanviz.testing.loop_case import LoopCase
 
 _PARTS = 8  # straight lines for a piece of a curve
@@ -69,12 +70,5 @@ def _curve(text: str) -> list[Point]:
     found = [knots[0]]
     for start in range(0, len(knots) - 1, 3):
         piece = knots[start : start + 4]
-        found += [_at(piece, (k + 1) / _PARTS) for k in range(_PARTS)]
+        found += [curve_at(piece, (k + 1) / _PARTS) for k in range(_PARTS)]
     return found
-
-
-def _at(piece: list[Point], along: float) -> Point:
-    """Return a point of a Bézier curve (de Casteljau's construction)."""
-    while len(piece) > 1:
-        piece = [(a[0] + along * (b[0] - a[0]), a[1] + along * (b[1] - a[1])) for a, b in pairwise(piece)]
-    return piece[0]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.slotted import Signature, compiled
+from scanviz.engine.slotted import Signature, compiled, numbered
 
 try:
     from _collections import _tuplegetter as _attribute  # type: ignore[import-not-found,unused-ignore]  # what CPython itself uses
@@ -26,10 +26,10 @@ def _new_of(kind: type) -> Callable[..., Any]:
     """Return ``__new__`` of a class, compiled."""
     fields: tuple[str, ...] = kind.__dict__["_fields"]
     defaults: dict[str, Any] = kind.__dict__["_field_defaults"]
-    names = {"_tuple": tuple.__new__, **{f"_default_{name}": value for name, value in defaults.items()}}
-    parameters = [f"{name}=_default_{name}" if name in defaults else name for name in fields]
-    line = f"return _tuple(_cls, ({''.join(f'{name}, ' for name in fields)}))"
-    made = compiled(kind, "__new__", ["_cls", *parameters], [line], names)
+    parameters = numbered(fields)
+    line = f"return _tuple(_cls, ({''.join(f'{own}, ' for own in parameters)}))"
+    names = {"_tuple": tuple.__new__}
+    made = compiled(kind, "__new__", list(fields), ["_cls", *parameters], [line], names, defaults)
     made.__annotations__ = inspect.get_annotations(kind)
     return made
 

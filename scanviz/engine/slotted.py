@@ -4,7 +4,8 @@ The standard library writes five to eight functions for a class and compiles eac
 milliseconds a class, a quarter of what came on top of NumPy until a new process had its first result.  Most classes are
 never compared or hashed in a process, and many never made.  So what must be compiled (``__init__``, ``__eq__``,
 ``__hash__``) is compiled when it is first used, and what needs no speed (``__repr__``, refusing assignment, pickling) is
-shared by all classes.  Instances are the same; ``dataclasses.fields``, ``replace``, ``asdict`` and ``is_dataclass`` see no
+shared by all classes.  A method is compiled once for all classes with as many fields of the same kinds, and then gets their names.
+Instances are the same; ``dataclasses.fields``, ``replace``, ``asdict`` and ``is_dataclass`` see no
 difference, and mypy is told that this *is* the standard library's.
 
 Fields may have ``default``, ``default_factory``, ``repr``, ``compare``, ``hash`` and ``kw_only``; ``InitVar`` and
@@ -16,8 +17,9 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import reprlib
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from types import CodeType, FunctionType, MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 Fields = dict[str, "dataclasses.Field[Any]"]
@@ -85,26 +87,26 @@ def _fields_of(kind: type, own: list[tuple[str, str, Any]]) -> Fields:
 def _init_of(kind: type) -> Callable[..., None]:
     """Return ``__init__`` of a class, compiled."""
     fields: Fields = getattr(kind, FIELDS)
-    parameters, lines, names = ["self"], [], {"_set": object.__setattr__, "_none": dataclasses.MISSING}
+    parameters, lines, defaults = ["self"], [], {}
+    names: dict[str, Any] = {"_set": object.__setattr__, "_none": dataclasses.MISSING}
     ordered = sorted(fields.values(), key=lambda field: bool(field.kw_only))
-    for number, field in enumerate(ordered):
+    for number, (own, field) in enumerate(zip(numbered(ordered), ordered, strict=True)):
         if field.kw_only and not (number and ordered[number - 1].kw_only):
             parameters.append("*")
-        value = field.name
+        parameters.append(own)
+        value = own
         if field.default_factory is not dataclasses.MISSING:
-            names[f"_make_{value}"] = field.default_factory
-            parameters.append(f"{value}=_none")
-            value = f"_make_{value}() if {value} is _none else {value}"
+            names[f"_make{own}"] = field.default_factory
+            defaults[field.name] = dataclasses.MISSING
+            value = f"_make{own}() if {own} is _none else {own}"
         elif field.default is not dataclasses.MISSING:
-            names[f"_default_{value}"] = field.default
-            parameters.append(f"{value}=_default_{value}")
-        else:
-            parameters.append(value)
+            defaults[field.name] = field.default
         frozen = getattr(kind, PARAMS).frozen
-        lines.append(f"_set(self, {field.name!r}, {value})" if frozen else f"self.{field.name} = {value}")
+        lines.append(f"_set(self, {own!r}, {value})" if frozen else f"self.{own} = {value}")
     if hasattr(kind, "__post_init__"):
         lines.append("self.__post_init__()")
-    made = compiled(kind, "__init__", parameters, lines or ["pass"], names)
+    fields_named = [field.name for field in ordered]
+    made = compiled(kind, "__init__", fields_named, parameters, lines or ["pass"], names, defaults)
     made.__annotations__ = {**{field.name: field.type for field in ordered}, "return": None}
     return made
 
@@ -112,13 +114,13 @@ def _init_of(kind: type) -> Callable[..., None]:
 def _eq_of(kind: type) -> Callable[..., bool]:
     """Return ``__eq__`` of a class, compiled: as tuples of the fields that are compared."""
     compared = [field.name for field in getattr(kind, FIELDS).values() if field.compare]
-    ours, theirs = (f"({''.join(f'{of}.{name}, ' for name in compared)})" for of in ("self", "other"))
+    ours, theirs = (f"({''.join(f'{of}.{own}, ' for own in numbered(compared))})" for of in ("self", "other"))
     lines = [
         "if other.__class__ is self.__class__:",
         f"    return {ours} == {theirs}",
         "return NotImplemented",
     ]
-    return compiled(kind, "__eq__", ["self", "other"], lines, {"NotImplemented": NotImplemented})
+    return compiled(kind, "__eq__", compared, ["self", "other"], lines)
 
 
 def _hash_of(kind: type) -> Callable[..., int]:
@@ -128,17 +130,53 @@ def _hash_of(kind: type) -> Callable[..., int]:
         for field in getattr(kind, FIELDS).values()
         if (field.compare if field.hash is None else field.hash)
     ]
-    line = f"return hash(({''.join(f'self.{name}, ' for name in hashed)}))"
-    return compiled(kind, "__hash__", ["self"], [line], {"hash": hash})
+    line = f"return hash(({''.join(f'self.{own}, ' for own in numbered(hashed))}))"
+    return compiled(kind, "__hash__", hashed, ["self"], [line])
+
+
+def numbered(fields: Collection[object]) -> list[str]:
+    """Return what the fields are called in the text of a method."""
+    return [f"_{number}" for number in range(len(fields))]
+
+
+@cache
+def _code(text: str) -> CodeType:
+    return compile(text, "<scanviz.engine.slotted>", "exec")
 
 
 def compiled(
-    kind: type, name: str, parameters: list[str], lines: list[str], names: dict[str, Any]
+    kind: type,
+    name: str,
+    fields: list[str],
+    parameters: list[str],
+    lines: list[str],
+    names: dict[str, Any] | None = None,
+    defaults: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[..., Any]:
-    """Return a method of a class, compiled from its parameters and lines, which may use some names."""
+    """Return a method of a class, from its parameters and lines, in which fields are numbered, and which may use some names."""
     body = "".join(f"    {line}\n" for line in lines)
-    exec(f"def {name}({', '.join(parameters)}):\n{body}", names)
-    made: Callable[..., Any] = names[name]
+    names = names or {}
+    exec(_code(f"def {name}({', '.join(parameters)}):\n{body}"), names)
+    made: FunctionType = names[name]
+    named = dict(zip(numbered(fields), fields, strict=True))
+
+    def with_names(found: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(named.get(part, part) for part in found)
+
+    code = made.__code__
+    variables = with_names(code.co_varnames)
+    made.__code__ = code.replace(
+        co_varnames=variables, co_names=with_names(code.co_names), co_consts=with_names(code.co_consts)
+    )
+    if defaults:
+        positional, end = variables[: code.co_argcount], code.co_argcount + code.co_kwonlyargcount
+        given = tuple(defaults[field] for field in positional if field in defaults)
+        if not all(field in defaults for field in positional[len(positional) - len(given) :]):
+            raise TypeError(f"{kind.__qualname__}: a field without a default follows one with a default")
+        made.__defaults__ = given
+        made.__kwdefaults__ = {
+            field: defaults[field] for field in variables[code.co_argcount : end] if field in defaults
+        }
     made.__qualname__ = f"{kind.__qualname__}.{name}"
     return made
 

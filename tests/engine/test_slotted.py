@@ -178,3 +178,33 @@ def test_a_subclass_without_the_decorator_keeps_its_own_signature() -> None:
 def test_slots_have_to_be_asked_for() -> None:
     with pytest.raises(TypeError, match="slots=True"):
         slotted.dataclass(slots=False)
+
+
+def test_classes_with_as_many_fields_share_what_is_compiled_and_keep_their_own_names_and_defaults():
+    @slotted.dataclass(frozen=True, slots=True)
+    class Point:
+        x: int
+        y: int = 2
+
+    @slotted.dataclass(frozen=True, slots=True)
+    class Pair:
+        first: str
+        second: str = "b"
+
+    Point(1)
+    compiled = slotted._code.cache_info().misses
+    assert Pair("a") == Pair(first="a", second="b") != Pair("a", "c")
+    assert slotted._code.cache_info().misses - compiled <= 1  # of what compares
+    assert (Point(1).y, Pair.__init__.__code__.co_varnames) == (2, ("self", "first", "second"))
+    with pytest.raises(TypeError, match="'first'"):
+        Pair()
+
+
+def test_a_field_without_a_default_after_one_with_a_default_is_refused():
+    @slotted.dataclass(frozen=True, slots=True)
+    class Wrong:
+        x: int = 1
+        y: int  # type: ignore[misc]
+
+    with pytest.raises(TypeError, match="follows one with a default"):
+        Wrong(1, 2)

@@ -55,22 +55,22 @@ def longer(program: str) -> str:
     return program.replace("STEPS = 100, 2000", "STEPS = 100, 20_000")
 
 
-def _run(*arguments: str) -> str:
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program, the last argument, in a folder of its own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "88"}
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "radar.py")
         program.write_text(arguments[-1], "utf-8")
         command = [sys.executable, *arguments[:-1], program.name]
-        done = subprocess.run(
+        return subprocess.run(
             command, capture_output=True, text=True, check=True, env=environment, cwd=folder
         )
-    return done.stdout.strip()
 
 
 def cpu_and_wall(program: str) -> tuple[float, float, str]:
     """Run a program; return the seconds of the processor that it took, those that passed, and what it printed."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    printed = _run(program)
+    printed = _run(program).stdout.strip()
     passed, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return used, passed, printed
@@ -136,7 +136,7 @@ def main() -> None:
     if options.write:
         page = measured("table", table(rows), PAGE.read_text("utf-8"))
         for name in NAMES:
-            report = excerpt(_run("-m", "scanviz", "profile", "-o", "radar.scanviz", programs[name]))
+            report = excerpt(_run("-m", "scanviz", "profile", "-o", "radar.scanviz", programs[name]).stderr)
             page = measured(f"profile, {name}", f"```text\n{report}\n```", page)
         PAGE.write_text(page, "utf-8")
 

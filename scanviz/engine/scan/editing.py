@@ -41,7 +41,7 @@ def loop_variable_of(view: ScanView, variable: Variable) -> LoopVariable:
 def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) -> Edited:
     """Return a loop without some of its loop variables, and with ``dependents`` without those that depend on them."""
     taken = dict.fromkeys(gone)
-    inner = [inner for variable in gone for inner in inner_inputs(variable)]
+    inner = [read for variable in gone for read in inner_inputs(variable)]
     while reading := _readers(view, taken, inner):
         if not dependents:
             names = " and ".join(f"`{variable.name}`" for variable in reading)
@@ -52,7 +52,7 @@ def removed(view: ScanView, gone: Collection[LoopVariable], dependents: bool) ->
                 fix="remove(…, dependents=True) to take these out too",
             )
         taken.update(dict.fromkeys(reading))
-        inner += [inner for variable in reading for inner in inner_inputs(variable)]
+        inner += [read for variable in reading for read in inner_inputs(variable)]
     if view.op.until is not None and view.op.until.condition in depending_on(inner, view.op.inner_outputs):
         raise ScanvizValueError.here(
             f"the stop condition of `{view.op.scan_name}` depends on what is to be taken out",

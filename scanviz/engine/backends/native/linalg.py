@@ -15,9 +15,8 @@ from scanviz.engine.backends.native.instructions import (
 from scanviz.engine.backends.native.panels import packed
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.products import Matrix, inner_product, product
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.linalg import DOT, MATMUL
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.instructions import Instruction, Program, rank_of
 
 
 def _matrix(step: Step, place: ArrayPlace, first: bool) -> Matrix:
@@ -75,15 +74,10 @@ def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes
 
 
 def _why_no_product(instruction: Instruction, program: Program) -> str | None:
-    ranks = [_rank(program, number) for number in instruction.inputs]
+    ranks = [rank_of(program, number) for number in instruction.inputs]
     if not all(1 <= rank <= 2 for rank in ranks):
         return f"`{instruction.op.name}` of {ranks[0]} and {ranks[1]} dimensions has no native code"
     return None
-
-
-def _rank(program: Program, number: int) -> int:
-    kind = program.registers[number].type
-    return kind.ndim if isinstance(kind, TensorType) else 0
 
 
 for _declaration in (DOT, MATMUL):

@@ -22,6 +22,7 @@ from scanviz.lessons.source import Lesson, lesson
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.footer import Footer
+from tests.tui import settled  # noqa: F401 - waits by what is left to do
 
 drawn: list[tuple[str, tuple[str, ...]]] = []
 stepped: list[tuple[str, tuple[str, ...]]] = []

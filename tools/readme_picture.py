@@ -41,7 +41,7 @@ def main() -> None:
         "@media (prefers-reduced-motion:reduce){.frame{animation:none}.frame:last-of-type{opacity:1}}"
     )
     body = "".join(
-        f'<g class="frame" style="animation-delay:{SECONDS * k}s">{placed(frame)}</g>'
+        f'<g class="frame" style="animation-delay:{SECONDS * k}s">{placed(own_names(frame, k))}</g>'
         for k, frame in enumerate(frames)
     )
     text = (
@@ -72,6 +72,17 @@ def unrolled() -> str:
         ]
         subprocess.run([*command, "-o", "rnn.svg", script.name], cwd=folder, check=True, capture_output=True)
         return (Path(folder) / "rnn.svg").read_text("utf-8")
+
+
+def own_names(svg: str, number: int) -> str:
+    """Return a screenshot with names of its own: a style of one frame would colour all of them.
+
+    Examples
+    --------
+    >>> own_names('<style>.t-r1 {fill: red}</style><text class="t-r1">h[t-1]</text>', 2)
+    '<style>.t2-r1 {fill: red}</style><text class="t2-r1">h[t-1]</text>'
+    """
+    return re.sub(r"(?<=[.\"# (])t-(?=[a-z])", f"t{number}-", svg)
 
 
 def placed(svg: str) -> str:

@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.css.query import NoMatches
-from textual.events import Resize
+from textual.events import DescendantFocus, Resize
 from textual.filter import LineFilter
 from textual.geometry import Size
 from textual.reactive import reactive
@@ -28,6 +28,7 @@ from scanviz.profiler.advice.best import LONG_NS, to_try
 from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
+from scanviz.tui.edge import Edge
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
@@ -140,13 +141,16 @@ class ScanvizApp(App[None]):
         yield VerdictBar(id="verdict")
         with Horizontal(id="body"):
             yield LeftPanel(id="left")
-            with Vertical(id="right"), ViewTabs(id="tabs"):
-                for number, kind in enumerate(VIEWS, 1):
-                    view = kind(first, id=kind.__name__)
-                    view.source = self.source
-                    self.views.append(view)
-                    with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
-                        yield view
+            with Vertical(id="right"):
+                yield Edge(id="right-top")
+                with ViewTabs(id="tabs"):
+                    for number, kind in enumerate(VIEWS, 1):
+                        view = kind(first, id=kind.__name__)
+                        view.source = self.source
+                        self.views.append(view)
+                        with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
+                            yield view
+                yield Edge(below=True, id="right-bottom")
         yield SearchInput(id="search")
         yield Footer()
 
@@ -288,9 +292,21 @@ class ScanvizApp(App[None]):
         """Write at the panels' edges what they answer, and where one is in them."""
         if not self._has_tabs:
             return
-        left, right = self.main.query_one("#left"), self.main.query_one("#right")
-        left.border_subtitle, right.border_subtitle = self._tree.place(), self.view.place()
-        right.border_title = self.view.QUESTION
+        told = {
+            "left-bottom": self._tree.place(),
+            "right-bottom": self.view.place(),
+            "right-top": self.view.QUESTION,
+        }
+        for name, words in told.items():
+            self.main.query_one(f"#{name}", Edge).tell(words)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Colour the edges of the panel that keys go to."""
+        if self._has_tabs:
+            for side in ("left", "right"):
+                panel = self.main.query_one(f"#{side}")
+                for edge in (f"#{side}-top", f"#{side}-bottom"):
+                    self.main.query_one(edge, Edge).set_class(panel in event.widget.ancestors, "focused")
 
     def on_scrolled(self, event: Scrolled) -> None:
         """Say where one is now, once for all that moved."""

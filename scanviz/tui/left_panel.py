@@ -7,6 +7,7 @@ from textual.containers import Vertical
 from textual.events import Resize
 from textual.widgets import Tree
 
+from scanviz.tui.edge import Edge
 from scanviz.tui.facts import LEAST, facts
 from scanviz.tui.state import ViewState
 from scanviz.tui.tree import LoopTree
@@ -20,13 +21,15 @@ class LeftPanel(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.border_title = "loops (t)"
         self._state: ViewState | None = None
 
     def compose(self) -> ComposeResult:
         """Lay the panel out."""
-        yield LoopTree(id="tree")
-        yield TextBlock(id="facts")
+        yield Edge("loops (t)", id="left-top")
+        with Vertical(id="left-inside"):
+            yield LoopTree(id="tree")
+            yield TextBlock(id="facts")
+        yield Edge(below=True, id="left-bottom")
 
     def show(self, state: ViewState) -> None:
         """Show a state in both."""
@@ -35,19 +38,20 @@ class LeftPanel(Vertical):
         self._tell_facts()
 
     def _tell_facts(self) -> None:
-        if self._state is None or not self.size.width:
+        inside = self.query_one("#left-inside").size
+        if self._state is None or not inside.width:
             return
         tree, block = self.query_one("#tree", LoopTree), self.query_one("#facts", TextBlock)
-        height = self.size.height
+        height = inside.height
         room = height - min(tree.last_line + 1, round(height * OF_THE_TREE)) - 1  # less the rule between them
-        text = facts(self._state, self.size.width - 1, room) if room >= LEAST else None
+        text = facts(self._state, inside.width - 1, room) if room >= LEAST else None
         block.set_class(not text, "empty")
         if text:
             block.show(text)
 
     def on_resize(self, event: Resize) -> None:
         """Write for another size."""
-        self._tell_facts()
+        self.call_after_refresh(self._tell_facts)
 
     def on_tree_node_expanded(self, event: Tree.NodeExpanded[object]) -> None:
         """Give way to what was opened."""

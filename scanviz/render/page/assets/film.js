@@ -44,12 +44,14 @@ class Film {
     this.scroll();
   }
 
-  /** Scroll to what is new or gone, where it is out of sight. */
+  /** Scroll to what is new or gone, where it is out of sight; before anything is, to the title of the loop. */
   scroll() {
     const { seen } = this.film;
     const changed = this.parts.filter((part) => seen[part.dataset.seen][this.at] !== seen[part.dataset.seen][Math.max(0, this.at - 1)] && part.querySelector("rect"));
-    if (!changed.length) return;
     const frame = this.frame.getBoundingClientRect();
+    const loop = this.parts.find((part) => part.querySelector("rect"))?.getBoundingClientRect(); // loops are drawn first
+    if (!changed.length && !this.at && loop) this.frame.scrollLeft += (loop.left + loop.right - frame.left - frame.right) / 2;
+    if (!changed.length) return;
     const boxes = changed.map((part) => part.getBoundingClientRect());
     const [left, right] = [Math.min(...boxes.map((box) => box.left)), Math.max(...boxes.map((box) => box.right))];
     const [top, bottom] = [Math.min(...boxes.map((box) => box.top)), Math.max(...boxes.map((box) => box.bottom))];

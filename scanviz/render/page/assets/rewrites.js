@@ -81,13 +81,13 @@ function linesAt(history, after) {
 function difference(history, one) {
   const head = [element("h3", {}, `${one.index}: ${one.rule}`, " ", element("code", {}, one.where)), element("p", {}, one.message)];
   const facts = [
+    ...gains(history, one),
     one.loops.length ? `in the steps of ${one.loops.join(", ")}` : null,
-    `${one.removed} operations gone, ${one.added} new`,
+    one.removed || one.added ? `${one.removed} operations gone, ${one.added} new` : null,
     one.moved_out.length ? `left their loop: ${one.moved_out.join("; ")}` : null,
     one.moved_in.length ? `went into a loop: ${one.moved_in.join("; ")}` : null,
     ...one.loop_variables,
     measured(history, one.rule),
-    ...gains(history, one),
   ].filter(Boolean);
   head.push(element("ul", {}, facts.map((each) => element("li", {}, each))));
   if (!one.edits.length) return head;

@@ -183,7 +183,7 @@ def _fewer(rewrites: RewritesRecord) -> str:
     found = []
     if loop is not None and fewer[loop] > 0:
         found.append(
-            f"left {after[loop]} of {before[loop]} operations{_floating(rewrites, loop)} in a step of `{sanitize(loop)}`"
+            f"left {after[loop]} of {before[loop]} operations in a step of `{sanitize(loop)}`{_floating(rewrites, loop)}"
         )
     if gone:
         found.append(

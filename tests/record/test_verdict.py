@@ -90,7 +90,7 @@ def test_what_rewriting_did_is_told_with_the_shapes_of_the_last_call_where_they_
     fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=costs[1])
     rewrites = RewritesRecord(cost=costs[0], applications=(fewer,))
     assert texts(run(rewrites=rewrites), "rewriting") == [
-        "Rewriting left 12 of 28 operations (4,500 of 9,000 floating-point ones) in a step of `rnn`."
+        "Rewriting left 12 of 28 operations in a step of `rnn` (4,500 of 9,000 floating-point ones)."
     ]
 
 

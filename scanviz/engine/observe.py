@@ -106,11 +106,13 @@ class StepSeries:
         Whether these steps ran as they do when nobody watches, for what stamps cost to be seen by comparison.
     off_cpu_ns : int
         How long of ``span_ns`` the thread did not run, where that was looked for; of control steps it is in no interval.
+    tier : str
+        Of the code that ran, which may change from run to run: its typical step is one of its own.
     """
 
     __slots__ = (
         "control", "copy_ns", "covers", "entry_ns", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns", "resolution_ns",
-        "source", "span_ns", "stamp_ns", "starts", "steps", "timed_steps",
+        "source", "span_ns", "stamp_ns", "starts", "steps", "tier", "timed_steps",
     )  # fmt: skip
 
     def __init__(
@@ -131,8 +133,9 @@ class StepSeries:
         stamp_ns: float | None = None,
         control: bool = False,
         off_cpu_ns: int = 0,
+        tier: str = "",
     ) -> None:
-        self.loop, self.first, self.interval_ns, self.op_ns = loop, first, interval_ns, op_ns
+        self.loop, self.first, self.interval_ns, self.op_ns, self.tier = loop, first, interval_ns, op_ns, tier
         self.control, self.off_cpu_ns = control, off_cpu_ns
         self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
         timed = len(interval_ns) if covers is None else int(covers.sum())

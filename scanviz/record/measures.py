@@ -233,6 +233,11 @@ MEASURES = [
         "Of the steps whose operations were timed, those that took more than twice the usual one, the thread running.", views=(),
     ),
     Measure("loop", "slow_timed_ns", "ns", "their excess", "What these took beyond the usual.", views=()),
+    Measure(
+        "loop", "other_code_steps", "count", "steps of other code",
+        "Steps that other code than that of most steps has run, such as NumPy's before machine code.", views=(),
+    ),
+    Measure("loop", "other_code_ns", "ns", "a step of it", "What a step of that code takes, by the middle one.", "max", views=()),
     Measure("operation", "slow_more_ns", "ns", "in slow steps", "What it took more in these, together.", views=()),
 ]  # fmt: skip
 

@@ -84,10 +84,15 @@ def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
     >>> numbers = {"cpu_ns": 2e6, "page_faults": 3.0}
     >>> reasons(LoopRecord(1, 1, None, "h", None, total_ns=9_000_000, measures=numbers), 5e6)
     ['the loop was off the CPU for 7.00 ms']
+    >>> reasons(LoopRecord(1, 1, None, "h", None, measures={"other_code_steps": 4e4, "other_code_ns": 14_500.0}), 5e6)
+    ['40,000 steps ran in other code, 14.5 µs each']
     """
     numbers, found = loop.measures, list[str]()
     if period := period_of(loop):
         found.append(f"most of the slowest come once in {period:,} steps")
+    other = numbers.get("other_code_ns", 0.0)
+    if other > SLOW * loop.step_times.p50_ns:
+        found.append(f"{numbers['other_code_steps']:,.0f} steps ran in other code, {duration(other)} each")
     if longer := _longer(loop):
         found.append(longer)
     off = max(0.0, loop.total_ns - numbers.get("cpu_ns", loop.total_ns))

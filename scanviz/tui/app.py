@@ -28,7 +28,7 @@ from scanviz.profiler.advice.best import LONG_NS, to_try
 from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.edge import Edge
+from scanviz.tui.edge import PanelEdge
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
@@ -142,7 +142,7 @@ class ScanvizApp(App[None]):
         with Horizontal(id="body"):
             yield LeftPanel(id="left")
             with Vertical(id="right"):
-                yield Edge(id="right-top")
+                yield PanelEdge(id="right-top")
                 with ViewTabs(id="tabs"):
                     for number, kind in enumerate(VIEWS, 1):
                         view = kind(first, id=kind.__name__)
@@ -150,7 +150,7 @@ class ScanvizApp(App[None]):
                         self.views.append(view)
                         with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
                             yield view
-                yield Edge(below=True, id="right-bottom")
+                yield PanelEdge(below=True, id="right-bottom")
         yield SearchInput(id="search")
         yield Footer()
 
@@ -298,7 +298,7 @@ class ScanvizApp(App[None]):
             "right-top": self.view.QUESTION,
         }
         for name, words in told.items():
-            self.main.query_one(f"#{name}", Edge).tell(words)
+            self.main.query_one(f"#{name}", PanelEdge).tell(words)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Colour the edges of the panel that keys go to."""
@@ -306,7 +306,7 @@ class ScanvizApp(App[None]):
             for side in ("left", "right"):
                 panel = self.main.query_one(f"#{side}")
                 for edge in (f"#{side}-top", f"#{side}-bottom"):
-                    self.main.query_one(edge, Edge).set_class(panel in event.widget.ancestors, "focused")
+                    self.main.query_one(edge, PanelEdge).set_class(panel in event.widget.ancestors, "focused")
 
     def on_scrolled(self, event: Scrolled) -> None:
         """Say where one is now, once for all that moved."""

@@ -14,7 +14,7 @@ from textual.events import Resize
 from scanviz.tui.views.base import TextBlock
 
 
-class Edge(TextBlock):
+class PanelEdge(TextBlock):
     """A line of one row, as wide as its panel."""
 
     FILLS: ClassVar[bool] = True
@@ -54,4 +54,4 @@ def drawn(words: str, width: int, below: bool) -> str:
     return f"{left}{'─' * room} {words} ─{right}" if below else f"{left}─ {words} {'─' * room}{right}"
 
 
-__all__ = ["Edge", "drawn"]
+__all__ = ["PanelEdge", "drawn"]

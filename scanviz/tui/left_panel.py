@@ -7,7 +7,7 @@ from textual.containers import Vertical
 from textual.events import Resize
 from textual.widgets import Tree
 
-from scanviz.tui.edge import Edge
+from scanviz.tui.edge import PanelEdge
 from scanviz.tui.facts import LEAST, facts
 from scanviz.tui.state import ViewState
 from scanviz.tui.tree import LoopTree
@@ -25,11 +25,11 @@ class LeftPanel(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay the panel out."""
-        yield Edge("loops (t)", id="left-top")
+        yield PanelEdge("loops (t)", id="left-top")
         with Vertical(id="left-inside"):
             yield LoopTree(id="tree")
             yield TextBlock(id="facts")
-        yield Edge(below=True, id="left-bottom")
+        yield PanelEdge(below=True, id="left-bottom")
 
     def show(self, state: ViewState) -> None:
         """Show a state in both."""

@@ -76,3 +76,24 @@ def test_missing_pages_and_a_lost_processor_are_reasons_and_nothing_is_made_up()
         "why is not known: no branch, no period, and no operation stands out"
     )
     assert SLOWEST == 3
+
+
+def test_steps_of_two_codes_have_no_typical_step_together() -> None:
+    operations = (OperationRecord(0, "tanh(h)", "operation", "", None),)
+    told = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
+    told.detailed = True
+    told.begin(1, 0, 0)
+    no_times = np.empty(0, np.int64)
+    for tier, ns, untimed in (("numpy", 14_000, 0), ("native", 200, 5_000)):
+        for first in range(0, 1280, 64):
+            times = np.full((1, 64), ns)
+            told.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
+            told.take(1, StepSeries(1, first, np.full(500 if tier == "numpy" else 20, ns + 10), tier=tier))
+            told.take(1, StepSeries(1, first, no_times, steps=untimed, span_ns=untimed * ns, tier=tier))
+    record = told.snapshot(0)
+    assert record.step_times.p50_ns == pytest.approx(
+        210, abs=15
+    )  # though most of those with a time ran on NumPy
+    assert record.operations[0].typical_ns == pytest.approx(200, abs=15)
+    assert record.measures["other_code_steps"] == 20 * 564
+    assert "11,280 steps ran in other code, 14.0 µs each" in slow_in_words(record, 1e8)

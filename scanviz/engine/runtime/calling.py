@@ -49,6 +49,11 @@ class LoopCode(Protocol):
         ...
 
     @property
+    def tier_name(self) -> str:
+        """The tier whose code it is."""
+        ...
+
+    @property
     def buffers(self) -> Pool[list[Any]]:
         """Sets of the plan's buffers, left by earlier runs."""
         ...

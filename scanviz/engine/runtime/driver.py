@@ -250,7 +250,9 @@ def run_passed_over(
             counting.tell_counted()
         done = max(0, arena.failed_step)
         if done:
-            watch.loop_steps(StepSeries(arena.loop.key, 0, _NO_TIMES, steps=done, span_ns=0))
+            watch.loop_steps(
+                StepSeries(arena.loop.key, 0, _NO_TIMES, steps=done, span_ns=0, tier=code.tier_name)
+            )
         elapsed = watch.now() - begun
         watch.loop_end(arena.loop.key, done, elapsed, elapsed, error)
         raise
@@ -367,6 +369,7 @@ class _ObservedRun:
                 if control:
                     arena.watch.tell_counted()
                 series = stamps.series(arena.loop, self.done)
+                series.tier = code.tier_name
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name != "ops" or not schedule.step_ns:  # its stamps make short steps much longer

@@ -196,6 +196,7 @@ class Interpreted:
 
     __slots__ = ("buffers", "effects", "interpreter", "loop")
     plan = None
+    tier_name = "reference"
     keeps_buffers = False
     samples = False  # every operation is one call already: a stamp after it costs little
     steps_at_once = None

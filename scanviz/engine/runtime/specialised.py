@@ -107,6 +107,11 @@ class Specialised:
         self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
         self.keeps_buffers = plan.arena <= SMALL_BYTES
 
+    @property
+    def tier_name(self) -> str:
+        """The tier's name."""
+        return self.tier.name
+
     def _new_buffers(self) -> list[Any]:
         return [self.tier.module.empty(shape, dtype) for shape, dtype in self.plan.buffers]
 

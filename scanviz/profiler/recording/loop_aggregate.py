@@ -17,7 +17,7 @@ from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.passed_over import PassedOver
 from scanviz.profiler.recording.processor import ProcessorTally
-from scanviz.profiler.recording.steps import StepTimes
+from scanviz.profiler.recording.steps import StepTimes, TierTimes
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import median_of
 
@@ -101,6 +101,7 @@ class LoopAggregate:
         "_steps",
         "_ticked_steps",
         "_ticks",
+        "_tier_steps",
         "_tiers",
         "_times",
         "_totals",
@@ -126,7 +127,8 @@ class LoopAggregate:
         self._times = StepTimes()
         self._open: dict[int, _Run] = {}  # by thread, the innermost
         self._operations = OperationTally(self.operations)
-        self._parts = StepTally(self.operations)
+        self._parts: dict[str, StepTally] = {}  # by the tier of the code that ran
+        self._tier_steps: dict[str, int] = {}  # and how many steps it did
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = _Totals()
         self._processor = ProcessorTally()
@@ -203,7 +205,11 @@ class LoopAggregate:
         self.chunks += 1
         if self._totals.clock is not series.source and not series.control:
             self._totals.take_clock(series)
-        self._parts.add(series)
+        tally = self._parts.get(series.tier)
+        if tally is None:
+            tally = self._parts[series.tier] = StepTally(self.operations)
+        tally.add(series)
+        self._tier_steps[series.tier] = self._tier_steps.get(series.tier, 0) + series.steps
         if series.control:
             self._control_steps += series.steps
             self._plain_steps += series.steps
@@ -319,7 +325,7 @@ class LoopAggregate:
         self.count_passed_over()
         from scanviz.record.model import TierRecord
 
-        totals, division = self._totals, self._division()
+        totals, division, tier = self._totals, self._division(), self._usual_tier
         going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
         running = sum(max(0, now - run.begun) for run in going_on) - round(totals.alone_ns * price)
         tick = division.tick_ns if division is not None else 0.0
@@ -335,9 +341,9 @@ class LoopAggregate:
             total_ns=totals.total_ns + running,
             setup_ns=totals.around_ns(),
             first_run_ns=totals.first_run_ns,
-            step_times=self._times.record(division),
-            sampled_steps=self._parts.steps,
-            disturbed_steps=self._parts.disturbed,
+            step_times=self._times.record(division, tier),
+            sampled_steps=self._usual_parts.steps,
+            disturbed_steps=self._usual_parts.disturbed,
             control_steps=self._control_steps,
             body_ns=math.fsum(division.operations) if division is not None else 0.0,
             copy_ns=division.copies if division is not None else 0.0,
@@ -357,10 +363,11 @@ class LoopAggregate:
             series=self._times.rows(tick),
             measures=self._measures
             | self._processor.measures(totals.total_ns + running)
-            | self._times.measures(division)
+            | self._times.measures(division, tier)
             | self._passed_over.measures()
             | self._plain_measures()
             | self._slow_measures()
+            | self._other_code()
             | _mean_measures(division),
             series_covers=self._times.sample.covers(),
         )
@@ -370,12 +377,30 @@ class LoopAggregate:
             return {}
         return {"plain_steps": float(self._plain_steps), "plain_ns": float(self._plain_ns)}
 
+    @property
+    def _usual_tier(self) -> str:
+        """The tier whose code did most steps: steps on NumPy and of machine code have no typical step together."""
+        return max(self._tier_steps, key=self._tier_steps.__getitem__, default="")
+
+    @property
+    def _usual_parts(self) -> StepTally:
+        return self._parts.get(self._usual_tier) or StepTally(self.operations)
+
     def _slow_measures(self) -> dict[str, float]:
-        parts = self._parts
+        parts = self._usual_parts
         if not parts.slow_steps:
             return {}
         longer = max(0.0, parts.slow_ns[-1])
         return {"slow_timed_steps": float(parts.slow_steps), "slow_timed_ns": float(longer)}
+
+    def _other_code(self) -> dict[str, float]:
+        """Return how many steps other code than the usual one has run, and how long one takes of that which ran most of them."""
+        others = {tier: steps for tier, steps in self._tier_steps.items() if tier != self._usual_tier}
+        times = self._times.tiers.get(max(others, key=others.__getitem__, default=""))
+        if not others or times is None:
+            return {}
+        most = max((times.single, times.timed, times.blocks), key=lambda histogram: histogram.count)
+        return {"other_code_steps": float(sum(others.values())), "other_code_ns": most.median}
 
     def _division(self) -> Division | None:
         if len(self.record.operations) != self.operations:  # they are not described yet
@@ -383,14 +408,15 @@ class LoopAggregate:
         from scanviz.profiler.recording.division import divided
 
         nested = [self.has_loops and operation.kind != "operation" for operation in self.record.operations]
-        return divided(self._parts, self._times.single, self._times.blocks, self._stamp_ns(), nested)
+        times = self._times.tiers.get(self._usual_tier) or TierTimes()
+        return divided(self._usual_parts, times.single, times.blocks, self._stamp_ns(), nested)
 
     def _operation_records(self, division: Division | None) -> tuple[OperationRecord, ...]:
         """Return the operations with their times: of the typical step, or as they were told one by one."""
         told = self._operations.records(self.record.operations)
         if division is None:
             return told
-        count = self._parts.steps
+        count = self._usual_parts.steps
         means = division.means[: len(told)] or [None] * len(told)
         found = tuple(
             replace(operation, samples=count, typical_ns=time, mean_ns=mean, spread_ns=spread)
@@ -398,9 +424,9 @@ class LoopAggregate:
                 told, division.operations, means, division.spreads, strict=True
             )
         )
-        if not self._parts.slow_steps:
+        if not self._usual_parts.slow_steps:
             return found
-        more = self._parts.slow_ns.tolist()
+        more = self._usual_parts.slow_ns.tolist()
         return tuple(
             replace(done, measures=done.measures | {"slow_more_ns": float(max(0.0, ns))})
             for done, ns in zip(found, more, strict=False)

@@ -27,14 +27,29 @@ DETAIL_BYTES = (
 )  # of a loop's times
 
 
-class StepTimes:
-    """Times of a loop's steps.
+class TierTimes:
+    """Times of the steps that one tier's code has run.
 
     Attributes
     ----------
     single, timed, blocks : Histogram
         Of steps with one stamp; of those whose operations were timed, with all their stamps; of steps of blocks, by
         their block's average.
+    """
+
+    __slots__ = ("blocks", "single", "timed")
+
+    def __init__(self) -> None:
+        self.single, self.timed, self.blocks = Histogram(), Histogram(), Histogram()
+
+
+class StepTimes:
+    """Times of a loop's steps.
+
+    Attributes
+    ----------
+    tiers : dict
+        By tier the times of its code's steps.
     sample : StepSample
         Single steps and blocks that are kept, with what the stamps of operations cost taken off by estimate.
     block_count, block_steps : int
@@ -42,17 +57,13 @@ class StepTimes:
     """
 
     __slots__ = (
-        "_filled", "_interval_count", "_intervals", "_pieces", "_waiting", "block_count", "block_steps", "blocks", "sample",
-        "single", "timed",
+        "_filled", "_interval_count", "_intervals", "_now", "_pieces", "_tier", "_waiting", "block_count", "block_steps", "sample",
+        "tiers",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.single, self.timed, self.blocks, self.sample = (
-            Histogram(),
-            Histogram(),
-            Histogram(),
-            StepSample(),
-        )
+        self._tier, self._now, self.sample = "", TierTimes(), StepSample()
+        self.tiers = {self._tier: self._now}
         self.block_count, self.block_steps = 0, 0
         self._waiting = np.empty(0, np.int64)  # times that wait to be counted
         self._filled = self._interval_count = 0
@@ -62,6 +73,9 @@ class StepTimes:
 
     def take(self, run: int, series: StepSeries, stamps_ns: float) -> None:
         """Take a chunk of steps of a run, in whose steps stamps of operations cost about so much."""
+        if series.tier != self._tier:
+            self.count_gathered()
+            self._tier, self._now = series.tier, self.tiers.setdefault(series.tier, TierTimes())
         if series.starts is not None or series.covers is not None:
             self._take_intervals(run, series)
             return
@@ -95,8 +109,8 @@ class StepTimes:
         starts = np.concatenate([_starts(series) for _, series in pieces])
         runs = np.repeat([run for run, _ in pieces], [len(series.interval_ns) for _, series in pieces])
         several = covers > 1
-        self.blocks.add(times[several], covers[several])
-        self.single.add(times[~several])
+        self._now.blocks.add(times[several], covers[several])
+        self._now.single.add(times[~several])
         self.sample.add(runs, starts, times, covers)
         self.block_count += int(several.sum())
         self.block_steps += int(covers[several].sum())
@@ -117,15 +131,18 @@ class StepTimes:
 
     def _count(self, times: Samples, runs: Samples, steps: Samples, stamps: Samples | int) -> None:
         with_operations = np.broadcast_to(np.asarray(stamps) > 0, times.shape)
-        self.single.add(times[~with_operations])
-        self.timed.add(times[with_operations])
+        self._now.single.add(times[~with_operations])
+        self._now.timed.add(times[with_operations])
         self.sample.add(
             runs, steps, np.where(with_operations, np.maximum(times - stamps, np.minimum(times, 1)), times)
         )
 
-    def record(self, division: Division | None) -> DurationRecord:
-        """Return how long steps take, with what stamps cost taken off; their median is the typical step where that is known."""
-        found = self._together(division).record()
+    def record(self, division: Division | None, tier: str) -> DurationRecord:
+        """Return how long steps take, with what stamps cost taken off; their median is the typical step where that is known.
+
+        ``tier`` is that of which the typical step was found.
+        """
+        found = self._together(division, tier).record()
         if division is None or not found.count:
             return found
         p50 = round(division.typical_ns)
@@ -138,21 +155,24 @@ class StepTimes:
             max_ns=max(found.max_ns, p50),
         )
 
-    def _together(self, division: Division | None) -> Histogram:
+    def _together(self, division: Division | None, tier: str) -> Histogram:
         """Return all times, with what stamps cost taken off as far as it is known."""
-        together = self.single.shifted(0.0 if division is None else division.tick_ns)
-        extra = 0.0 if division is None else division.timed_ns - division.typical_ns
-        together.merge(self.timed if division is None else self.timed.shifted(extra))
-        together.merge(self.blocks)
+        together = Histogram()
+        for name, times in self.tiers.items():
+            of_it = division if name == tier else None
+            together.merge(times.single.shifted(0.0 if division is None else division.tick_ns))
+            extra = 0.0 if of_it is None else of_it.timed_ns - of_it.typical_ns
+            together.merge(times.timed if of_it is None else times.timed.shifted(extra))
+            together.merge(times.blocks)
         return together
 
-    def measures(self, division: Division | None) -> dict[str, float]:
+    def measures(self, division: Division | None, tier: str) -> dict[str, float]:
         """Return the declared numbers of all steps: of the slowest hundredth not where there are few, or blocks."""
-        together = self._together(division)
+        together = self._together(division, tier)
         if not together.count:
             return {}
         found = {"step_deviation_ns": float(together.deviation)}
-        if self.single.count + self.timed.count < FEWEST_SLOW or self.blocks.count:
+        if together.count < FEWEST_SLOW or self.block_count:
             return found
         return found | {"slowest_hundredth_ns": float(together.slowest_ns(0.01))}
 
@@ -175,4 +195,4 @@ def _starts(series: StepSeries) -> Samples:
     return series.first + np.cumsum(covers) - covers
 
 
-__all__ = ["DETAIL_BYTES", "StepTimes"]
+__all__ = ["DETAIL_BYTES", "StepTimes", "TierTimes"]

@@ -48,6 +48,7 @@ class FakeTier:
     tier: Any
     steps_at_once: int | None = None
     keeps_buffers = False
+    tier_name = "fake"
     samples: bool = True
     calls: list[tuple[str, int, int]] = field(default_factory=list)
     interrupt_at: int = -1

@@ -9,6 +9,7 @@ from scanviz.record.loops import LoopRecord
 BELOW = "below resolution"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _DIGITS = 3  # of the whole
+LEAST_NS = 1e-3  # a shorter step is nothing that was measured
 
 
 def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[str]]:
@@ -61,7 +62,7 @@ def typical_step(loop: LoopRecord) -> str:
     """
     if not loop.sampled_steps:
         return ""
-    if loop.typical_ns <= 0:
+    if loop.typical_ns < LEAST_NS:
         return (
             f"too few steps ({loop.sampled_steps}) had their operations timed to divide a step into its parts"
         )

@@ -41,3 +41,8 @@ def test_too_few_steps_give_no_parts(sampled: int) -> None:
     assert typical_step(loop) == (
         "too few steps (2) had their operations timed to divide a step into its parts" if sampled else ""
     )
+
+
+def test_a_step_of_next_to_no_time_is_none_that_was_measured() -> None:
+    loop = LoopRecord(1, 1, None, "h", None, steps=9, sampled_steps=9, body_ns=5e-324, overhead_ns=1e-320)
+    assert typical_step(loop).startswith("too few steps")

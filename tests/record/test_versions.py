@@ -10,6 +10,7 @@ from hypothesis import given
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
+from scanviz.engine.function.names import told_apart
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.check import check
@@ -31,7 +32,10 @@ from scanviz.record.versions import (
     VersionsRecord,
 )
 from scanviz.testing import random_loops
+from scanviz.testing.expressions import RandomExpression
 from scanviz.testing.laws.versions import with_gradient
+from scanviz.testing.loop_case import LoopCase, OutputCase
+from scanviz.testing.operations import operations_for
 
 
 def spelled(graph: GraphSnapshot) -> dict:
@@ -68,7 +72,7 @@ def variables_of(loop):
 
 @given(case=random_loops())
 def test_every_version_reads_back_as_the_graph_it_was(case):
-    history = RewriteHistory(with_gradient(case), Selection("all"))
+    history = RewriteHistory(told_apart(with_gradient(case)), Selection("all"))
     record = rewrites_record(history)
     for k, outputs in enumerate(history.all_graphs()):
         found, live = record.snapshot(k), snapshot(outputs)
@@ -213,3 +217,31 @@ def test_the_last_version_alone_is_what_it_was_among_all():
     assert small.snapshot(count) == rewrites.snapshot(count) and small.snapshot(count - 1) is None
     assert small.lines(count) == rewrites.lines(count) and small.lines(0) == ()
     assert not any(small.edits()) and len(small.edits()) == count
+
+
+def test_a_node_that_comes_to_be_the_first_of_its_node_id_is_written_as_that():
+    named = {operation.name: operation for operation in operations_for("float64")}
+    chosen = [("tanh of sum", (0, 0)), ("less its mean", (3,)), ("sine", (0,)), ("joined and cut", (6,))]
+    rows = RandomExpression(tuple((named[name], positions) for name, positions in chosen), 8)
+    rng = np.random.default_rng(0)
+    case = LoopCase(
+        dtype="float64",
+        row=(2, 3),
+        sequences=[],
+        outputs=[
+            OutputCase(RandomExpression((), 4), rng.normal(size=(3, 2, 3)), (-1, -2, -3), (2, 3)),
+            OutputCase(rows, None, (), (3,)),
+        ],
+        constants=[rng.normal(size=3)],
+        captured=None,
+        update=None,
+        shared_start=None,
+        stop=None,
+        n_steps=0,
+        go_backwards=False,
+        nested=RandomExpression((), 1),
+    )
+    history = RewriteHistory(told_apart(with_gradient(case)), Selection("all"))
+    record = rewrites_record(history)
+    for k, outputs in enumerate(history.all_graphs()):
+        assert spelled(record.snapshot(k)) == spelled(snapshot(outputs))

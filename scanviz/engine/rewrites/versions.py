@@ -125,8 +125,14 @@ class Versions:
                 ref[0].readers[node] = None
         if node.apply is not None:
             self._refs.update((output, (node, k)) for k, output in enumerate(node.apply.outputs))
-            if node.id is not None and node.id[1]:
-                self.occurrences[node.apply] = node.id[1]
+            if node.id is not None:
+                self._note_occurrence(node.apply, node.id[1])
+
+    def _note_occurrence(self, apply: Apply, occurrence: int) -> None:
+        if occurrence:
+            self.occurrences[apply] = occurrence
+        else:
+            self.occurrences.pop(apply, None)  # an Apply that was another one comes to be the first
 
     def _sizes(self, variables: Iterable[Variable]) -> tuple[int, ...]:
         return tuple(map(self.sizes.number, variables))
@@ -170,8 +176,7 @@ class Versions:
                     occurrence += 1
                 node.id = (node_id, occurrence)
                 self._nodes[node.id] = node
-                if occurrence:
-                    self.occurrences[node.now] = occurrence
+                self._note_occurrence(node.now, occurrence)
         new = tuple((node.id, node.now) for node in changed if node.id is not None)
         wanted = self._root.inputs
         others = [k for k, ref in enumerate(wanted) if k >= len(before) or ref != before[k]]

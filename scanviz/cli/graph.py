@@ -304,14 +304,19 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
     return before, after
 
 
-def _loop(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> LoopRecord:
+def _loop(
+    record: ProfileRecord, function: FunctionRecord, parsed: Parsed, ends: tuple[int | str, ...] = ()
+) -> LoopRecord:
+    """Return the loop that is asked for; else the one that took most, first of those that have an input and an output so called."""
+    from scanviz.render.diagram.connections import has_ends
+
     scan = parsed.options.get("scan")
     if scan is not None:
         return _loop_named(record, {function.key}, scan)
     loops = [loop for loop in record.loops if loop.function == function.key]
     if not loops:
         raise UsageError(f"{sanitize(function.name)} has no loop")
-    return max(loops, key=lambda loop: loop.total_ns)
+    return max(loops, key=lambda loop: (has_ends(loop, *ends) if ends else True, loop.total_ns))
 
 
 def _film(
@@ -346,9 +351,9 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
         raise UsageError(
             f"{what}: -o x.{' or x.'.join(forms)}, not .{form} (scanviz html shows them as tables)"
         )
-    loop = _loop(record, function, parsed)
     if pair:
-        return _path_text(function, loop, pair).encode()
+        return _path_text(record, function, parsed, pair).encode()
+    loop = _loop(record, function, parsed)
     table = mappings_table(loop) if "mappings" in parsed.options else connection_matrix(loop)
     if form == "txt":
         return table.as_text().encode()
@@ -361,7 +366,7 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
     return converted((darkened(drawn) if "dark" in parsed.options else drawn).encode(), form)[0]
 
 
-def _path_text(function: FunctionRecord, loop: LoopRecord, pair: str) -> str:
+def _path_text(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, pair: str) -> str:
     """Return the way by which one input reaches one output, in words."""
     from scanviz.render.diagram.connections import connecting_path
 
@@ -372,6 +377,7 @@ def _path_text(function: FunctionRecord, loop: LoopRecord, pair: str) -> str:
         )
     assert function.graph is not None
     row, column = (int(text) if text.strip().isdigit() else text.strip() for text in (source, goal))
+    loop = _loop(record, function, parsed, (row, column))
     path = connecting_path(function.graph, loop, row, column)
     if path is None:
         return f"{sanitize(source)} does not reach {sanitize(goal)}, however many steps there are\n"

@@ -127,6 +127,11 @@ def test_steps_side_by_side_connections_and_mappings(folder):
     assert mappings.splitlines()[1].split("  ")[0] == "outer inputs"
 
 
+def test_the_path_of_a_pair_is_of_the_loop_that_has_both_whichever_took_more_time(folder):
+    assert "tanh" in scanviz(folder, "graph", "--connections=h,h", "kept.scanviz").stdout
+    assert "result ∂h" in scanviz(folder, "graph", "--connections=∂h,∂h", "kept.scanviz").stdout
+
+
 @pytest.mark.parametrize(
     "arguments, said",
     [

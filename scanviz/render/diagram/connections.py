@@ -265,6 +265,17 @@ def _chosen(entries: tuple[ListEntry, ...], wanted: int | str, what: str, loop: 
     )
 
 
+def has_ends(loop: LoopRecord, row: int | str, column: int | str) -> bool:
+    """Return whether a loop has an outer input and an outer output that are called so."""
+    lists = entries_of(loop)
+    try:
+        _chosen(lists["outer_inp"], row, "outer input", loop)
+        _chosen(lists["outer_out"], column, "outer output", loop)
+    except ScanvizValueError:
+        return False
+    return True
+
+
 def _box(picture: Diagram, loop: LoopRecord) -> Cluster:
     found = [cluster for cluster in picture.clusters if cluster.loop == loop.key]
     found = found or [
@@ -295,4 +306,4 @@ def _around(loop: LoopSnapshot) -> GraphSnapshot:
     return GraphSnapshot(loop.name, variables, (node,), (loop,), tuple(gives), ("",) * len(gives))
 
 
-__all__ = ["ConnectingPath", "ConnectionMatrix", "connecting_path", "connection_matrix"]
+__all__ = ["ConnectingPath", "ConnectionMatrix", "connecting_path", "connection_matrix", "has_ends"]

@@ -2,8 +2,9 @@
 
     python tools/guide_pictures.py [FOLDER]
 
-FOLDER is ``docs/pictures`` by default.  The program is the one that ``docs/pictures.md`` shows.  Times are those of the machine at
-hand, so the pictures differ from run to run.  The page is looked at in Chromium; without it, or without Pillow, its picture stays as it is.
+FOLDER is ``docs/pictures`` by default.  The program is the one that ``docs/pictures.md`` shows first.  Times are those of
+the machine at hand, so the pictures differ from run to run.  The page is looked at in Chromium; without it, or without
+Pillow, its picture stays as it is.
 """
 
 from __future__ import annotations
@@ -52,16 +53,7 @@ def graphs(work: Path, folder: Path) -> None:
     (work / "rnn.py").write_text(program(), encoding="utf-8")
     scanviz(work, "profile", "-q", "rnn.py")
     for name, options in PICTURES.items():
-        scanviz(
-            work,
-            "graph",
-            *options,
-            "--engine",
-            "own" if "--unrolled" in options else "auto",
-            "-o",
-            name,
-            "rnn.scanviz",
-        )
+        scanviz(work, "graph", *options, "--engine", "own", "-o", name, "rnn.scanviz")
         (folder / name).write_text((work / name).read_text("utf-8"), encoding="utf-8")
         print(f"{name}: {(folder / name).stat().st_size} bytes")
 
@@ -82,11 +74,13 @@ def page(work: Path, folder: Path) -> None:
     subprocess.run(
         [
             browser,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--hide-scrollbars",
-            "--virtual-time-budget=3000",
+            *(
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--virtual-time-budget=3000",
+            ),
             f"--window-size={width},{height}",
             f"--screenshot={work / 'page.png'}",
             f"file://{work / 'train_char_lstm.html'}",

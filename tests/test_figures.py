@@ -1,4 +1,4 @@
-"""Figures of peers in README and docs are those of the last results in benchmarks/results, and of nothing older."""
+"""Figures of peers, and of draws, in README and docs are those of the last results in benchmarks/results, and of nothing older."""
 
 from __future__ import annotations
 
@@ -73,3 +73,12 @@ def test_the_geometric_mean_that_the_page_states_is_that_of_the_results():
     ]
     mean = exp(sum(map(log, means)) / len(means))
     assert f"JAX takes {mean:.2g} times" in (ROOT / "docs" / "native.md").read_text("utf-8")
+
+
+def test_times_of_draws_in_the_guide_are_those_of_the_last_results():
+    page = (ROOT / "docs" / "random.md").read_text("utf-8")
+    rows = json.loads((ROOT / "benchmarks" / "results" / "draws.json").read_text("utf-8"))["rows"]
+    assert len(rows) >= 8
+    for row in rows:
+        times = " | ".join(f"{row[key]:.0f}" for key in ("call_us", "number_ns", "native_ns"))
+        assert f"| `{row['draw']}` | {times} | {row['native_faster']:.1f} times |" in page

@@ -15,6 +15,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.expressions import operation
 from scanviz.engine.graph.nodes import describe
 from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.graph.types import TensorType
 from scanviz.engine.observe import CompiledFunction
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -147,7 +148,7 @@ class _Names:
             case BranchInstruction():
                 return f"ifelse({self.of(instruction.condition)}, …)"
             case Instruction():
-                return operation(instruction.op, instruction.inputs, self._parts, self.of)
+                return operation(instruction.op, instruction.inputs, self._parts, self.of, self._rank)
 
     def of(self, number: int) -> str:
         """Return the user's name of a value, a constant number itself, or in short what made the value."""
@@ -156,8 +157,12 @@ class _Names:
         if name != NAMELESS or maker is None:
             return name or NAMELESS
         if isinstance(maker, Instruction):
-            return operation(maker.op, maker.inputs, self._parts, self.of)
+            return operation(maker.op, maker.inputs, self._parts, self.of, self._rank)
         return self.label(maker)
+
+    def _rank(self, number: int) -> int | None:
+        kind = self.program.registers[number].type
+        return kind.ndim if isinstance(kind, TensorType) else None
 
     def _parts(self, number: int) -> tuple[Op, Sequence[int]] | None:
         """Return what makes a value that has no name: its expression is written in its place."""

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.graph.expressions import SHORTHANDS, Parts, Shorthand
 from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.notation import WrittenTerm, as_tuple, called
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops
@@ -146,6 +148,26 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
     array([1, 1, 2, 2])
     """
     return join.repeat(x, repeats, axis)
+
+
+def _written_tile(inputs: Sequence[Any], parts: Parts[Any]) -> Shorthand | None:
+    """Return how a reshape is written that is the end of :func:`tile`: with what was repeated, and how often."""
+    filled = parts(inputs[0])
+    spread = parts(filled[1][0]) if filled is not None and filled[0].declaration is ops.ALLOC else None
+    if filled is None or spread is None or spread[0].declaration is not ops.DIMSHUFFLE:
+        return None
+    order = spread[0].parameters.order
+    kept = [axis for axis in order[1::2] if axis is not None]
+    if len(order) % 2 or any(axis is not None for axis in order[::2]) or kept != [*range(len(kept))]:
+        return None
+    counts = filled[1][1::2]
+    return Shorthand(
+        [spread[1][0], *counts],
+        lambda terms: called("tile", [terms[0], WrittenTerm(as_tuple(terms[1:]))], {}),
+    )
+
+
+SHORTHANDS["reshape"] = _written_tile
 
 
 def tile(x: Any, reps: Any) -> Variable:

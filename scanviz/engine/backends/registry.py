@@ -80,11 +80,13 @@ def _make(name: str) -> Backend:
         known = names()
         import difflib  # slow to import, and seldom needed
 
+        from scanviz.engine.backends.mode_names import answer_to
+
         close = difflib.get_close_matches(name, known, 1)
         raise BackendError(
             f"there is no backend named {name!r}",
             expected=", ".join(["auto", *known]),
-            fix=f"Mode({close[0]!r})" if close else None,
+            fix=answer_to(name) or (f"Mode({close[0]!r})" if close else None),
         )
     try:
         if plugin is not None:

@@ -6,16 +6,36 @@ One that is too long is cut at whole operands: the deepest become ``…`` until 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.notation import CUT, WrittenTerm, fitted, infix, named
+from scanviz.engine.graph.notation import CUT, WrittenTerm, called, fitted, infix, named
+from scanviz.engine.named_tuple import NamedTuple
 
 LONGEST = 40  # characters of an expression
-LONGEST_CALLED = 28  # an operation whose parameters make it longer is called by its name alone
+LONGEST_CALLED = 28  # an operation whose options make it longer is called by its name alone
 DEEPEST = 4  # operations in one another that are written out
 Value = TypeVar("Value")
 Parts = Callable[[Value], tuple[Op, Sequence[Value]] | None]
+
+
+class Shorthand(NamedTuple):
+    """Several operations, written as the one function that made them.
+
+    Attributes
+    ----------
+    operands : sequence
+        Values that the function was called with.
+    write : callable
+        ``write(terms)`` gives the call over these values as they are written.
+    """
+
+    operands: Sequence[Any]
+    write: Callable[[Sequence[WrittenTerm]], WrittenTerm]
+
+
+# Functions that are made of several operations: by the outermost, what tells from its inputs whether it is one.
+SHORTHANDS: dict[str, Callable[[Sequence[Any], Parts[Any]], Shorthand | None]] = {}
 
 
 def written(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
@@ -34,13 +54,32 @@ def written(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     symbol = op.declaration.symbol
     if symbol is not None and len(operands) == 2:
         return infix(symbol, *operands)
-    called = str(op)
-    return WrittenTerm(
-        f"{called if len(called) <= LONGEST_CALLED else op.name}({', '.join(operand.text for operand in operands)})"
-    )
+    if "__str__" in type(op.parameters).__dict__:  # parameters that know better how they are written
+        name = str(op)
+        return called(name if len(name) <= LONGEST_CALLED else op.name, operands, {})
+    options = _options(op.parameters)
+    short = len(called(op.name, (), options).text) <= LONGEST_CALLED
+    return called(op.name, operands, options if short else {})
 
 
-def operation(op: Op, inputs: Sequence[Value], parts: Parts[Value], name: Callable[[Value], str]) -> str:
+def _options(parameters: Any) -> dict[str, object]:
+    """Return the parameters of an operation that are not as usual."""
+    usual: dict[str, object] = getattr(parameters, "_field_defaults", {})
+    fields: dict[str, object] = getattr(parameters, "_asdict", dict)()
+    return {
+        name: value
+        for name, value in fields.items()
+        if value is not None and not (name in usual and usual[name] == value)
+    }
+
+
+def operation(
+    op: Op,
+    inputs: Sequence[Value],
+    parts: Parts[Value],
+    name: Callable[[Value], str],
+    rank: Callable[[Value], int | None],
+) -> str:
     """Return an operation over values as an expression that is not too long.
 
     Parameters
@@ -53,25 +92,42 @@ def operation(op: Op, inputs: Sequence[Value], parts: Parts[Value], name: Callab
         ``parts(value)`` gives the operation that makes a value with its inputs; None where a value is called by its name.
     name : callable
         ``name(value)`` gives the name of such a value.
+    rank : callable
+        ``rank(value)`` gives the number of dimensions of a value; None where it is no array.
     """
+    write = _Writer(parts, name, rank)
     text = CUT
     for depth in range(DEEPEST, -1, -1):
-        operands = [_term(value, parts, name, depth) for value in inputs]
-        text = written(op, operands).text
-        if operands and text == operands[0].text:  # not written inside of others, but this is the whole
-            text = f"{op.name}({text})"
+        text = write.made(op, inputs, depth).text
+        if op.declaration.notation is not None and inputs and text == write.term(inputs[0], depth).text:
+            text = f"{op.name}({text})"  # not written inside of others, but this is the whole
         if len(text) <= LONGEST:
             break
     return text
 
 
-def _term(value: Value, parts: Parts[Value], name: Callable[[Value], str], depth: int) -> WrittenTerm:
-    made = parts(value)
-    if made is None:
-        return named(name(value))
-    op, inputs = made
-    if op.declaration.notation is fitted:
-        return _term(inputs[0], parts, name, depth)
-    if not depth:
-        return WrittenTerm(CUT)
-    return written(op, [_term(operand, parts, name, depth - 1) for operand in inputs])
+class _Writer(NamedTuple):
+    """Writes values, each over what makes it."""
+
+    parts: Parts[Any]
+    name: Callable[[Any], str]
+    rank: Callable[[Any], int | None]
+
+    def made(self, op: Op, inputs: Sequence[Any], depth: int) -> WrittenTerm:
+        """Return an operation over values that are written out to a depth."""
+        shorthand = SHORTHANDS.get(op.name)
+        known = shorthand(inputs, self.parts) if shorthand is not None else None
+        if known is not None:
+            return known.write([self.term(value, depth) for value in known.operands])
+        return written(op, [self.term(value, depth) for value in inputs])
+
+    def term(self, value: Any, depth: int) -> WrittenTerm:
+        """Return a value as an operand: its name, or what makes it."""
+        made = self.parts(value)
+        if made is None:
+            term = named(self.name(value))
+        elif made[0].declaration.notation is fitted:
+            term = self.term(made[1][0], depth)
+        else:
+            term = self.made(*made, depth - 1) if depth else WrittenTerm(CUT)
+        return WrittenTerm(term.text, term.precedence, self.rank(value))

@@ -271,12 +271,18 @@ def describe(variable: Variable) -> str:
     ('h', '1 - h²', 'tanh(h + 1) * h[0]')
     """
     made = _expression_parts(variable)
-    return _leaf_name(variable) if made is None else operation(*made, _expression_parts, _operand_name)
+    return (
+        _leaf_name(variable) if made is None else operation(*made, _expression_parts, _operand_name, _rank_of)
+    )
 
 
 def _expression_parts(variable: Variable) -> tuple[Op, Sequence[Variable]] | None:
     owner = variable.owner
     return None if variable.name or owner is None or len(owner.outputs) > 1 else (owner.op, owner.inputs)
+
+
+def _rank_of(variable: Variable) -> int | None:
+    return variable.type.ndim if isinstance(variable.type, TensorType) else None
 
 
 def _operand_name(variable: Variable) -> str:

@@ -8,7 +8,7 @@ that only make shapes fit are not written inside of others: ``b`` spread over ro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from scanviz.engine.named_tuple import NamedTuple
@@ -37,10 +37,13 @@ class WrittenTerm(NamedTuple):
         The expression.
     precedence : int
         Of its outermost operation.
+    rank : int or None
+        Number of dimensions of its value, where it is known; an operation's own notation need not say it.
     """
 
     text: str
     precedence: int = CALL
+    rank: int | None = None
 
     def inside(self, precedence: int, also_equal: bool = False) -> str:
         """Return the text as an operand of an operation, in parentheses where it needs them."""
@@ -125,3 +128,27 @@ def subscripted(array: WrittenTerm, index: str) -> WrittenTerm:
 def fitted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     """Return the operand: its shape is made to fit, or it is printed or checked, which is not written inside of others."""
     return operands[0]
+
+
+def as_tuple(terms: Sequence[WrittenTerm]) -> str:
+    """Return a shape or axes as NumPy takes them: one as itself, others as a tuple; what is no name or number is ``…``.
+
+    Examples
+    --------
+    >>> as_tuple([WrittenTerm("3")]), as_tuple([WrittenTerm("n"), WrittenTerm("n * 2", PRODUCT)]), as_tuple([])
+    ('3', '(n, …)', '()')
+    """
+    texts = [term.text if term.text.removeprefix("-").isalnum() else CUT for term in terms]
+    return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def called(name: str, operands: Sequence[WrittenTerm], options: Mapping[str, object]) -> WrittenTerm:
+    """Return a call with operands in order and options by their names, as one writes it in Python.
+
+    Examples
+    --------
+    >>> called("sum", [WrittenTerm("A")], {"axis": 0, "keepdims": True}).text
+    'sum(A, axis=0, keepdims=True)'
+    """
+    written = [operand.text for operand in operands] + [f"{key}={value}" for key, value in options.items()]
+    return WrittenTerm(f"{name}({', '.join(written)})")

@@ -17,6 +17,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_dtype
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
@@ -150,11 +151,17 @@ def _triangle_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     return (cut(values[0], op.parameters.offset),)
 
 
+def _triangle_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    offset, lower = op.parameters
+    return called("tril" if lower else "triu", operands, {"k": offset} if offset else {})
+
+
 TRIANGLE = _of_array(
     "triangle",
     doc="One triangle of matrices, zeros elsewhere.",
     perform=_triangle_perform,
     shapes=kept_shape,
+    notation=_triangle_notation,
     facts=Facts(cheap=True, axes=axes.elementwise),
 )
 

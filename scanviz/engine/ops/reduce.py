@@ -19,7 +19,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.notation import WrittenTerm, fitted
+from scanviz.engine.graph.notation import WrittenTerm, called, fitted
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, flops
@@ -64,11 +64,13 @@ _CHOSEN = replace(_KEPT, selects=True, either_zero=True)
 
 
 def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
-    """Return a call that names the axes, where they are not the first ones or all."""
-    axes = op.parameters.axes
-    along = ", ".join(map(str, axes))
-    named = "" if axes == tuple(range(len(axes))) else f", axis={f'({along})' if len(axes) > 1 else along}"
-    return WrittenTerm(f"{op.name}({operands[0].text}{named})")
+    """Return a call as in NumPy, which names the axes where they are not all."""
+    axes, keepdims = op.parameters.axes, op.parameters.keepdims
+    rank = operands[0].rank
+    options: dict[str, object] = {}
+    if rank is None or axes != tuple(range(rank)):
+        options["axis"] = axes[0] if len(axes) == 1 else axes
+    return called(op.name, operands, {**options, "keepdims": True} if keepdims else options)
 
 
 class ReductionDeclaration(Declaration):
@@ -225,8 +227,23 @@ def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Decla
 
     infer = infer_by(lambda op, kinds: ("int64",))
     return Declaration(
-        name, "reduce", arity=1, doc=doc, infer=infer, perform=perform, shapes=_place_shapes, facts=_PLACED
+        name,
+        "reduce",
+        arity=1,
+        doc=doc,
+        infer=infer,
+        perform=perform,
+        shapes=_place_shapes,
+        notation=_place_notation,
+        facts=_PLACED,
     )
+
+
+def _place_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return a call as in NumPy, which names the axis where there is more than one."""
+    axis, keepdims = op.parameters
+    options: dict[str, object] = {} if axis is None or operands[0].rank == 1 else {"axis": axis}
+    return called(op.name, operands, {**options, "keepdims": True} if keepdims else options)
 
 
 ARGMAX = _declare_place("argmax", np.argmax, "Index of the first largest element along an axis.")

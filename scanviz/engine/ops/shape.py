@@ -17,7 +17,7 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.notation import SIGN, WrittenTerm, fitted
+from scanviz.engine.graph.notation import SIGN, WrittenTerm, as_tuple, called, fitted
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
@@ -194,7 +194,7 @@ RESHAPE = Declaration(
     infer=infer_by(kept_dtype),
     perform=lambda op, values: (reshape_values(np.asarray(values[0]), values[1:]),),
     shapes=_reshape_shapes,
-    notation=lambda op, operands: WrittenTerm(f"reshape({operands[0].text})"),
+    notation=lambda op, operands: called("reshape", [operands[0], WrittenTerm(as_tuple(operands[1:]))], {}),
     views=0,
     facts=replace(_MOVED, axes=axes.reshaped),
 )

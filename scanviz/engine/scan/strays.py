@@ -62,7 +62,8 @@ def stray_error(stray: StepVariable, outputs: Sequence[Variable]) -> MissingInpu
     leaked, reader = _left(stray, outputs)
     where = (reader.provenance.source if reader is not None else None) or user_line()
     built = leaked.owner.provenance.source if leaked.owner is not None else step.where
-    name = leaked.name if leaked.name and leaked.name.isidentifier() else "it"
+    named = leaked.name and leaked.name.isidentifier()
+    returned = f"return …, {leaked.name} in the step" if named else "return it from the step too"
     text = source_text(built)
     return MissingInputError(
         f"`{describe(leaked)}` belongs to the step of loop `{step.loop}`, and is used outside of that loop",
@@ -71,7 +72,7 @@ def stray_error(stray: StepVariable, outputs: Sequence[Variable]) -> MissingInpu
         expected="a result that the loop returns, with one row a step",
         found=f"a variable of the step, which has another value at each, made at {built}"
         + (f":\n              {text}" if text else ""),
-        fix=f"return …, {name} in the step, with None for it in outputs_info;\n"
+        fix=f"{returned}, with None for it in outputs_info;\n"
         f"the loop gives it as another output, and [-1] is its value after the last step",
     )
 

@@ -36,6 +36,25 @@ def test_an_unknown_name_says_what_there_is_and_what_is_close():
     assert "reference" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("FAST_RUN", "leave mode out"),
+        ("FAST_COMPILE", 'Mode("numpy", rewrites="none")'),
+        ("cvm", "leave mode out"),
+        ("NUMBA", 'mode="native"'),
+        ("NanGuardMode", "scanviz check SCRIPT"),
+        ("DEBUG_MODE", "scanviz rewrites --verify SCRIPT"),
+        ("ProfileMode", "profile=True"),
+    ],
+)
+def test_modes_of_theano_and_pytensor_are_answered_with_what_to_write(name, answer):
+    x = T.vector("x")
+    with pytest.raises(BackendError, match=f"no backend named '{name}'") as caught:
+        scanviz.function([x], x + 1, mode=name)
+    assert answer in str(caught.value)
+
+
 def test_a_registered_backend_is_used_by_name():
     used = []
 

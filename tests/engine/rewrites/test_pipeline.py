@@ -179,6 +179,8 @@ def test_a_selection_is_written_as_words():
         ("", "cannot be empty"),
         ("all,-nonsense", "no rewrite or tag named 'nonsense'"),
         (3, "cannot be used"),
+        ("fast_run", "'all'"),  # Theano's optimizers, not names that happen to look alike
+        ("fast_compile", "'none'"),
     ]:
         with pytest.raises(ScanvizError, match=says):
             as_selection(wrong)

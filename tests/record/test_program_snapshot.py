@@ -39,10 +39,13 @@ def test_operations_are_written_with_names_numbers_and_what_made_a_value() -> No
     ]
 
 
-def test_an_operation_with_long_parameters_is_called_by_its_name() -> None:
+def test_a_sum_names_its_axes_where_they_are_not_all_and_says_that_they_stay() -> None:
     x = T.tensor4("x")
     [label] = labels(scanviz.function([x], x.sum(axis=(0, 1, 2, 3), keepdims=True)))
-    assert label == "sum(x)"
+    assert label == "sum(x, keepdims=True)"
+    matrix = T.matrix("matrix")
+    [label] = labels(scanviz.function([matrix], matrix.sum(axis=0)))
+    assert label == "sum(matrix, axis=0)"
 
 
 def test_loops_come_outer_before_inner_with_their_kinds() -> None:

@@ -4,7 +4,7 @@
 
 FOLDER is ``docs/pictures`` by default.  The program is the one that ``docs/pictures.md`` shows first.  Times are those of
 the machine at hand, so the pictures differ from run to run.  The page is looked at in Chromium; without it, or without
-Pillow, its picture stays as it is.
+Pillow, its pictures stay as they are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tui_screenshots import NAN, ROOT
+
 GUIDE = ROOT / "docs" / "pictures.md"
 COLOURS = 32  # of a screenshot
 PICTURES = {
@@ -26,6 +27,7 @@ PICTURES = {
     "graph-diff.svg": ("--diff", "PushOutSeqScan"),
     "graph-mappings.svg": ("--mappings", "--scan", "rnn"),
 }
+PAGES = {"page-report.png": "training.html", "page-nan.png": "nan.html#view=player&step=23"}
 WINDOW = (1100, 700)
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
@@ -59,38 +61,35 @@ def graphs(work: Path, folder: Path) -> None:
 
 
 def page(work: Path, folder: Path) -> None:
-    """Take a screenshot of the first view of a profile's page."""
+    """Take screenshots of two views of pages: the report of a training, and the step that made a NaN."""
     browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
     try:
         from PIL import Image
     except ImportError:
         browser = None
     if browser is None:
-        print("no Chromium or no Pillow: page.png stays as it is")
+        print("no Chromium or no Pillow: pictures of the page stay as they are")
         return
-    script = ROOT / "examples" / "train_char_lstm.py"
-    scanviz(work, "profile", "-q", "--html", "-o", "train_char_lstm.scanviz", str(script))
-    width, height = WINDOW
-    subprocess.run(
-        [
-            browser,
-            *(
-                "--headless",
-                "--no-sandbox",
-                "--disable-gpu",
-                "--hide-scrollbars",
-                "--virtual-time-budget=3000",
-            ),
-            f"--window-size={width},{height}",
-            f"--screenshot={work / 'page.png'}",
-            f"file://{work / 'train_char_lstm.html'}",
-        ],
-        stderr=subprocess.DEVNULL,
-        check=True,
-    )
-    with Image.open(work / "page.png") as taken:
-        taken.convert("RGB").quantize(COLOURS).save(folder / "page.png", optimize=True)
-    print(f"page.png: {(folder / 'page.png').stat().st_size} bytes")
+    (work / "planted_nan.py").write_text(NAN, encoding="utf-8")
+    training = ROOT / "examples" / "train_char_lstm.py"
+    scanviz(work, "profile", "-q", "--html", "-o", "training.scanviz", str(training))
+    scanviz(work, "profile", "-q", "--html", "--values", "-o", "nan.scanviz", "planted_nan.py")
+    for name, place in PAGES.items():
+        width, height = WINDOW
+        subprocess.run(
+            [
+                browser,
+                *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
+                *("--virtual-time-budget=3000", f"--window-size={width},{height}"),
+                f"--screenshot={work / name}",
+                f"file://{work}/{place}",
+            ],
+            stderr=subprocess.DEVNULL,
+            check=True,
+        )
+        with Image.open(work / name) as taken:
+            taken.convert("RGB").quantize(COLOURS).save(folder / name, optimize=True)
+        print(f"{name}: {(folder / name).stat().st_size} bytes")
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from scanviz import ScanvizError
 from scanviz.record.codec import decode, encode, field_types
+from scanviz.record.file import LIMITS
 from scanviz.record.model import SCHEMA, ProfileRecord
 from scanviz.record.rewrites import EffectRecord
 from scanviz.record.schema import (
@@ -66,3 +67,15 @@ def test_a_whole_number_that_rounds_to_the_limit_is_no_finite_number_of_a_record
     assert decode(EffectRecord, {**effect, "ratio": 2**62}).ratio == 2.0**62
     with pytest.raises(ScanvizError, match="a finite number"):
         decode(EffectRecord, {**effect, "ratio": 2**63 - 1})
+
+
+def test_every_kind_of_entry_of_the_file_stands_on_the_page_with_its_size():
+    page = PAGE.read_text("utf-8")
+    for kind, size in LIMITS.largest.items():
+        rows = [
+            line
+            for line in page.splitlines()
+            if line.startswith("|") and line.endswith(f"| {size >> 20} MiB |")
+        ]
+        assert any(f"`{kind}" in row.split("|")[1] for row in rows), kind
+    assert f"together are at most {LIMITS.total >> 20} MiB" in page

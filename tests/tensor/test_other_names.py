@@ -13,6 +13,22 @@ A, B = np.array([[0.5, -1.5], [2.0, 0.25]]), np.array([[2.0, 3.0], [0.5, -4.0]])
 K, N = np.array([6, 3]), np.array([4, 2])
 # What an expression stands for, by NumPy, of those that no word follows.
 MEANT = {
+    "array": A,
+    "argwhere": np.argwhere(A),
+    "around": np.round(A),
+    "cumulative_sum": np.cumsum(A, axis=0),
+    "empty_like": np.zeros((2, 2)),
+    "fabs": np.fabs(A),
+    "isin": np.isin(A, [2.0, 0.5]),
+    "radians": np.radians(A),
+    "rint": np.rint(A),
+    "vecdot": np.sum(A * B, axis=-1),
+    "average": np.average(A, weights=B),
+    "count_nonzero": np.count_nonzero(A),
+    "fliplr": np.fliplr(A),
+    "flipud": np.flipud(A),
+    "nanmean": np.nanmean(A),
+    "nansum": np.nansum(A),
     "batched_tensordot": np.einsum("bij,bjk->bik", A[None], B[None]),
     "bitwise_not": ~K,
     "ceil_intdiv": np.array([2, 2]),

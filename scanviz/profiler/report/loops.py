@@ -159,6 +159,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
             ReportLine(
                 f"  code: {sanitize(tier.tier)}, {sanitize(tier.why)} (×{tier.count}, {duration(tier.total_ns)})",
                 QUIET,
+                wraps=True,
             )
             for tier in loop.tiers
         )

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from scanviz.profiler.report.overview import own_ns, print_report, render_report
 from scanviz.profiler.report.text import columns
+from scanviz.record.loops import TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, LoopRecord, OutcomeRecord, ProfileRecord
 from tests.profiler.records import FORWARD, INNER, RNN, SMALL
 from tests.record.records import profiles
@@ -261,3 +262,10 @@ def test_functions_on_the_reference_tier_say_why_they_have_no_rates() -> None:
     assert said in render_report(ProfileRecord(wall_ns=20, functions=(function,)), width=200)
     other = replace(function, backend="numpy")
     assert "plan of shapes" not in render_report(ProfileRecord(wall_ns=20, functions=(other,)), width=200)
+
+
+def test_the_reason_for_the_code_of_a_loop_is_told_to_its_end() -> None:
+    why = "no native code: calling out would cost more than is gained: `sort` has no native code, and more of it"
+    loop = replace(RNN, tiers=(TierRecord("numpy", why, 1, 1000),))
+    text = render_report(replace(SMALL, loops=(loop, *SMALL.loops[1:])), width=80, scan_name="rnn")
+    assert why in " ".join(text.split())

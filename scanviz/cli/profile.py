@@ -37,7 +37,9 @@ OPTIONS = (
         "[=PATTERN]",
         "keep values of loops (named so) step by step: each call is computed twice",
     ),
-    Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
+    Option(
+        ("--mode",), "NAME", "tier that runs functions which name none (numpy, native, reference, cupy, …)"
+    ),
     Option(("--html",), "[=PAGE]", "write the profile as one HTML page too"),
     Option(("--children",), "", "record processes made by multiprocessing too, and merge their profiles"),
     Option(

@@ -13,7 +13,9 @@ from scanviz.record.plain_text import write_text
 
 USAGE = "run [options] SCRIPT [arguments]"
 OPTIONS = (
-    Option(("--mode",), "NAME", "tier that runs functions which name none (numpy, reference, cupy, …)"),
+    Option(
+        ("--mode",), "NAME", "tier that runs functions which name none (numpy, native, reference, cupy, …)"
+    ),
 )
 
 

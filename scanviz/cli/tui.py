@@ -34,7 +34,9 @@ OPTIONS = (
     ),
     Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
     Option(
-        ("--mode",), "NAME", "tier that runs a script's functions which name none (numpy, reference, cupy, …)"
+        ("--mode",),
+        "NAME",
+        "tier that runs a script's functions which name none (numpy, native, reference, cupy, …)",
     ),
     RECOMPUTE,
     Option(("--theme",), "NAME", "textual-dark, textual-light or another theme of Textual"),

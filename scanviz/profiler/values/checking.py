@@ -200,7 +200,7 @@ class Checker(Observer):
         if wanted.dtype:
             narrow = _narrower_inputs(frame, index, value.dtype)
             if narrow:
-                return "dtype", f"{narrow}, as its inputs are"
+                return "dtype", f"{narrow}, as one of its inputs is"
         if wanted.shape and frame.loop is not None:
             before = frame.shapes.get(register)
             frame.shapes[register] = value.shape

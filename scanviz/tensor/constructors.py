@@ -12,7 +12,7 @@ from typing import Any
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Constant, Variable
-from scanviz.engine.graph.types import TensorType, canonical_dtype
+from scanviz.engine.graph.types import DTYPES, TensorType, canonical_dtype
 from scanviz.engine.ops import support
 from scanviz.engine.ops.options import whole
 
@@ -56,7 +56,19 @@ def tensor(dtype: object = None, shape: Any = (), name: str | None = None) -> Va
     >>> T.tensor("int32", (3, None), "grid").type
     TensorType('int32', (3, None))
     """
-    return Variable(TensorType(config.floatX if dtype is None else dtype, shape), _checked(name))
+    return Variable(TensorType(config.floatX if dtype is None else _asked_dtype(dtype), shape), _checked(name))
+
+
+def _asked_dtype(dtype: object) -> str:
+    """Return the name of a dtype; of a text that is none it is told that names come last."""
+    try:
+        return canonical_dtype(dtype)
+    except ScanvizTypeError as error:
+        if not isinstance(dtype, str) or not dtype.isidentifier():
+            raise
+        wrong = f"{dtype!r} is not a dtype"
+        fix = f'T.tensor(name="{dtype}", shape=…), if that is its name'
+        raise ScanvizTypeError(wrong, expected=", ".join(DTYPES), fix=fix) from error
 
 
 def _checked(name: object) -> str | None:

@@ -56,7 +56,9 @@ def tensor(dtype: object = None, shape: Any = (), name: str | None = None) -> Va
     >>> T.tensor("int32", (3, None), "grid").type
     TensorType('int32', (3, None))
     """
-    return Variable(TensorType(config.floatX if dtype is None else _asked_dtype(dtype), shape), _checked(name))
+    return Variable(
+        TensorType(config.floatX if dtype is None else _asked_dtype(dtype), shape), _checked(name)
+    )
 
 
 def _asked_dtype(dtype: object) -> str:

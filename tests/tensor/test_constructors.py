@@ -87,7 +87,11 @@ MISTAKES = {
         "T.fvector is float32",
     ),
     "no dtype": (lambda: T.vector("x", dtype="real"), ScanvizTypeError, "'real' is not a dtype"),
-    "a name first": (lambda: T.tensor("x", (3,)), ScanvizTypeError, r'(?s)\'x\' is not a dtype.*T.tensor\(name="x"'),
+    "a name first": (
+        lambda: T.tensor("x", (3,)),
+        ScanvizTypeError,
+        r'(?s)\'x\' is not a dtype.*T.tensor\(name="x"',
+    ),
     "a rank as a shape": (lambda: T.tensor("float64", 2), ScanvizTypeError, "a shape is a tuple"),
     "a negative size": (lambda: T.tensor("float64", (-1,)), ScanvizValueError, "negative"),
     "text": (lambda: T.constant("text"), ScanvizTypeError, "text"),

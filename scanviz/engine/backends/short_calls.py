@@ -33,6 +33,7 @@ from scanviz.engine.runtime.events import Watch
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.whole import WholeFunction
 
+COUNTED = 7  # of so many calls one is looked at, and stands for all of them, until there is machine code: counting takes time, too
 FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing
 CALL_NS = 10_000.0  # of the checks of arguments, and of entering a loop
 USUAL_FUNCTION = 40  # operations, those of steps included, whose code costs no more than LLVM does
@@ -63,12 +64,18 @@ class ShortCalls:
         What the tier that runs it by parts can do with memory.
     parts_pay : callable
         Is called when machine code pays: from then on loops alone are machine code too, where a call is run by parts.
+
+    Attributes
+    ----------
+    passed : int
+        How many of the next calls are not looked at.
     """
 
     def __init__(self, program: Program, emits: Emits, parts_pay: Callable[[], None]) -> None:
         self.program, self._emits, self._parts_pay = program, emits, parts_pay
         self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
         self._lock = threading.Lock()
+        self.passed, self._compiles = 0, False
         self.branches = has_branches(program)
         steps = {loop.n_steps for loop in program.instructions if isinstance(loop, LoopInstruction)}
         self._steps = [k for k, number in enumerate(program.inputs) if number in steps]
@@ -99,7 +106,9 @@ class ShortCalls:
             met = self._first(key)
         if met.whole is not None:
             return met.whole
-        met.left -= 1
+        if not self._compiles:
+            self.passed = COUNTED - 1
+        met.left -= 1 + self.passed
         return None if met.left >= 0 else self._further(met, key, watch)
 
     def _first(self, key: Key) -> _Met:
@@ -122,6 +131,7 @@ class ShortCalls:
                 return None
             self._parts_pay()
             if watch is None and met.whole is None:
+                self._compiles, self.passed = True, 0
                 met.left, met.whole = inf, self._compiled(key)
         return met.whole
 
@@ -206,12 +216,17 @@ class ShortCallsExecutable(SourceExecutable):
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
-        if self._short is not None:
-            whole = self._short.whole_for(inputs, watch)
+        short = self._short
+        if short is None:
+            return super().run(inputs, watch)
+        if short.passed > 0:
+            short.passed -= 1
+        else:
+            whole = short.whole_for(inputs, watch)
             if whole is not None and watch is None:
                 alone = told_alone()
-                if alone is None or not self._short.branches:  # sides of branches are counted by parts
-                    results = self._short.run(whole, inputs, alone)
+                if alone is None or not short.branches:  # sides of branches are counted by parts
+                    results = short.run(whole, inputs, alone)
                     if results is not None:
                         return results
         return super().run(inputs, watch)

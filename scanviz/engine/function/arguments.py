@@ -82,6 +82,11 @@ class In:
         self._number = exact if not shape else None
         self.value = None if value is None else self.checked(value)
 
+    @property
+    def usual(self) -> tuple[Any, int]:
+        """The dtype and the number of dimensions of arrays that are taken as they are; no dtype where sizes are to be looked at."""
+        return None if self._sized else self._dtype, self._ndim
+
     def of(self, variable: Variable) -> In:
         """Return the same input, by the same name and label, of another variable of its type."""
         same = In(variable, None, self.name, self.allow_downcast)

@@ -30,11 +30,12 @@ class Binding:
         Whether that reads arrays where a GPU has them.
     """
 
-    __slots__ = ("_backend", "_inputs", "_name", "_position", "_takes_device_arrays")
+    __slots__ = ("_backend", "_inputs", "_name", "_position", "_takes_device_arrays", "_usual")
 
     def __init__(self, name: str, inputs: list[In], backend: str, takes_device_arrays: bool) -> None:
         self._name, self._inputs, self._backend = name, inputs, backend
         self._takes_device_arrays = takes_device_arrays
+        self._usual = [given.usual for given in inputs]
         self._position = {given.name: k for k, given in enumerate(inputs) if given.name}
 
     def arrays(self, values: Sequence[Any], named: dict[str, Any]) -> list[Array]:
@@ -47,6 +48,12 @@ class Binding:
         """
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
+            usual = self._usual
+            for value, (dtype, ndim) in zip(values, usual, strict=True):
+                if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim != ndim:
+                    break
+            else:
+                return list(values)
             return self._on_host([given.checked(value) for given, value in zip(inputs, values, strict=True)])
         if len(values) > len(inputs):
             raise ScanvizTypeError(

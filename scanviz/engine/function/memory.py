@@ -74,21 +74,34 @@ def unshared(
     found: list[Array] = [
         array if type(array) is np.ndarray or is_on_device(array) else np.asarray(array) for array in arrays
     ]
-    others = constants.owners.union(map(owner_of, held))
-    if None not in others:  # memory of an unknown owner may be anybody's
-        for array in found:
-            owner = owner_of(array)
-            if owner is None or owner in others:
-                break
-            others.add(owner)
-        else:
-            return found
+    if _are_own(found, held, constants):
+        return found
     memory = Memory(held)
     for k, array in enumerate(found):
         if not borrowed[k] and (memory.may_hold(array) or constants.may_hold(array)):
             found[k] = array.copy()
         memory.add(found[k])
     return found
+
+
+def _are_own(found: Iterable[Any], held: Iterable[Any], constants: Memory) -> bool:
+    """Return whether arrays look into memory of owners that are known, each into another, and none that is held into any of it.
+
+    The way of every call: no more is asked than that takes.
+    """
+    owners = constants.owners.copy()
+    for array in held:
+        while type(array) is np.ndarray and array.base is not None:
+            array = array.base
+        owners.add(id(array))
+    for array in found:
+        while type(array) is np.ndarray and array.base is not None:
+            array = array.base
+        owner = id(array)
+        if type(array) is not np.ndarray or owner in owners or not array.flags.owndata:
+            return False
+        owners.add(owner)
+    return True
 
 
 def owner_of(array: Any) -> int | None:

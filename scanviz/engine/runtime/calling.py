@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.arena import LoopArena
@@ -30,6 +31,27 @@ DONE: Final = 0
 STOPPED: Final = 1
 FAILED: Final = 2
 Outcome = tuple[int, int, int]
+
+
+class FailedRun(NamedTuple):
+    """How a run ended that an error ended.
+
+    Attributes
+    ----------
+    step : int
+        The step that failed.
+    error : BaseException
+        What to raise, in the user's words.
+    cause : BaseException or None
+        What that came of.
+    tier : str
+        Whose code it was.
+    """
+
+    step: int
+    error: BaseException
+    cause: BaseException | None
+    tier: str = "numpy"
 
 
 class CompiledLoop(Protocol):
@@ -109,4 +131,14 @@ class LoopTier(Protocol):
         ...
 
 
-__all__ = ["DONE", "FAILED", "STOPPED", "CompiledLoop", "ConcreteShape", "LoopCode", "LoopTier", "Outcome"]
+__all__ = [
+    "DONE",
+    "FAILED",
+    "STOPPED",
+    "CompiledLoop",
+    "ConcreteShape",
+    "FailedRun",
+    "LoopCode",
+    "LoopTier",
+    "Outcome",
+]

@@ -7,9 +7,6 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
-
-from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
@@ -18,15 +15,25 @@ from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.alone import ALONE, MOST_RUNS, together
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.calling import FAILED, CompiledLoop, LoopCode, LoopTier
+from scanviz.engine.runtime.calling import CompiledLoop, LoopCode, LoopTier
 from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.preemption import Preemption
 from scanviz.engine.runtime.schedule import LONGEST_BLOCK, PIECE_NS, SamplingSchedule, Variant, scheduled
 from scanviz.engine.runtime.stamps import BlockStamps, Stamps
+from scanviz.engine.runtime.untimed import (
+    Enter,
+    entered,
+    entered_counted,
+    entered_passed_over,
+    results_of,
+    run_counted,
+    run_passed_over,
+    run_plain,
+    take_steps,
+)
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
-_NO_TIMES = np.zeros(0, np.int64)
 WARMED = 8  # steps of a control block that are not compared: their code is cold
 THREADS = 16  # as many runs of a loop at once, in threads, find the sampling schedule of an earlier run
 
@@ -46,6 +53,7 @@ class LoopRunner:
 
     __slots__ = (
         "effects",
+        "enter",
         "hand_over",
         "holds_others",
         "inputs",
@@ -61,6 +69,8 @@ class LoopRunner:
         self.effects = has_effects(loop.body)
         # of a tier that may hand a loop over whose end nobody knows
         self.hand_over = None if loop.until is None else getattr(tier, "going_on", None)
+        # of a tier that has code which needs no arena
+        self.enter: Enter | None = getattr(tier, "enter", None) if not self.effects else None
         self.holds_others = any(not isinstance(part, Instruction) for part in loop.body.instructions)
 
     def take_plan(self, made: Plan) -> None:
@@ -69,6 +79,12 @@ class LoopRunner:
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
+        if watch is None and self.enter is not None and not ALONE:
+            found = self.enter(values)
+            if isinstance(found, list):
+                return found
+            if found is not None:
+                raise found.error from found.cause
         if not self.effects:
             return self._run(values, watch)
         with running_loop(self.loop.name):
@@ -83,6 +99,11 @@ class LoopRunner:
         counted = watch.counted
         if counted is None:
             return self._observed(values, watch)
+        if self.enter is not None and not self.holds_others:
+            steps = int(values[self.inputs.n_steps])
+            results = entered_counted(self.enter, self.loop.key, values, steps, counted, watch.own)
+            if results is not None:
+                return results
         begun = perf_counter_ns() - watch.own.ns
         arena, code = self._opened(values, watch)
         return self._results(arena, run_counted(arena, code, counted, begun, watch.own))
@@ -91,6 +112,14 @@ class LoopRunner:
         """Run the loop as if nobody watched, and note the run where this thread makes a call that is told as a whole."""
         watch = ALONE.get(get_ident())
         begun = 0 if watch is None or not watch.times_runs else perf_counter_ns() - watch.own.ns
+        if self.enter is not None:
+            found = entered(self.enter, values)
+            if isinstance(found, list):
+                self._note(watch, int(values[self.inputs.n_steps]), begun)
+            elif found is not None and watch is not None:
+                watch.ran(self.loop.key, found.step, begun, 1)
+            if found is not None:
+                return results_of(found)
         arena, code = self._opened(values, None)
         try:
             done = run_plain(arena, code)
@@ -99,13 +128,17 @@ class LoopRunner:
                 watch.ran(self.loop.key, max(arena.failed_step, 0), begun, 1)
             raise
         results = self._results(arena, done)
+        self._note(watch, done, begun)
+        return results
+
+    def _note(self, watch: Watch | None, done: int, begun: int) -> None:
+        """Note a run of so many steps in a call that is told as a whole."""
         if begun and watch is not None:
             watch.ran(self.loop.key, done, begun, 0)
         elif watch is not None:
             watch.runs.append((self.loop.key, 1, done, done, 0, -1))
             if len(watch.runs) >= MOST_RUNS:
                 watch.runs = together(watch.runs)
-        return results
 
     def _opened(self, values: Sequence[Any], watch: Watch | None) -> tuple[LoopArena, LoopCode]:
         """Return what a run owns, and the code for it."""
@@ -117,6 +150,10 @@ class LoopRunner:
 
     def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:
         begun = watch.now()
+        if watch.samples_runs and self.enter is not None and not self.holds_others and watch.ledger is None:
+            results = self._passed_over(self.enter, values, watch, begun)
+            if results is not None:
+                return results
         arena, code = self._opened(values, watch)
         if watch.ledger is None:
             return self._results(arena, self._watched(arena, code, watch, begun))
@@ -130,6 +167,15 @@ class LoopRunner:
             arena.weigh(None)
             watch.ledger.release(fresh)
         return self._results(arena, done)
+
+    def _passed_over(self, enter: Enter, values: Sequence[Any], watch: Watch, begun: int) -> list[Any] | None:
+        """Run the loop without an arena where nobody wants times of its steps; None where somebody does, or it needs one."""
+        schedule, steps, results = self._schedule(watch), int(values[self.inputs.n_steps]), None
+        key = self.loop.key
+        if schedule.passed_over and steps <= schedule.most_steps and not watch.would_look_at(key):
+            results = entered_passed_over(enter, key, values, steps, watch, schedule, begun)
+        self.schedules.give_back(schedule)
+        return results
 
     def _fresh_bytes(self, arena: LoopArena, plan: Plan | None) -> int:
         """Return the bytes that the steps of a run make anew, those included whose size a number among the non-sequences says."""
@@ -175,96 +221,6 @@ class LoopRunner:
         if code.keeps_buffers or not self.loop.allow_gc:
             code.buffers.give_back(arena.buffers)
         return results
-
-
-def run_plain(arena: LoopArena, code: LoopCode) -> int:
-    """Run all steps by the variant without stamps; return the steps done."""
-    arena.check_rows()
-    done, plain = 0, code.variant("plain")
-    while done < arena.steps:
-        last = arena.chunk_end(done, arena.steps)
-        if arena.code is not code:  # the loop was handed over
-            code = arena.code
-            plain = code.variant("plain")
-        done = take_steps(arena, plain, done, last)
-    return done
-
-
-def run_counted(
-    arena: LoopArena, code: LoopCode, counted: dict[int, CountedRuns], begun: int, own: OwnTime
-) -> int:
-    """Run all steps as if nobody watched, but count the run; return the steps done.
-
-    ``begun`` is when the run began, by the clock that stands still while watching takes time: rows that grow are notified.
-    """
-    runs = counted.get(arena.loop.key)
-    if runs is None:
-        runs = counted[arena.loop.key] = CountedRuns()
-    try:
-        done = run_plain(arena, code)
-    except BaseException:
-        runs.add(max(arena.failed_step, 0), perf_counter_ns() - own.ns - begun, True)
-        raise
-    runs.add(done, perf_counter_ns() - own.ns - begun, False)
-    return done
-
-
-def take_steps(arena: LoopArena, code: CompiledLoop, first: int, last: int) -> int:
-    """Run steps ``first`` to ``last`` and return where it stopped; a stop condition that held ends the loop.
-
-    Raises
-    ------
-    ScanvizError
-        If an instruction failed: in the user's words.
-    """
-    done, outcome, instruction = code(arena, first, last)
-    if outcome:
-        if outcome == FAILED:
-            arena.failed_step = done
-            error = arena.in_words(done, instruction)
-            raise error from (None if arena.error is None else arena.error.__cause__)
-        arena.steps = done
-    return done
-
-
-def run_passed_over(
-    arena: LoopArena,
-    code: LoopCode,
-    watch: Watch,
-    schedule: SamplingSchedule,
-    begun: int,
-    holds_others: bool,
-) -> int:
-    """Run all steps of one of many short runs by the variant without stamps; return the steps done.
-
-    Such runs are counted with their steps and their whole time, and so are those of loops in its step.  A run that an error ends
-    is notified like others.
-    """
-    counting = watch.counting() if holds_others else None
-    arena.watch = counting or watch
-    try:
-        done = run_plain(arena, code)
-    except BaseException as error:
-        watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
-        if counting is not None:
-            counting.tell_counted()
-        done = max(0, arena.failed_step)
-        if done:
-            watch.loop_steps(
-                StepSeries(arena.loop.key, 0, _NO_TIMES, steps=done, span_ns=0, tier=code.tier_name)
-            )
-        elapsed = watch.now() - begun
-        watch.loop_end(arena.loop.key, done, elapsed, elapsed, error)
-        raise
-    ended, own = perf_counter_ns(), watch.own
-    elapsed = ended - own.ns - begun
-    if counting is not None:
-        counting.tell_counted()
-    schedule.ran_unseen(elapsed)
-    watch.loop_run(arena.loop.key, done, elapsed, schedule.own_ns)
-    schedule.own_ns = perf_counter_ns() - ended
-    own.ns += schedule.own_ns
-    return done
 
 
 def run_observed(

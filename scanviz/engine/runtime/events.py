@@ -241,10 +241,14 @@ class Watch:
 
     def looks_at(self, loop: int) -> bool:
         """Return whether it is the first run of a loop in a call that is looked at among many that are not."""
-        if not self.is_sample or loop in self._looked_at:
+        if not self.would_look_at(loop):
             return False
         self._looked_at.add(loop)
         return True
+
+    def would_look_at(self, loop: int) -> bool:
+        """Return whether none of the runs of a loop was looked at yet, in a call that is looked at among many that are not."""
+        return self.is_sample and loop not in self._looked_at
 
     def inside(self) -> Watch:
         """Return the same watch for a part of a function: instructions outside of its loops are not told."""

@@ -19,7 +19,7 @@ from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.calling import CompiledLoop
+from scanviz.engine.runtime.calling import CompiledLoop, FailedRun
 from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.pool import Pool
@@ -31,6 +31,7 @@ CACHED = 8  # sets of shapes whose code is kept
 MISSES = 24  # after so many, shapes are taken to change all the time
 # of buffers that are kept between runs in any case: making them takes longer than a short step
 SMALL_BYTES = 16 * 2**10
+ENTERED = 16  # runs after which a loop gets code that needs no arena: it saves some microseconds a run, and takes time to write
 POOLED = 4  # sets of buffers kept between runs: as many threads as can run at once without new ones
 _ANY = "any shapes"
 
@@ -50,6 +51,9 @@ class WrittenLoop(Protocol):
 
 
 Write = Callable[[Plan, Variant], WrittenLoop]
+# ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
+# shapes are not those of the plan, where there is no step, or something about them is wrong
+Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
 
 
 class Tier(NamedTuple):
@@ -91,10 +95,30 @@ class Specialised:
         Buffers left by earlier runs.
     keeps_buffers : bool
         Whether they are small.
+    has_buffers : bool
+        Whether there are any.
+    entry : callable or None
+        Runs the loop without an arena, once that was written.
+    runs : int
+        How many there were while nobody watched and it was not.
     """
 
-    __slots__ = ("_code", "_lock", "_write", "buffers", "clock", "keeps_buffers", "plan", "tier", "why")
+    __slots__ = (
+        "_code",
+        "_lock",
+        "_write",
+        "buffers",
+        "clock",
+        "entry",
+        "has_buffers",
+        "keeps_buffers",
+        "plan",
+        "runs",
+        "tier",
+        "why",
+    )
     samples = True
+    enters = True  # whether the plan is that of code which can do without an arena
     steps_at_once = None  # Python hears ctrl+c itself
 
     def __init__(
@@ -106,6 +130,9 @@ class Specialised:
         self._lock = threading.Lock()
         self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
         self.keeps_buffers = plan.arena <= SMALL_BYTES
+        self.has_buffers = bool(plan.buffers)
+        self.entry: Entry | None = None
+        self.runs = 0
 
     @property
     def tier_name(self) -> str:
@@ -156,6 +183,7 @@ class SpecialisedLoop:
         self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
         self._planned: Plan | None = None
         self._lock = threading.RLock()
+        self.write_entry: Callable[[Plan], Entry | None] | None = None
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction alone."""
@@ -206,6 +234,33 @@ class SpecialisedLoop:
         if watch is not None:
             why = "the shapes change from run to run" if changing else found.why
             watch.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
+        return found
+
+    def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
+        """Run the loop without an arena, where that can be, and return its results, or how it failed.
+
+        An arena, with all that observers and errors want of it, takes longer to make than a few short steps.
+        """
+        code = self._latest[1]
+        if code is None:
+            return None
+        entry = code.entry
+        if entry is None:
+            if self.write_entry is not None and code.enters:
+                code.runs += 1
+                if code.runs == ENTERED:
+                    code.entry = self.write_entry(code.plan)
+            return None
+        return self.entered(code, entry, values)
+
+    def entered(self, code: Specialised, entry: Entry, values: Sequence[Any]) -> list[Any] | FailedRun | None:
+        """Run the loop by its entry."""
+        if not code.has_buffers:
+            return entry(values, [])
+        buffers = code.buffers.take()
+        found = entry(values, buffers)
+        if code.keeps_buffers or not self.loop.allow_gc:
+            code.buffers.give_back(buffers)
         return found
 
     def took(self, code: Any, steps: int) -> None:

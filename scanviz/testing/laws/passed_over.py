@@ -18,7 +18,7 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import function
-from scanviz.engine.runtime import call_schedule, schedule
+from scanviz.engine.runtime import call_schedule, schedule, specialised
 from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
@@ -128,9 +128,10 @@ def _build() -> object:
     ),
     close=st.integers(1, 4),
     alone_ns=st.sampled_from([0.0, 500.0, 1e9]),
+    entered=st.sampled_from([1, 1000]),
 )
 def what_is_passed_over_is_counted(
-    case: Walk, tier: str, kinds: list[str], close: int, alone_ns: float
+    case: Walk, tier: str, kinds: list[str], close: int, alone_ns: float, entered: int
 ) -> None:
     """Calls and runs are counted once each with their steps and errors, calls in calls too, however many are looked at.
 
@@ -144,6 +145,7 @@ def what_is_passed_over_is_counted(
     with ExitStack() as held:
         held.enter_context(mock.patch.object(call_schedule, "CLOSE_CALLS", close))
         held.enter_context(mock.patch.object(schedule, "CLOSE_RUNS", close))
+        held.enter_context(mock.patch.object(specialised, "ENTERED", entered))
         held.enter_context(mock.patch.object(recording, "MANY_ALONE", 0))
         held.enter_context(observe.observed_by(recorder))
         held.enter_context(observe.observed_by(nesting))

@@ -32,9 +32,10 @@ from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.calling import FailedRun
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
-from scanviz.engine.runtime.specialised import CACHED, Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import CACHED, Entry, Specialised, SpecialisedLoop, Tier, Write
 
 AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
@@ -161,6 +162,7 @@ class AutoLoop(SpecialisedLoop):
         self.counted = counted or Counted()
         self.counted.loops += 1
         self._may_end = loop.until is not None
+        self._n_steps = loop.inputs.index(loop.n_steps)
         # of a loop that was compiled in its first call: what its steps may cost until that pays again, and what one does
         self._again_ns, self._step_ns = inf, 0.0
 
@@ -177,6 +179,42 @@ class AutoLoop(SpecialisedLoop):
                 return self._compiled(found, shapes, states, watch, steps)
         if self.counted.is_open:
             self._count(found, known)
+        return found
+
+    def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
+        """Run the loop without an arena, unless this is the run in which machine code pays."""
+        code = self._latest[1]
+        if type(code) is not Begun or code.entry is None:
+            found = super().enter(values)
+            if found is not None and code is not None and self.counted.is_open:
+                self._count(code, int(values[self._n_steps]))
+            return found
+        cost = int(values[self._n_steps]) * code.step_ns
+        left = code.left_ns - cost
+        if (
+            left - cost > code.least_ns and not self.counted.pays
+        ):  # nothing is due after this run, nor after one more
+            found = self.entered(code, code.entry, values)
+            if found is not None:
+                code.left_ns = left
+            return found
+        return self._entered_when_due(code, code.entry, values, cost)
+
+    def _entered_when_due(
+        self, code: Begun, entry: Entry, values: Sequence[Any], cost: float
+    ) -> list[Any] | FailedRun | None:
+        before, left = code.left_ns, code.left_ns - cost
+        if left <= code.least_ns or self.counted.pays:
+            code.left_ns = left
+            pays = self._pays(code, cost)
+            code.left_ns = before
+            if pays:
+                return None  # it is counted, and compiled, where it is opened
+        found = self.entered(code, entry, values)
+        if found is not None:
+            code.left_ns = left
+            if self.counted.is_open:
+                self._count(code, int(values[self._n_steps]))
         return found
 
     def going_on(self, arena: LoopArena, step: int) -> Any:

@@ -229,6 +229,7 @@ class NativeSpecialised(Specialised):
     """Native code for one set of shapes; times are taken by the code itself."""
 
     __slots__ = ()
+    enters = False
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in what is called out."""

@@ -15,9 +15,20 @@ def assembled(writer: LoopWriter) -> CompiledSource:
     name = writer.emitter.fresh(f"run_{writer.loop.name}")
     lines.append(f"def {name}(arena, first, last):")
     lines.append("    try:")
-    lines.extend(f"        {text}" for text in [*_taken(writer), *_fixed_arrays(writer), *writer.before])
+    lines.extend(f"        {text}" for text in _taken(writer))
+    put_steps(writer, lines, where)
+    lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
+    lines.extend(f"    {text}" for text in writer.leave("last"))
+    lines.append(f"    return last, {DONE}, -1")
+    text, emitter = "\n".join(lines) + "\n", writer.emitter
+    return compile_source(text, name, emitter.namespace, where, emitter.names(), f"loop {writer.loop.name}")
+
+
+def put_steps(writer: LoopWriter, lines: list[str], where: dict[int, int]) -> None:
+    """Put the lines of the steps, and of what is done before the first of them, behind others; ``where`` has what they run."""
+    lines.extend(f"        {text}" for text in [*_fixed_arrays(writer), *writer.before])
     if writer.once:
-        lines.append("        t = first")  # the step that an error here is told for
+        lines.append(f"        t = {writer.first}")  # the step that an error here is told for
     for text, index in writer.once:
         lines.append(f"        {text}")
         where[len(lines)] = index
@@ -26,11 +37,6 @@ def assembled(writer: LoopWriter) -> CompiledSource:
         lines.append(f"            {text}")
         if instruction is not None:
             where[len(lines)] = instruction
-    lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(arena, first, error)"]
-    lines.extend(f"    {text}" for text in writer.leave("last"))
-    lines.append(f"    return last, {DONE}, -1")
-    text, emitter = "\n".join(lines) + "\n", writer.emitter
-    return compile_source(text, name, emitter.namespace, where, emitter.names(), f"loop {writer.loop.name}")
 
 
 def _fixed_arrays(writer: LoopWriter) -> list[str]:
@@ -69,12 +75,12 @@ def _taken(writer: LoopWriter) -> list[str]:
 
 def _header(writer: LoopWriter) -> str:
     """Return the head of the loop; in the steps variant the clock is read by the iteration itself, before each step."""
-    counted = [("t", "range(first, last)")]
+    counted = [("t", f"range({writer.first}, last)")]
     if writer.variant == "steps":
         # a tick follows the last step too, before its end is found out
         counted = [("_", "ticks"), ("t", "counted")]
     if len(counted) == 1 and not writer.iterated:
-        return "t in range(first, last)"
+        return f"t in range({writer.first}, last)"
     names = ", ".join(name for name, _ in (*counted, *writer.iterated))
     sources = ", ".join(source for _, source in (*counted, *writer.iterated))
     return f"{names} in zip({sources})"

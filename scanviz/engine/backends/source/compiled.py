@@ -60,15 +60,19 @@ def compile_source(
     lines: dict[int, int],
     names: dict[int, str],
     title: str,
+    failed: Callable[..., Any] | None = None,
 ) -> CompiledSource:
-    """Return the function ``entry`` of generated source; ``title`` is what its made-up file is called."""
+    """Return the function ``entry`` of generated source; ``title`` is what its made-up file is called.
+
+    ``failed`` is what it calls where an error was raised, with itself before the arguments; by default :func:`note_failure`.
+    """
     readable = re.sub(r"[^\w .:/-]", "_", title)[:60]
     file = f"<scanviz {readable} #{next(_numbers)}>"
     scope = dict(namespace)
     exec(compile(text, file, "exec"), scope)
     function = scope[entry]
     made = CompiledSource(function, text, file, lines, names)
-    scope[NOTE_FAILURE] = partial(note_failure, made)
+    scope[NOTE_FAILURE] = partial(failed or note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives
     return made

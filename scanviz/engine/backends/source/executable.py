@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.runners import all_made, make_runner
@@ -15,6 +13,7 @@ from scanviz.engine.program.call_met import CallMet
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits, Plan
 from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.ledger import Weighing
 
@@ -53,11 +52,11 @@ class SourceExecutable:
             if self._interpreter is None:
                 self._interpreter = self.library.tier.interpreted(self.program)
             return self._interpreter.run(inputs, watch)
-        with np.errstate(all="ignore"):
+        before = ignore_errors()
+        try:
             if watch is None:
-                return self._given(
-                    self.program, inputs, self.flat.run(self._taken(self.program, inputs), None, False)
-                )
+                results = self.flat.run_plain(self._taken(self.program, inputs))
+                return self._given(self.program, inputs, results)
             ledger = self._weighing.ledger(inputs) if watch.weighs and watch.is_outer else None
             watch.ledger = ledger
             if ledger is not None:
@@ -65,6 +64,8 @@ class SourceExecutable:
                     self.call_met.met(inputs)
             results = self.flat.run(self._taken(self.program, inputs), watch, watch.is_outer)
             results = self._given(self.program, inputs, results)
+        finally:
+            as_before(before)
         if ledger is not None:
             with watch.own.aside():
                 watch.weighed(ledger)

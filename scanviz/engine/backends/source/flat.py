@@ -45,6 +45,7 @@ class FlatProgram:
         }
         self.plan = plan(program, None, single, library.tier.emits)
         self._plain = self._compile("plain")
+        self._function = self._plain.function
         self._others: dict[_Variant, CompiledSource] = {}
         self._schedule = CallSchedule()
 
@@ -109,6 +110,14 @@ class FlatProgram:
         emitter.call_it(instruction.outputs[0], emitter.name(source))
         return emitter.name(source)
 
+    def run_plain(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return the outputs where nobody watches."""
+        try:
+            results: list[Any] = self._function(inputs, None, None, None)
+            return results
+        except Exception as error:
+            raise self._in_words(error, self._plain) from error.__cause__
+
     def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
         """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
         if watch is not None and watch.ledger is not None and (tell or watch.ledger.weighs_inside()):
@@ -170,8 +179,10 @@ class FlatProgram:
             results: list[Any] = code.function(inputs, watch, record, weigh)
             return results
         except Exception as error:
-            failure = failure_of(raised_in(error, code), code, self.program)
-            raise in_words(error, self.program, failure) from error.__cause__
+            raise self._in_words(error, code) from error.__cause__
+
+    def _in_words(self, error: Exception, code: CompiledSource) -> BaseException:
+        return in_words(error, self.program, failure_of(raised_in(error, code), code, self.program))
 
     def _made(self, variant: _Variant, watch: Watch) -> CompiledSource:
         """Return a variant that notes more than the plain one; making it is no time of the program."""

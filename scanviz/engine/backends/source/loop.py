@@ -33,8 +33,10 @@ class LoopWriter:
         variant: Variant,
         runners: Mapping[int, Any],
         library: Library,
+        first: str = "first",
     ) -> None:
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
+        self.first = first  # the source of the number of the first step
         self.library, self.emitter = library, library.emitter(loop.body)
         self.body: list[tuple[str, int | None]] = []  # lines of the step, with the instruction they run
         self.before: list[str] = []
@@ -114,7 +116,7 @@ class LoopWriter:
 
     def _iterate(self, name: str, rows: str, shift: int = 0) -> None:
         """Let a name be a row of each step: the one whose number is so much larger than the step's."""
-        self.iterated.append((name, f"{rows}[{_plus('first', shift)}:{_plus('last', shift)}]"))
+        self.iterated.append((name, f"{rows}[{_plus(self.first, shift)}:{_plus('last', shift)}]"))
 
     def _carried(self, k: int) -> bool:
         """Return whether a state's rows of the steps before are kept in variables rather than looked up in each step."""
@@ -131,7 +133,7 @@ class LoopWriter:
         ]
         self.history[k] = names
         for back, name in enumerate(names, start=1):
-            self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', -back)}]")
+            self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, self.first, -back)}]")
 
     def _store(self, k: int) -> Store:
         return self.plan.stores["state", k]
@@ -162,7 +164,7 @@ class LoopWriter:
             if kind == "state":
                 slot = self.loop.states[k]
                 if self._kind(k) in LAST_ROW_ALONE:
-                    self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
+                    self.before.append(f"{name} = {self.states[k]}[{self.place_of(k, self.first, 0)}]")
                 elif wraps(slot):
                     self.line(f"{name} = {self.states[k]}[{self.place_of(k, 't', 0)}]")
                 else:
@@ -262,7 +264,7 @@ class LoopWriter:
             return name
         row = self.emitter.fresh(f"{self.loop.states[k].name}_row")
         if self._kind(k) in LAST_ROW_ALONE:
-            self.before.append(f"{row} = {self.states[k]}[{self.place_of(k, 'first', 0)}]")
+            self.before.append(f"{row} = {self.states[k]}[{self.place_of(k, self.first, 0)}]")
         else:
             self.line(f"{row} = {self.states[k]}[{place}]")
         self.line(f"{row}[...] = {name}")
@@ -315,10 +317,14 @@ class LoopWriter:
 
     def leave(self, done: str) -> list[str]:
         """Return the lines that store, when the loop is left after ``done`` steps, carries and the states that are not in place."""
-        held = [k for k in self.history if self._kind(k) in (StoreKind.HELD, StoreKind.SINGLE)]
-        lines = [f"{self.states[k]}[{self.place_of(k, done, -1)}] = {self.history[k][0]}" for k in held]
+        lines = self.store_held(done)
         carried = "".join(f"{self.emitter.name(slot.read)}, " for slot in self.loop.carries)
         return [*lines, f"arena.carried = ({carried})"] if carried else lines
+
+    def store_held(self, done: str) -> list[str]:
+        """Return the lines that store the states that are not in place."""
+        held = [k for k in self.history if self._kind(k) in (StoreKind.HELD, StoreKind.SINGLE)]
+        return [f"{self.states[k]}[{self.place_of(k, done, -1)}] = {self.history[k][0]}" for k in held]
 
 
 def _comment(instruction: AnyInstruction) -> str:

@@ -11,13 +11,14 @@ from scanviz.engine.backends.source.compiled import CompiledSource
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.loop import LoopWriter
+from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop
+from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop
 
 Runner = Any  # called with the values of an instruction's inputs and who observes
 
@@ -41,7 +42,19 @@ def make_runner(
     def write(plan: Plan, variant: Variant) -> CompiledSource:
         return assembled(LoopWriter(instruction, plan, variant, runners, library).write())
 
+    def write_entry(plan: Plan) -> Entry | None:
+        from scanviz.engine.backends.source.entry import written_entry  # few loops run often enough
+
+        return written_entry(LoopWriter(instruction, plan, "plain", runners, library, first="0"))
+
     tier = library.loops(instruction, runners, library.tier, write)
+    # the number of steps is known, nobody is told of them, and arrays are NumPy's
+    if (
+        instruction.until is None
+        and not has_effects(instruction.body)
+        and not library.tier.module.takes_device_arrays
+    ):
+        tier.write_entry = write_entry
     return LoopRunner(instruction, tier, library.tier.module)
 
 

@@ -1,7 +1,8 @@
 """A picture in plain characters: a row a node, values as lines that run down on the left to where they are read.
 
 A line begins at the node that gives a value and ends at the last that reads it; a node that reads joins the lines of what it reads.
-Loops are boxes around their rows.  What a later step reads is said in words, with an arrow, because its line would go back up.
+Loops are boxes around their rows.  What a later step reads is said in words, with an arrow, because its line would go back up; so is
+the cell that an operation of a step-by-step picture writes, for all cells stand above all steps.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
@@ -205,10 +207,16 @@ class _Lines:
         self.reads = drawing.reads_by(edges)
         self.later: dict[str, list[tuple[str, Edge]]] = defaultdict(list)
         self.before: dict[str, list[tuple[str, Edge]]] = defaultdict(list)
+        self.into: dict[str, list[tuple[str, Edge]]] = defaultdict(list)  # cells that stand further up
         for number, (edge, ends) in enumerate(zip(drawing.diagram.edges, drawing.ends, strict=True)):
-            if ends is not None and edge.role == "recurrence" and number in edges:
-                self.later[ends[0]].append((ends[1], edge))
-                self.before[ends[1]].append((ends[0], edge))
+            if ends is None or number not in edges:
+                continue
+            source, target = ends
+            if edge.role == "recurrence":
+                self.later[source].append((target, edge))
+                self.before[target].append((source, edge))
+            elif drawing.nodes[target].kind == "cell" and self._is_below(source, target):
+                self.into[source].append((target, edge))
 
     def all(self) -> Iterator[DrawnLine]:
         """Iterate over all lines."""
@@ -216,7 +224,7 @@ class _Lines:
         diagram = drawing.diagram
         notes = [*diagram.notes, *([_named_note(len(drawing.named))] if drawing.named else [])]
         yield DrawnLine(short(diagram.title, drawing.width))
-        yield from (DrawnLine(short(note, drawing.width)) for note in notes)
+        yield from (DrawnLine(line) for note in notes for line in wrap(sanitize(note), drawing.width))
         names = [node.id for node in drawing.order]
         signs = {name: self._sign(name) for name in names if name in self.shown or name in self.changes}
         rows = rail_rows(names, without(self.reads, drawing.named), drawing.lanes, signs, drawing.close)
@@ -276,6 +284,8 @@ class _Lines:
             node.kind in _READERS or any(self._has_no_line(source, node.id) for source in sources)
         ):
             parts.append("← " + ", ".join(self._result(source, node.id) for source in sources))
+        if node.id in self.into:
+            parts.append("→ " + ", ".join(self._cell(name, edge) for name, edge in self.into[node.id]))
         if node.kind == "loop":
             outs = [short(port.label, 24) for port in node.ports if port.side == "out"]
             parts.append("→ " + ", ".join(outs) if outs else "")
@@ -301,6 +311,10 @@ class _Lines:
     def _result(self, source: str, reader: str) -> str:
         sign = "↓ " if self._is_below(source, reader) else ""
         return sign + short(self.drawing.nodes[source].label.partition(" = ")[0], 24)
+
+    def _cell(self, name: str, edge: Edge) -> str:
+        """Return the cell that a value goes into, with a plus where it is added to what is there."""
+        return f"{'+ ' if edge.role == 'accumulates' else ''}{self._name(name)}"
 
     def _name(self, name: str) -> str:
         return short(self.drawing.nodes[name].label, 24)

@@ -15,7 +15,9 @@ from scanviz.record.snapshot import snapshot
 from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_lines, drawing_text
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.render.diagram.unrolled import unrolled
 from scanviz.testing.laws.rails import joined
+from tests.render.diagram.graphs import history, several_taps
 from tests.render.pictures import hostile_picture, taps_pictures
 
 
@@ -32,6 +34,27 @@ def test_what_a_later_step_reads_is_said_on_both_sides():
     assert "x[t-3]  ↻ x[t] of 3 steps before" in text
     [written] = [line for line in text.splitlines() if "x[t] ←" in line]
     assert "⇢ x[t-3] 3 steps later" in written and "⇢ x[t-1] 1 step later" in written
+
+
+def test_an_operation_that_writes_a_cell_further_up_says_which_and_whether_it_adds():
+    lines = drawing_text(unrolled(history(several_taps()).snapshot(0), "rnn", 3), 100).splitlines()
+    said = [line.partition(" → ")[2].split(", ") for line in lines if " → " in line and "▫" not in line]
+    written = [cell for cells in said for cell in cells]
+    for line in lines:
+        cell, arrow, writers = line.partition(" ← ↓ ")
+        if arrow:
+            label = cell.partition("▫")[2].replace("│", "").strip()
+            plus = "+ " if label.startswith("∂") and "after" not in label else ""
+            assert written.count(f"{plus}{label}") == 1 + writers.count("↓"), line
+    assert "+ ∂x[0]" in written and "x[0]" in written
+
+
+def test_notes_go_on_in_a_further_line_where_one_is_too_short():
+    diagram = Diagram("f", (Node("x", "input", "x"),), notes=("a note of many words " * 3,))
+    assert list(drawing_lines(diagram, 40))[1:3] == [
+        "a note of many words a note of many",
+        "words a note of many words",
+    ]
 
 
 def test_loops_are_boxes_that_open_and_close():

@@ -76,9 +76,7 @@ def unrolled(
         side = _gradient_side(picture, loops, (box, below), steps, before, drawn.next_row + 1)
         parts.append((draw(side, drawn), records.get(below.loop) if below.loop is not None else None))
         last = f"step {steps - 1}" if steps > 1 else "the step"
-        notes.append(
-            f"below, from right to left: {below.label}, whose first step is that of {last}; + adds to what is there"
-        )
+        notes.append(f"{below.label} goes back over them, and begins with {last}; + adds to what is there")
     unread = list(dict.fromkeys(name for part, _ in parts for name in part.unread))
     if unread:
         notes.append(f"not drawn, for no step reads it: {', '.join(unread)}")
@@ -91,7 +89,7 @@ def unrolled(
         tuple(node for part, _ in parts for node in part.nodes),
         tuple(cluster for part, of in parts for cluster in _timed(part.clusters, of)),
         tuple(edge for part, _ in parts for edge in part.edges),
-        (f"a run of {shown}, from left to right", *notes),
+        (f"a run of {shown}, in the order of time", *notes),
     )
 
 

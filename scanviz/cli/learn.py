@@ -9,11 +9,13 @@ right. --notebooks writes them as Jupyter notebooks, whose cells run, draw and c
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Option, UsageError, parse
@@ -33,6 +35,7 @@ OPTIONS = (
     Option(("--check",), "FILE", "check the exercise in a file that --write wrote"),
     Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
 )
+INDENT = " " * 5
 DIVIDER = "# -- the exercise: complete what follows --\n"
 
 
@@ -43,9 +46,7 @@ def main(arguments: list[str]) -> int:
         wanted = [lesson(_number(parsed.rest))] if parsed.rest else lessons()
         return _write_notebooks(wanted, Path(str(parsed.options["notebooks"])))
     if not parsed.rest:
-        write_text(
-            "".join(f"{one.number:3}  {one.title}\n     {one.question}\n" for one in lessons()), sys.stdout
-        )
+        write_text(_listed(shutil.get_terminal_size().columns), sys.stdout)
         return 0
     chosen = lesson(_number(parsed.rest))
     if "write" in parsed.options:
@@ -61,6 +62,17 @@ def main(arguments: list[str]) -> int:
 
     LearnApp(chosen.number, draw_in_characters, with_steps).run()
     return 0
+
+
+def _listed(columns: int) -> str:
+    """Return all lessons with their questions, in lines as long as there is room for, and how to open one."""
+    lines = []
+    for one in lessons():
+        lines += [
+            f"{one.number:3}  {one.title}",
+            *wrap(one.question, columns, initial_indent=INDENT, subsequent_indent=INDENT),
+        ]
+    return "".join(f"{line}\n" for line in [*lines, "", "scanviz learn 1 opens the first lesson."])
 
 
 def _number(rest: Sequence[str]) -> int:

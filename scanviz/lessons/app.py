@@ -15,12 +15,12 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
-from textual.events import Resize
+from textual.events import DescendantFocus, Resize
 from textual.filter import LineFilter
 from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState, get_current_worker
 
-from scanviz.lessons.exercise import Outcome, check_exercise, run_program
+from scanviz.lessons.exercise import ANSWER, PROGRAM, Outcome, check_exercise, run_program
 from scanviz.lessons.player import Player
 from scanviz.lessons.processes import Stopped
 from scanviz.lessons.source import Lesson, lessons
@@ -33,7 +33,16 @@ from scanviz.tui.state import ViewState
 NARROW = 110  # columns below which one pane is seen at a time
 WIDE = 170  # columns from which on all are
 Pane = Literal["page", "desk", "player"]
-PANES: dict[Pane, str] = {"page": "text", "desk": "program", "player": "steps"}
+PANES: tuple[Pane, ...] = ("page", "desk", "player")
+Stop = Literal["text", "program", "exercise", "steps"]  # where F4 stops
+STOPS: dict[Stop, tuple[Pane, str]] = {  # the pane in which it is, and what has the focus there
+    "text": ("page", "#page"),
+    "program": ("desk", "#program"),
+    "exercise": ("desk", "#answer"),
+    "steps": ("player", "#player"),
+}
+_STOP_OF: dict[str, Stop] = {PROGRAM: "program", ANSWER: "exercise"}  # of what an error is in
+LEAST_TOLD = 4  # lines below the editors, with the one that parts them
 
 
 class LearnApp(App[None]):
@@ -58,12 +67,13 @@ class LearnApp(App[None]):
         # An editor has uses of its own for some of these keys: with priority they do the same wherever the focus is.
         Binding("f2", "lesson(-1)", "back", priority=True),
         Binding("f3", "lesson(1)", "on", priority=True),
-        Binding("f4", "next_pane", "pane", priority=True),
+        Binding("f4", "next_stop", "pane", priority=True),
         Binding("f5", "run_program", "run", priority=True),
         Binding("f6", "check", "check", priority=True),
         Binding("f7", "hint", "hint", priority=True),
         Binding("f8", "picture", "draw", priority=True),
         Binding("f9", "steps", "steps", priority=True),
+        Binding("ctrl+r", "reset", "reset", show=False, priority=True),
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
@@ -77,10 +87,15 @@ class LearnApp(App[None]):
         self.number, self.draw, self.record = number, draw, record
         self.written: dict[int, tuple[str, str]] = {}  # program and answer, by lesson
         self.hints_given: dict[int, int] = {}
-        self.seen: Pane = "page"
+        self.stop: Stop = "text"
         self._columns = 80
         self._stepped = ""  # the program that the player shows
         self._told = ("", "")  # a sentence, and what was printed
+
+    @property
+    def seen(self) -> Pane:
+        """The pane that is looked at."""
+        return STOPS[self.stop][0]
 
     @property
     def lesson(self) -> Lesson:
@@ -94,9 +109,13 @@ class LearnApp(App[None]):
             with VerticalScroll(id="page"):
                 yield Markdown("", id="text", open_links=False)
             with Vertical(id="desk"):
-                yield Static("the program: change it, F5 runs it", classes="head")
+                yield Static(
+                    "the program: change it, F5 runs it, Ctrl+R resets it", classes="head", id="of-program"
+                )
                 yield TextArea.code_editor("", language=None, id="program")
-                yield Static("the exercise: complete it, F6 checks it", classes="head")
+                yield Static(
+                    "the exercise: complete it, F6 checks it, F7 helps", classes="head", id="of-answer"
+                )
                 yield TextArea.code_editor("", language=None, id="answer")
                 yield RichLog(
                     id="told", wrap=True, min_width=1, markup=False, highlight=False, auto_scroll=False
@@ -131,26 +150,39 @@ class LearnApp(App[None]):
             self.query_one(f"#{pane}").display = pane in shown
         self.call_after_refresh(self._write_told)  # in lines as long as there is room for now
         self.query_one("#panes").set_class(len(shown) == 1, "alone")
-        title = Text(f"lesson {self.number} of {len(lessons())} · {self.lesson.title}", no_wrap=True)
-        if width < NARROW:
-            title.append("   ")
-            for pane, name in PANES.items():
-                title.append(f" {name} ", style="reverse" if pane == self.seen else "not bold")
-        self.query_one("#title", Static).update(title)
+        self._write_title()
 
-    def action_pane(self, pane: Pane) -> None:
-        """Look at a pane."""
-        self.seen = pane
+    def _write_title(self) -> None:
+        """Write which lesson this is, and where one is in it."""
+        title = Text(f"lesson {self.number} of {len(lessons())} · {self.lesson.title} ", no_wrap=True)
+        for stop in STOPS:
+            title.append(" ", style="not bold")
+            title.append(stop, style="reverse" if stop == self.stop else "not bold")
+        self.query_one("#title", Static).update(title)
+        for editor in ("#program", "#answer"):
+            self.query_one(f"#of-{editor[1:]}").set_class(STOPS[self.stop][1] == editor, "here")
+
+    def action_stop(self, stop: Stop) -> None:
+        """Go to a part of the lesson."""
+        self.stop = stop
         self._lay_out()
-        if pane == "player":
+        if stop == "steps":
             self.query_one(Player).view.focus_inside()
         else:
-            self.query_one({"page": "#page", "desk": "#program"}[pane]).focus()
+            self.query_one(STOPS[stop][1]).focus()
 
-    def action_next_pane(self) -> None:
-        """Look at the next pane; at the steps only if there are any."""
-        order = [pane for pane in PANES if pane != "player" or self.query_one(Player).recorded]
-        self.action_pane(order[(order.index(self.seen) + 1) % len(order)])
+    def action_next_stop(self) -> None:
+        """Go to the next part; to the steps only if there are any."""
+        order = [stop for stop in STOPS if stop != "steps" or self.query_one(Player).recorded]
+        self.action_stop(order[(order.index(self.stop) + 1) % len(order)])
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Say where one is, however one came there."""
+        around = {f"#{widget.id}" for widget in event.widget.ancestors_with_self}
+        stop = next((stop for stop, (_, place) in STOPS.items() if place in around), self.stop)
+        if stop != self.stop:
+            self.stop = stop
+            self._write_title()
 
     def action_lesson(self, step: int) -> None:
         """Go to a lesson beside this one."""
@@ -173,10 +205,21 @@ class LearnApp(App[None]):
             "is being checked …",
             self._checked,
         )
+        self.action_stop("exercise")
+
+    def action_reset(self) -> None:
+        """Give the editor that has the focus what the lesson has there; Ctrl+Z takes that back."""
+        parts = {"program": self.lesson.program, "exercise": self.lesson.exercise}
+        if self.stop not in parts:
+            self.notify("Ctrl+R resets the program or the exercise: F4 goes there.")
+            return
+        editor = self.query_one(STOPS[self.stop][1], TextArea)
+        editor.replace(parts[self.stop], editor.document.start, editor.document.end)
+        editor.move_cursor((0, 0))
 
     def action_hint(self) -> None:
         """Show the next hint."""
-        self.action_pane("desk")
+        self.action_stop("exercise")
         given = self.hints_given.get(self.number, 0)
         if given < len(self.lesson.hints):
             self.hints_given[self.number] = given + 1
@@ -190,7 +233,7 @@ class LearnApp(App[None]):
         """Draw the program's loop in the place of the program, or give the place back."""
         if self.query_one("#desk").has_class("drawn") and self.seen == "desk":
             self._tell("")
-            self.action_pane("desk")
+            self.action_stop("program")
             return
         program, options = self._text("program"), self.lesson.picture
         shared = 1 if self._columns < NARROW else 2 if self._columns < WIDE else 3  # panes beside one another
@@ -198,15 +241,14 @@ class LearnApp(App[None]):
         self._in_background(lambda: self._drawn(program, options, width), "is being drawn …", self._drew)
 
     def _drew(self, outcome: Outcome) -> None:
-        self._tell("F8 goes back to the program.", outcome.output)
-        self.query_one("#desk").add_class("drawn")
+        self._tell("F8 goes back to the program.", outcome.output, drawn=True)
         self.query_one("#told").focus()
 
     def action_steps(self) -> None:
         """Walk through the program step by step: run it first, unless that was done since it was changed."""
         program = self._text("program")
         if program == self._stepped:
-            self.action_pane("player")
+            self.action_stop("steps")
         else:
             self._in_background(
                 lambda: self._recorded(program), "runs, and its steps are kept …", self._opened
@@ -224,7 +266,7 @@ class LearnApp(App[None]):
             return
         self._tell("F9 goes to the steps, F4 to the other panes.")
         self.query_one(Player).open(record)
-        self.action_pane("player")
+        self.action_stop("steps")
 
     def action_first_bad(self) -> None:
         """Go to the first step with a NaN or an infinity: the player's key asks for it."""
@@ -245,7 +287,7 @@ class LearnApp(App[None]):
         """Do something in a thread, and show what came of it; what was going on before is not waited for."""
         self._tell(f"It {what}")
         if self.seen != "desk":
-            self.action_pane("desk")
+            self.action_stop("program")
         self._show_result = show
         self.run_worker(work, thread=True, exclusive=True, exit_on_error=False)
 
@@ -258,6 +300,16 @@ class LearnApp(App[None]):
 
     def _ran(self, outcome: Outcome) -> None:
         self._tell(outcome.told, outcome.output)
+        self._go_to(outcome)
+
+    def _go_to(self, outcome: Outcome) -> None:
+        """Put the cursor on the line that is wrong, where a line of a learner's own is."""
+        stop = _STOP_OF.get(outcome.part)
+        if stop is None or outcome.line is None:
+            return
+        self.query_one(STOPS[stop][1], TextArea).move_cursor((outcome.line - 1, 0))
+        if self.seen == "desk":
+            self.action_stop(stop)
 
     def _checked(self, outcome: Outcome) -> None:
         if outcome.right:
@@ -269,6 +321,7 @@ class LearnApp(App[None]):
             self._tell(f"Right. {after}")
         else:
             self._tell(f"Not yet: {outcome.told}")
+            self._go_to(outcome)
 
     def _show(self) -> None:
         lesson = self.lesson
@@ -281,7 +334,7 @@ class LearnApp(App[None]):
         self.query_one("#program", TextArea).load_text(program)
         self.query_one("#answer", TextArea).load_text(answer)
         self._tell(lesson.question)
-        self.action_pane("page")
+        self.action_stop("text")
 
     def _keep(self) -> None:
         self.written[self.number] = self._text("program"), self._text("answer")
@@ -289,9 +342,9 @@ class LearnApp(App[None]):
     def _text(self, name: str) -> str:
         return self.query_one(f"#{name}", TextArea).text
 
-    def _tell(self, sentence: str, printed: str = "") -> None:
-        """Show a sentence, and what was printed, below the program."""
-        self.query_one("#desk").remove_class("drawn")
+    def _tell(self, sentence: str, printed: str = "", *, drawn: bool = False) -> None:
+        """Show a sentence, and what was printed, below the program; a picture in its place."""
+        self.query_one("#desk").set_class(drawn, "drawn")
         self._told = sentence, printed
         self._write_told()
         self.query_one("#told", RichLog).scroll_home(animate=False)
@@ -304,6 +357,9 @@ class LearnApp(App[None]):
             log.write(plain_lines(sentence))
         for line in map(sanitize, printed.splitlines()):
             log.write(line, width=max(1, len(line)), shrink=False)
+        drawn = self.query_one("#desk").has_class("drawn")
+        room = self.size.height - 10  # both editors keep three lines
+        log.styles.height = None if drawn else max(LEAST_TOLD, min(len(log.lines) + 1, room))
 
 
 def _not_waited_for() -> Stopped:

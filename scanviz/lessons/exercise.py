@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import traceback
@@ -21,6 +22,7 @@ from scanviz.lessons.source import Lesson
 _PACKAGE = Path(__file__).resolve().parent.parent
 MARK = "scanviz lesson: "
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
+_NAMED = re.compile(rf"({PROGRAM}|{ANSWER}):(\d+): ")
 # Runs its parts in one namespace, and says in the last line of standard output how that went: the place of an error is the
 # innermost line of a learner's own, whichever part called it.
 _RUNNER = """
@@ -169,5 +171,7 @@ def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outc
     if kind == "AssertionError" and title == CHECK:
         return Outcome(False, message, output=printed)  # a word of help, not an error of the learner's
     part, line = place or (title, None)
-    message = message.removeprefix(f"{part}:{line}: ")  # an error of scanviz names its place too
+    named = _NAMED.match(message)  # an error of scanviz names its place itself, and knows better
+    if named is not None:
+        part, line, message = named[1], int(named[2]), message[named.end() :]
     return Outcome(False, message if kind == "AssertionError" else f"{kind}: {message}", part, line, printed)

@@ -16,6 +16,8 @@ from scanviz.tui.state import ViewState, start
 from scanviz.tui.views.base import TabView
 from scanviz.tui.views.values import ValuesView
 
+LEGEND = "a step's rows: r read · W written · B read and written back · i initial"
+
 
 class ValuesBesideText(ValuesView):
     """The tab Values without tabs around it, with what a learner reads first: a variable's name, and its numbers."""
@@ -33,7 +35,7 @@ class Player(Vertical):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("b", "other", "next loop"),
-        Binding("escape", "app.pane('desk')", "program"),
+        Binding("escape", "app.stop('program')", "program"),
     ]
 
     def __init__(self, *, id: str) -> None:
@@ -43,6 +45,7 @@ class Player(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the pane out."""
         yield Static("", classes="head", id="loops", markup=False)
+        yield Static(LEGEND, classes="head", markup=False)
         yield ValuesBesideText(self.state, id="values")
 
     @property

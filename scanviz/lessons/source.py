@@ -82,7 +82,7 @@ def lesson_from(text: str) -> Lesson:
     Examples
     --------
     >>> lesson(6).title, len(lesson(6).hints)
-    ('Folding the backward walk', 3)
+    ('Folding the backward walk', 4)
     """
     blocks: dict[str, str] = {}
     for found in _BLOCK.finditer(text):

@@ -1,8 +1,8 @@
 """A picture in plain characters: a row a node, values as lines that run down on the left to where they are read.
 
 A line begins at the node that gives a value and ends at the last that reads it; a node that reads joins the lines of what it reads.
-Loops are boxes around their rows.  What a later step reads is said in words, with an arrow, because its line would go back up; so is
-the cell that an operation of a step-by-step picture writes, for all cells stand above all steps.
+Loops are boxes around their rows.  What a later step reads is said in words, with an arrow, because its line would go back up;
+so is the cell that an operation of a step-by-step picture writes, for all cells stand above all steps.
 """
 
 from __future__ import annotations

@@ -5,10 +5,13 @@ from scanviz.cli.learn import DIVIDER
 from scanviz.lessons.source import lesson, lessons
 
 
-def test_the_lessons_are_listed_and_one_is_printed_with_its_hints_if_asked(capsys):
+def test_the_lessons_are_listed_and_one_is_printed_with_its_hints_if_asked(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["learn"]) == 0
-    listed = capsys.readouterr().out
+    printed = capsys.readouterr().out
+    listed = " ".join(printed.split())
     assert all(one.title in listed and one.question in listed for one in lessons())
+    assert max(map(len, printed.splitlines())) <= 80 and "scanviz learn 1 opens" in listed
     assert main(["learn", "6"]) == 0
     assert capsys.readouterr().out == lesson(6).page
     assert main(["learn", "6", "--hints"]) == 0

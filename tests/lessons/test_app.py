@@ -98,9 +98,9 @@ def test_a_lesson_is_read_run_solved_with_hints_and_checked():
         app.query_one("#program", TextArea).load_text(lesson(6).program)
         await press(pilot, "f6")
         assert "Not yet" in told(app) and "still open" in told(app)
-        for k in range(3):
+        for k in range(4):
             await press(pilot, "f7")
-            assert f"Hint {k + 1} of 3" in told(app)
+            assert f"Hint {k + 1} of 4" in told(app)
             assert lesson(6).hints[k] in " ".join(told(app).split())
             assert all(len(line) <= app.query_one("#told").size.width for line in told(app).splitlines())
         assert "F7 once more shows the solution" in " ".join(told(app).split())
@@ -224,10 +224,85 @@ def test_a_terminal_shows_as_many_panes_as_it_has_room_for():
             assert "row │" in rulers(app)
         assert shown == [{"page"}, {"player"}, {"page", "player"}, {"page", "desk", "player"}]
         await pilot.resize_terminal(80, 24)
-        for pane in ("page", "desk", "player"):
+        for pane in ("page", "desk", "desk", "player"):
             await press(pilot, "f4")
             assert seen(app) == {pane}
             keys = "" if pane == "player" else str(app.query_one(Footer).render())
             assert not keys or all(f" f{k} " in keys for k in range(2, 10)), keys
 
     use(6, walk, (80, 24))
+
+
+def marked(app: LearnApp) -> str:
+    """Return what the title says where one is."""
+    title = app.query_one("#title", Static).render()
+    (span,) = [span for span in title.spans if "reverse" in repr(span.style)]
+    return title.plain[span.start : span.end]
+
+
+def test_both_editors_are_reached_by_keys_and_the_title_says_where_one_is():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        stops = {"program": "#program", "exercise": "#answer", "text": "#page"}
+        for stop, place in stops.items():
+            await press(pilot, "f4")
+            assert marked(app) == stop and app.focused is app.query_one(place)
+        app.query_one("#answer").focus()  # a click does the same
+        await pilot.pause()
+        assert marked(app) == "exercise"
+        assert [head.id for head in app.query(".here")] == ["of-answer"]
+        for key in ("f6", "f7"):
+            app.query_one("#program").focus()
+            await press(pilot, key)
+            assert app.focused is app.query_one("#answer"), key
+
+    use(5, walk, (80, 24))
+
+
+def test_a_line_that_is_wrong_has_the_cursor():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        await press(pilot, "f6")
+        answer, program = app.query_one("#answer", TextArea), app.query_one("#program", TextArea)
+        assert answer.cursor_location == (7, 0) and app.focused is answer
+        program.load_text("x = 1\ny = 2\nmissing\n")
+        await press(pilot, "f5")
+        assert program.cursor_location == (2, 0) and app.focused is program
+
+    use(5, walk)
+
+
+def test_an_editor_gets_back_what_the_lesson_has_and_that_can_be_undone():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        program, answer = app.query_one("#program", TextArea), app.query_one("#answer", TextArea)
+        await press(pilot, "ctrl+r")
+        assert "F4 goes there" in next(note.message for note in app._notifications)
+        for key, editor, usual in (
+            ("f4", program, app.lesson.program),
+            ("f4", answer, app.lesson.exercise),
+        ):
+            await press(pilot, key)
+            await press(pilot, "z")
+            mine = editor.text
+            assert mine != usual
+            await press(pilot, "ctrl+r")
+            assert editor.text == usual and editor.cursor_location == (0, 0)
+            await press(pilot, "ctrl+z")
+            assert editor.text == mine
+
+    use(6, walk)
+
+
+def test_what_is_told_has_the_lines_that_it_needs_and_the_editors_the_rest():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        log = app.query_one("#told", RichLog)
+        least = log.outer_size.height
+        for _ in range(4):
+            await press(pilot, "f7")
+        assert "return slope_w, slope" in told(app)
+        assert least < log.outer_size.height == len(log.lines) + 1
+        app.query_one("#program", TextArea).load_text("print(*range(99), sep='\\n')")
+        await press(pilot, "f5")
+        assert min(app.query_one(place).size.height for place in ("#program", "#answer")) >= 3
+        await press(pilot, "f8")
+        assert log.outer_size.height == app.query_one("#desk").size.height
+
+    use(5, walk, (80, 24))

@@ -51,7 +51,7 @@ def test_there_are_ten_in_their_order():
 def test_a_program_is_short_and_prints_what_the_lesson_says(one: Lesson):
     assert len(one.program.splitlines()) <= 40
     assert (
-        max(map(len, (one.program + one.exercise).splitlines())) <= 72
+        max(map(len, (one.program + one.exercise + one.solution).splitlines())) <= 72
     )  # a terminal of 80 columns shows it whole
     assert run_program_of(one)[0] == one.output
 
@@ -167,11 +167,11 @@ def test_an_error_in_a_changed_program_is_told_as_a_line_of_the_program():
 def test_an_error_that_the_check_meets_is_told_as_the_line_that_made_it():
     one = lesson(4)
     outcome = check_exercise(one, one.solution.replace("rows - (", "row - ("))
-    assert outcome.told.startswith("line 3 of your answer: NameError")
+    assert outcome.told.startswith("line 5 of your answer: NameError")
     one = lesson(1)
     told = check_exercise(one, one.solution.replace("lambda x_t, old:", "lambda x_t:")).told
     assert told.startswith(
-        "line 2 of your answer: ScanvizTypeError: the step function `<lambda>` takes 1 argument"
+        "line 3 of your answer: ScanvizTypeError: the step function `<lambda>` takes 1 argument"
     )
 
 

@@ -14,6 +14,7 @@ from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.named_tuple import NamedTuple
 
+FEW = 3  # elements that are numbers of their own
 UNROLLED = 4  # pieces that are written one after another rather than in a loop
 
 
@@ -56,11 +57,17 @@ def collapsed(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[l
 def pieces(size: int, lanes: int) -> list[tuple[int, int, int]]:
     """Return (first element, number of pieces, lanes of each) that together are ``size`` elements.
 
+    A few elements are single numbers, as those who write ``x, y, z = s`` take them.
+
     Examples
     --------
     >>> pieces(21, 8)
     [(0, 2, 8), (16, 1, 4), (20, 1, 1)]
+    >>> pieces(3, 8)
+    [(0, 3, 1)]
     """
+    if size <= FEW:
+        return [(0, size, 1)] if size else []
     found, start = [], 0
     while start < size:
         count = (size - start) // lanes

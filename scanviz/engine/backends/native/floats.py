@@ -188,13 +188,14 @@ class Floats:
         if self.lanes > 1:
             some = code.call(f"llvm.vector.reduce.or.v{self.lanes}i1", [where], "bool")
         slow, after = code.label(), code.label()
-        code.branch(some, slow, after)
-        code.begin(slow)
-        wide = [self.as_format(operand, "float64") for operand in operands]
-        called = code.by_lane(lambda *given: code.call(name, given, "float64"), wide, "float64")
-        mended, end = self.if_(where, self.as_format(called, dtype), found), code.block
-        code.jump(after)
-        code.begin(after)
+        with code.storing_nothing():
+            code.branch(some, slow, after)
+            code.begin(slow)
+            wide = [self.as_format(operand, "float64") for operand in operands]
+            called = code.by_lane(lambda *given: code.call(name, given, "float64"), wide, "float64")
+            mended, end = self.if_(where, self.as_format(called, dtype), found), code.block
+            code.jump(after)
+            code.begin(after)
         parts = f"[ {mended.text}, %{end} ], [ {found.text}, %{before} ]"
         return code.op(f"phi {found.type} {parts}", dtype, self.lanes)
 

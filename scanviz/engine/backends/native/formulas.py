@@ -187,12 +187,13 @@ def _when(code: Code, line: Statement, given: Sequence[Value]) -> Value:
     """Return a value that is computed only where the condition is true."""
     condition, otherwise, *captured = given
     then, after, before = code.label(), code.label(), code.block
-    code.branch(condition, then, after)
-    code.begin(then)
-    found = write(code, line.blocks[0], captured)[0]
-    end = code.block
-    code.jump(after)
-    code.begin(after)
+    with code.storing_nothing():
+        code.branch(condition, then, after)
+        code.begin(then)
+        found = write(code, line.blocks[0], captured)[0]
+        end = code.block
+        code.jump(after)
+        code.begin(after)
     return code.either(found, end, otherwise, before)
 
 

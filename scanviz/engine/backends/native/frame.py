@@ -237,11 +237,19 @@ class ProgramFrame:
 
     def operand(self, place: ArrayPlace) -> Operand:
         """Return an array with the address that it is at in this step."""
+        code = self.code
         if place.base[0] == SCRATCH:
-            address = self.code.at(self.address((SCRATCH, 0, 0)), place.base[1] + place.offset)
+            address = code.at(self.address((SCRATCH, 0, 0)), place.base[1] + place.offset)
         else:
-            address = self.code.at(self.row(place.base) or self.address(place.base), place.offset)
-        return Operand(place, address if place.shift is None else self.code.at(address, place.shift))
+            address = code.at(self.row(place.base) or self.address(place.base), place.offset)
+        array = self.array_of(place.base)
+        if array is not None:
+            code.contents.locate(address, array, place.offset)
+        return Operand(place, address if place.shift is None else code.at(address, place.shift))
+
+    def array_of(self, base: Base) -> Base | None:
+        """Return what tells the array at a base from all others in this step, None where it may be that of another base."""
+        return base if self.around is None else self.around.array_of(base)
 
     def prepared(
         self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
@@ -261,10 +269,11 @@ class ProgramFrame:
     def fail_unless(self, holds: Value, instruction: AnyInstruction, numbers: Sequence[Value]) -> None:
         """End the loop before this step with an error where a condition is false: see :class:`Step`."""
         code, wrong, right = self.code, self.code.label(), self.code.label()
-        code.branch(holds, right, wrong)
-        code.begin(wrong)
-        self.report(self.site_of(instruction), numbers)
-        code.begin(right)
+        with code.storing_nothing():  # that is read after it: where something is reported, the code ends
+            code.branch(holds, right, wrong)
+            code.begin(wrong)
+            self.report(self.site_of(instruction), numbers)
+            code.begin(right)
 
     def site_of(self, instruction: AnyInstruction) -> int:
         """Return the number by which an instruction is known where the code is called."""

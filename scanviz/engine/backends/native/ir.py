@@ -1,4 +1,4 @@
-"""LLVM's intermediate representation as text: names, types, blocks and loops, and nothing of what is computed.
+"""LLVM's intermediate representation as text: names, blocks and loops, and nothing of what is computed.
 
 A value is its text, a name or a constant, with its dtype and how many numbers of it there are side by side (*lanes*).  Written
 so, and not through a library of objects, a loop's code is made in a millisecond or two and reads as what it is.
@@ -6,104 +6,21 @@ so, and not through a library of objects, a loop's code is made in a millisecond
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 
-import numpy as np
+from scanviz.engine.backends.native.contents import Contents, Part
+from scanviz.engine.backends.native.values import Value, constant, is_integer, literal, size_of, type_of
+from scanviz.engine.graph.types import BOOLEAN
 
-from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
-from scanviz.engine.named_tuple import NamedTuple
-
-_FLOATS = {"float64": "double", "float32": "float", "float16": "half"}  # halves are moved, not computed with
-
-
-class Value(NamedTuple):
-    """A value of the code.
-
-    Attributes
-    ----------
-    text : str
-        Its name, or what it is.
-    dtype : str
-        NumPy's name of the type of one of its numbers; ``"address"`` of what points to memory.
-    lanes : int
-        How many numbers it holds side by side.
-    """
-
-    text: str
-    dtype: str
-    lanes: int = 1
-
-    @property
-    def type(self) -> str:
-        """Its type as LLVM writes it."""
-        return type_of(self.dtype, self.lanes)
-
-    @property
-    def typed(self) -> str:
-        """The type and the text."""
-        return f"{self.type} {self.text}"
-
-
-@cache
-def type_of(dtype: str, lanes: int = 1) -> str:
-    """Return LLVM's type of so many numbers of a dtype; truth values are single bits.
-
-    Examples
-    --------
-    >>> type_of("float32", 8), type_of("uint8"), type_of("bool", 2)
-    ('<8 x float>', 'i8', '<2 x i1>')
-    """
-    if dtype == "address":
-        one = "ptr"
-    elif dtype == BOOLEAN:
-        one = "i1"
-    else:
-        one = _FLOATS.get(dtype) or f"i{dtype.lstrip('uint')}"
-    return one if lanes == 1 else f"<{lanes} x {one}>"
-
-
-def literal(number: object, dtype: str) -> str:
-    """Return a number as LLVM writes it, floating-point numbers by their bits.
-
-    Examples
-    --------
-    >>> literal(0.5, "float64"), literal(True, "bool"), literal(-3, "int8")
-    ('0x3FE0000000000000', 'true', '-3')
-    """
-    if is_integer(dtype):  # most are
-        return str(int(number))  # type: ignore[call-overload]
-    if dtype == "float16":
-        return f"0xH{np.float16(number).view(np.uint16):04X}"  # type: ignore[arg-type]
-    if dtype in _FLOATS:
-        with np.errstate(over="ignore"):
-            rounded = float(np.dtype(dtype).type(number))
-        return f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
-    return "true" if number else "false"
-
-
-def constant(number: object, dtype: str, lanes: int = 1) -> Value:
-    """Return a constant, the same in each lane."""
-    text = literal(number, dtype)
-    return Value(text if lanes == 1 else f"splat ({type_of(dtype)} {text})", dtype, lanes)
-
-
-def is_integer(dtype: str) -> bool:
-    """Return whether a dtype is one of signed or unsigned integers."""
-    return dtype in SIGNED or dtype in UNSIGNED
+PICKED = 32  # bytes of a value of which single lanes are taken: those of a longer one are loaded as quickly
 
 
 @lru_cache(4096)
 def _whole(number: int) -> Value:
     """Return a constant of int64, as most are."""
     return Value(str(int(number)), "int64")
-
-
-@cache
-def _size(dtype: str) -> int:
-    return np.dtype(dtype).itemsize
 
 
 @cache
@@ -130,6 +47,8 @@ class Code:
         Constants in memory.
     marked : bool
         Whether comments stand in the machine code too.
+    contents : Contents
+        What memory is known to hold.
     """
 
     def __init__(self, marked: bool = False) -> None:
@@ -137,6 +56,7 @@ class Code:
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.tables: list[str] = []
+        self.contents = Contents()
         self.block = "entry"
         self._count = 0
 
@@ -152,20 +72,30 @@ class Code:
 
     def line(self, text: str) -> None:
         """Add a line."""
+        if text.startswith(("store", "call")):  # what they change is not known here
+            self.contents.forget()
         self.lines.append(f"  {text}")
 
     def comment(self, text: str) -> None:
         """Add a line for people: printable, and without anything that could end it; a mark in the machine code on request."""
         shown = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
-        self.line(f"; {shown}")
+        self.lines.append(f"  ; {shown}")
         if self.marked:
             plain = "".join(char if char.isascii() and char not in "\\\"$%{}|'" else " " for char in shown)
-            self.line(f'call void asm sideeffect "# {plain}", ""()')
+            self.lines.append(f'  call void asm sideeffect "# {plain}", ""()')
 
     def begin(self, label: str) -> None:
         """Begin a block."""
         self.lines.append(f"{label}:")
         self.block = label
+        self.contents.forget()
+
+    @contextmanager
+    def storing_nothing(self) -> Iterator[None]:
+        """Write blocks that lead on to one another and change no memory that is read here: what was known is known after them."""
+        kept = self.contents.kept()
+        yield
+        self.contents.know_again(kept)
 
     def jump(self, label: str) -> None:
         """Go on at a block."""
@@ -238,11 +168,17 @@ class Code:
         offset = _whole(offset) if isinstance(offset, int) else offset
         if offset.text == "0":
             return base
-        return self.op(f"getelementptr i8, ptr {base.text}, i64 {offset.text}", "address")
+        address = self.op(f"getelementptr i8, ptr {base.text}, i64 {offset.text}", "address")
+        self.contents.further(address, base, int(offset.text) if _is_number(offset) else None)
+        return address
 
     def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:
         """Return numbers that lie one after another in memory; truth values are bytes there."""
-        align = alignment or _size(dtype)
+        parts = self.contents.found(address, dtype, lanes)
+        known = None if parts is None else self._joined(parts, lanes)
+        if known is not None:
+            return known
+        align = alignment or size_of(dtype)
         if dtype != BOOLEAN:
             return self.op(f"load {type_of(dtype, lanes)}, ptr {address.text}, align {align}", dtype, lanes)
         byte = self.op(f"load {type_of('uint8', lanes)}, ptr {address.text}, align 1", "uint8", lanes)
@@ -250,10 +186,40 @@ class Code:
 
     def store(self, value: Value, address: Value, alignment: int | None = None) -> None:
         """Put numbers into memory, one after another."""
-        align = alignment or _size(value.dtype)
+        self.contents.stored(value, address)
+        align = alignment or size_of(value.dtype)
         if value.dtype == BOOLEAN:
             value = self.op(f"zext {value.typed} to {type_of('uint8', value.lanes)}", "uint8", value.lanes)
-        self.line(f"store {value.typed}, ptr {address.text}, align {align}")
+        self.lines.append(f"  store {value.typed}, ptr {address.text}, align {align}")
+
+    def _joined(self, parts: Sequence[Part], lanes: int) -> Value | None:
+        """Return what is known of memory as one value, None where it is loaded as quickly."""
+        value, _, count = parts[0]
+        if len(parts) == 1:
+            if count == value.lanes:
+                return value
+            wide = value.lanes * size_of(value.dtype) > PICKED
+            return None if wide else self._lanes(parts[0])
+        if len(parts) == 2 and count == parts[1].lanes:
+            picked = ", ".join(f"i32 {k}" for k in range(lanes))
+            if count == 1:
+                return self.side_by_side(lambda k: self._lanes(parts[k]), value.dtype, lanes)
+            first, second = map(self._lanes, parts)
+            text = f"shufflevector {first.typed}, {second.typed}, <{lanes} x i32> <{picked}>"
+            return self.op(text, value.dtype, lanes)
+        one = [Part(part.value, part.lane + k, 1) for part in parts for k in range(part.lanes)]
+        return self.side_by_side(lambda k: self._lanes(one[k]), value.dtype, lanes)
+
+    def _lanes(self, part: Part) -> Value:
+        """Return some lanes of a value."""
+        value, lane, count = part
+        if count == value.lanes:
+            return value
+        if count == 1:
+            return self.lane(value, lane)
+        picked = ", ".join(f"i32 {lane + k}" for k in range(count))
+        text = f"shufflevector {value.typed}, {value.type} poison, <{count} x i32> <{picked}>"
+        return self.op(text, value.dtype, count)
 
     def lane(self, value: Value, k: int) -> Value:
         """Return the number in one lane."""

@@ -55,11 +55,12 @@ class StampWriter:
         code, taken, go_on = self.code, self.code.label(), self.code.label()
         done = self._done(step)
         rest = code.op(f"and i64 {done.text}, {self._mask.text}", "int64")
-        code.branch(code.op(f"icmp eq i64 {rest.text}, 0", "bool"), taken, go_on)
-        code.begin(taken)
-        self._store(code.op(f"lshr i64 {done.text}, {self._shift.text}", "int64"), False)
-        code.jump(go_on)
-        code.begin(go_on)
+        with code.storing_nothing():  # but times
+            code.branch(code.op(f"icmp eq i64 {rest.text}, 0", "bool"), taken, go_on)
+            code.begin(taken)
+            self._store(code.op(f"lshr i64 {done.text}, {self._shift.text}", "int64"), False)
+            code.jump(go_on)
+            code.begin(go_on)
 
     def operation(self, step: Value, number: int) -> None:
         """Take one of the stamps of a step whose operations are timed."""

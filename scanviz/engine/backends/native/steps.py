@@ -16,6 +16,7 @@ from scanviz.engine.backends.native.instructions import copy
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, Base, must_fit
 from scanviz.engine.backends.native.program import ProgramWriter
+from scanviz.engine.backends.native.small_rows import after_step, before_steps, know, small_rows
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Row, StoreKind, wraps
@@ -117,6 +118,18 @@ class StepsWriter(ProgramWriter):
         self.rows[base] = code.at(start, moved)
         return self.rows[base]
 
+    def array_of(self, base: Base) -> Base | None:
+        """Return what tells a row from all others in this step: of a state that has one row, whichever tap means it."""
+        kind, k, _ = base
+        if kind != "state" + self.within:
+            return super().array_of(base)
+        match self.plan.stores["state", k].kind:
+            case StoreKind.SINGLE:
+                return kind, k, -1
+            case StoreKind.RING:
+                return None
+        return base
+
     def _times(self, first: Value, second: Value) -> Value:
         if second.text.startswith("%"):
             return self.code.op(f"mul i64 {first.text}, {second.text}", "int64")
@@ -173,23 +186,33 @@ class StepsWriter(ProgramWriter):
         """Write the steps up to one; return how many are done then, and whether a stop condition ended them."""
         code = self.code
         head, step, after = code.label(), code.label(), code.label()
-        initial = [value for k in self.held for value in self.initial(k)]
+        numbers = [value for k in self.held for value in self.initial(k)]
+        small = small_rows(self)
+        initial = [*numbers, *before_steps(self, small, last)]
         before = code.block
         code.jump(head)
         code.begin(head)
         self.step = Value(code.name(), "int64")
-        phis = [Value(code.name(), value.dtype) for value in initial]
+        phis = [Value(code.name(), value.dtype, value.lanes) for value in initial]
+        phis, rows = phis[: len(numbers)], phis[len(numbers) :]
         place = len(code.lines)
         going = code.op(f"icmp slt i64 {self.step.text}, {last.text}", "bool")
         code.branch(going, step, after)
         code.begin(step)
         self._take_history(phis)
+        know(self, small, rows)
         self._step()
         following = [value for k in self.held for value in self._next(k)]
+        next_rows = after_step(self, small)
         further = code.add(self.step, 1)
         stop = self._stop()
         code.phis(
-            place, before, [(self.step, self.first, further), *zip(phis, initial, following, strict=True)]
+            place,
+            before,
+            [
+                (self.step, self.first, further),
+                *zip([*phis, *rows], initial, [*following, *next_rows], strict=True),
+            ],
         )
         end = code.block
         if stop is None:

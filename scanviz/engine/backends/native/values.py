@@ -1,0 +1,98 @@
+"""Values of LLVM's intermediate representation as text, and how types and constants are written."""
+
+from __future__ import annotations
+
+import struct
+from functools import cache
+
+import numpy as np
+
+from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
+from scanviz.engine.named_tuple import NamedTuple
+
+_FLOATS = {"float64": "double", "float32": "float", "float16": "half"}  # halves are moved, not computed with
+
+
+class Value(NamedTuple):
+    """A value of the code.
+
+    Attributes
+    ----------
+    text : str
+        Its name, or what it is.
+    dtype : str
+        NumPy's name of the type of one of its numbers; ``"address"`` of what points to memory.
+    lanes : int
+        How many numbers it holds side by side.
+    """
+
+    text: str
+    dtype: str
+    lanes: int = 1
+
+    @property
+    def type(self) -> str:
+        """Its type as LLVM writes it."""
+        return type_of(self.dtype, self.lanes)
+
+    @property
+    def typed(self) -> str:
+        """The type and the text."""
+        return f"{self.type} {self.text}"
+
+
+@cache
+def type_of(dtype: str, lanes: int = 1) -> str:
+    """Return LLVM's type of so many numbers of a dtype; truth values are single bits.
+
+    Examples
+    --------
+    >>> type_of("float32", 8), type_of("uint8"), type_of("bool", 2)
+    ('<8 x float>', 'i8', '<2 x i1>')
+    """
+    if dtype == "address":
+        one = "ptr"
+    elif dtype == BOOLEAN:
+        one = "i1"
+    else:
+        one = _FLOATS.get(dtype) or f"i{dtype.lstrip('uint')}"
+    return one if lanes == 1 else f"<{lanes} x {one}>"
+
+
+def literal(number: object, dtype: str) -> str:
+    """Return a number as LLVM writes it, floating-point numbers by their bits.
+
+    Examples
+    --------
+    >>> literal(0.5, "float64"), literal(True, "bool"), literal(-3, "int8")
+    ('0x3FE0000000000000', 'true', '-3')
+    """
+    if is_integer(dtype):  # most are
+        return str(int(number))  # type: ignore[call-overload]
+    if dtype == "float16":
+        return f"0xH{np.float16(number).view(np.uint16):04X}"  # type: ignore[arg-type]
+    if dtype in _FLOATS:
+        with np.errstate(over="ignore"):
+            rounded = float(np.dtype(dtype).type(number))
+        return f"0x{struct.unpack('>Q', struct.pack('>d', rounded))[0]:016X}"
+    return "true" if number else "false"
+
+
+def constant(number: object, dtype: str, lanes: int = 1) -> Value:
+    """Return a constant, the same in each lane."""
+    text = literal(number, dtype)
+    return Value(text if lanes == 1 else f"splat ({type_of(dtype)} {text})", dtype, lanes)
+
+
+def is_integer(dtype: str) -> bool:
+    """Return whether a dtype is one of signed or unsigned integers."""
+    return dtype in SIGNED or dtype in UNSIGNED
+
+
+@cache
+def size_of(dtype: str) -> int:
+    """Return the bytes of a number in memory."""
+    return np.dtype(dtype).itemsize
+
+
+__all__ = ["Value", "constant", "is_integer", "literal", "size_of", "type_of"]

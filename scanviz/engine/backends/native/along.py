@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scanviz.engine.backends.native.elements import Operand, collapsed, lanes_of, load, pieces, store
+from scanviz.engine.backends.native.elements import Operand, collapsed, lanes_of, lines, load, store
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
@@ -55,23 +55,8 @@ def for_each_line(code: Code, axis: int, source: Operand, target: Operand, lanes
     even = all(
         steps[-1] == np.dtype(place.dtype).itemsize for steps, place in zip(strides, places, strict=True)
     )
-    _lines(code, sizes, strides, [constant(0, "int64")] * 2, lanes if even else 1, line)
-
-
-def _lines(
-    code: Code, sizes: list[int], strides: list[list[int]], at: list[Value], lanes: int, line: Line
-) -> None:
-    def moved(number: Value) -> list[Value]:
-        return [code.along(offset, number, steps[0]) for offset, steps in zip(at, strides, strict=True)]
-
-    if len(sizes) > 1:
-        with code.counted(0, sizes[0]) as number:
-            _lines(code, sizes[1:], [steps[1:] for steps in strides], moved(number), lanes, line)
-        return
-    for first, count, width in pieces(sizes[0], lanes):
-        with code.several(first, count, width) as number:
-            read, written = moved(number)
-            line(read, written, width)
+    for (read, written), width in lines(code, sizes, strides, lanes if even else 1):
+        line(read, written, width)
 
 
 def _in_one_line(step: Step, place: ArrayPlace) -> ArrayPlace:

@@ -6,7 +6,8 @@ shape.  The innermost axis is done in pieces of as many lanes as fit into a regi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.named_tuple import NamedTuple
 
 FEW = 3  # elements that are numbers of their own
+WRITTEN_OUT = 16  # elements that are done without any loop
 UNROLLED = 4  # pieces that are written one after another rather than in a loop
 
 
@@ -122,25 +124,37 @@ def for_each(
     if 0 in shape:
         return
     sizes, strides = collapsed(shape, [access.place.strides for access in (*reads, *writes)])
-    start = [constant(0, "int64") for _ in strides]
-    _nest(code, sizes, strides, start, (list(reads), list(writes)), body, lanes)
+    inner = [apart[-1] for apart in strides]
+    for offsets in outer(code, sizes, strides):
+        _innermost(code, sizes[-1], inner, offsets, (list(reads), list(writes)), body, lanes)
 
 
-def _nest(
-    code: Code,
-    sizes: list[int],
-    strides: list[list[int]],
-    offsets: list[Value],
-    arrays: tuple[list[Operand], list[Operand]],
-    body: Body,
-    lanes: int,
-) -> None:
-    if len(sizes) == 1:
-        _innermost(code, sizes[0], [apart[0] for apart in strides], offsets, arrays, body, lanes)
-        return
-    with code.counted(0, sizes[0]) as number:
-        further = [code.along(old, number, apart[0]) for old, apart in zip(offsets, strides, strict=True)]
-        _nest(code, sizes[1:], [apart[1:] for apart in strides], further, arrays, body, lanes)
+def outer(code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> Iterator[list[Value]]:
+    """Iterate over where lines along the last axis begin, in bytes, of each array: in loops of the code where they are many."""
+    most = WRITTEN_OUT if prod(sizes) <= WRITTEN_OUT else 1
+
+    def further(at: list[Value], axis: int) -> Iterator[list[Value]]:
+        if axis == len(sizes) - 1:
+            yield at
+            return
+        for number in code.over(0, sizes[axis], most=most):
+            moved = [code.along(old, number, apart[axis]) for old, apart in zip(at, strides, strict=True)]
+            yield from further(moved, axis + 1)
+
+    yield from further([constant(0, "int64")] * len(strides), 0)
+
+
+def lines(
+    code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]], lanes: int
+) -> Iterator[tuple[list[Value], int]]:
+    """Iterate over all elements of a shape, many side by side: where these begin in each array, in bytes, and how many they are."""
+    for at in outer(code, sizes, strides):
+        for first, count, width in pieces(sizes[-1], lanes):
+            for number in code.over(first, first + count * width, width, UNROLLED):
+                yield (
+                    [code.along(old, number, apart[-1]) for old, apart in zip(at, strides, strict=True)],
+                    width,
+                )
 
 
 def _innermost(
@@ -173,12 +187,8 @@ def _innermost(
             store(code, code.splat(value, width), operand, code.along(offset, number, step), step)
 
     for first, count, width in pieces(size, lanes):
-        if count <= UNROLLED:
-            for k in range(count):
-                piece(constant(first + k * width, "int64"), width)
-        else:
-            with code.counted(first, first + count * width, width) as number:
-                piece(number, width)
+        for number in code.over(first, first + count * width, width, UNROLLED):
+            piece(number, width)
 
 
 def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:
@@ -186,4 +196,15 @@ def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:
     return max(1, vector_bytes // max((np.dtype(dtype).itemsize for dtype in dtypes), default=8))
 
 
-__all__ = ["Body", "Operand", "collapsed", "for_each", "lanes_of", "load", "pieces", "store"]
+__all__ = [
+    "Body",
+    "Operand",
+    "collapsed",
+    "for_each",
+    "lanes_of",
+    "lines",
+    "load",
+    "outer",
+    "pieces",
+    "store",
+]

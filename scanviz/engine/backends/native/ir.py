@@ -277,6 +277,15 @@ class Code:
         with self.folded(start, end, [], step) as (number, _, _):
             yield number
 
+    def over(self, start: int, end: int, step: int = 1, most: int = 1) -> Iterator[Value]:
+        """Iterate over ``range(start, end, step)``: the numbers, or one value in a loop where they are more than ``most``."""
+        numbers = range(start, end, step)
+        if len(numbers) <= most:
+            yield from map(_whole, numbers)
+        else:
+            with self.counted(start, end, step) as number:
+                yield number
+
     @contextmanager
     def several(self, start: int, times: int, step: int) -> Iterator[Value]:
         """Write a body for so many numbers, ``step`` apart: once without a loop where there is but one."""
@@ -312,6 +321,26 @@ class Code:
         self.jump(head)
         self.begin(after)
         given[:] = carried
+
+    def turns(
+        self,
+        numbers: range,
+        initial: Sequence[Value],
+        turn: Callable[[Value, Sequence[Value]], Sequence[Value]],
+        most: int = 1,
+    ) -> list[Value]:
+        """Return what is carried at the end of turns, each of which gets a number and what the one before has given.
+
+        They are written one after another where they are no more than ``most``, else in a loop of the code.
+        """
+        if len(numbers) <= most:
+            found = list(initial)
+            for number in numbers:
+                found = list(turn(_whole(number), found))
+            return found
+        with self.folded(numbers.start, numbers.stop, initial, numbers.step) as (value, carried, given):
+            given += turn(value, carried)
+        return given
 
     def table(self, content: bytes) -> Value:
         """Return the address of constants in memory, 64 bytes aligned."""

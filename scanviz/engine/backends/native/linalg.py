@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scanviz.engine.backends.native.elements import lanes_of
+from scanviz.engine.backends.native.elements import FEW, lanes_of
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
@@ -17,6 +17,8 @@ from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.products import Matrix, inner_product, product
 from scanviz.engine.ops.linalg import DOT, MATMUL
 from scanviz.engine.program.instructions import Instruction, Program, rank_of
+
+MOST_ROWS = 4  # results of a matrix times a vector that are written out
 
 
 def _matrix(step: Step, place: ArrayPlace, first: bool) -> Matrix:
@@ -60,13 +62,13 @@ def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes
     right = Matrix(first.operand, first.columns, first.rows, first.along, first.down)
     right = packed(step, first.operand.place, right, dtype, lanes)
     if (
-        right.packed or first.down == size != first.along
-    ):  # a transposed matrix: the vector times it as it lies
+        right.packed or first.down == size != first.along or first.rows <= FEW
+    ):  # a transposed matrix, or numbers: the vector times it as it lies
         left = Matrix(second.operand, 1, second.rows, 0, second.down)
         into = into._replace(rows=1, columns=first.rows, down=0, along=into.down)
         product(step.code, left, right, into, lanes)
         return
-    with step.code.counted(0, first.rows) as row:
+    for row in step.code.over(0, first.rows, most=MOST_ROWS):
         moved = first._replace(offset=step.code.times(row, first.down))
         total = inner_product(step.code, moved, second, lanes, dtype)
         address = step.code.at(into.operand.address, step.code.times(row, into.down))

@@ -16,7 +16,7 @@ from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace
 from scanviz.engine.backends.native.products import Matrix, panels
 
-SMALLEST = 64  # elements: of fewer there is nothing to gain
+SMALLEST = 16  # elements: of fewer there is nothing to gain
 
 
 def packed(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int) -> Matrix:

@@ -27,6 +27,8 @@ COLUMNS = 8  # registers of columns that a block has at most
 ROWS = 4  # rows of the first matrix that share them
 IN_FLIGHT = 8  # additions that are under way at once
 SHORTEST_LOOP = 4  # as many turns of an inner loop are written out
+WRITTEN_OUT = 32  # products of registers that are
+SMALL_MATRIX = 16  # elements that are put side by side wherever they lie
 
 
 class Matrix(NamedTuple):
@@ -89,7 +91,7 @@ def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: in
     if second.packed or second.along == second.itemsize or second.columns == 1 < second.rows:
         wide = second.columns > 1 or second.rows == 1
     else:
-        wide = second.along < second.down
+        wide = second.along < second.down or 1 < second.columns <= SMALL_MATRIX // second.rows
     if not wide:
         _by_sums(code, first, second, target, lanes, target.operand.place.dtype)
         return
@@ -147,7 +149,7 @@ class _Panel:
 
         totals = [constant(0, self.dtype, width)] * (sums * several)
         turns = inner // several
-        if turns <= SHORTEST_LOOP:
+        if turns <= SHORTEST_LOOP or turns * several * sums <= WRITTEN_OUT:
             for k in range(turns * several):
                 part = slice(k % several * sums, (k % several + 1) * sums)
                 totals[part] = plus(totals[part], constant(k, "int64"))
@@ -194,12 +196,14 @@ def _put(code: Code, target: Matrix, row: Value, column: Value, value: Value) ->
 
 def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: int, dtype: str) -> None:
     """Write each result as a sum along a row of the first and a column of the second."""
-    with code.counted(0, target.rows) as row, code.counted(0, target.columns) as column:
-        total = inner_product(
-            code, first._replace(offset=code.along(first.offset, row, first.down)),
-            second._replace(offset=code.along(second.offset, column, second.along)), lanes, dtype,
-        )  # fmt: skip
-        _put(code, target, row, column, total)
+    few = WRITTEN_OUT if target.rows * target.columns * first.columns <= WRITTEN_OUT else 1
+    for row in code.over(0, target.rows, most=few):
+        for column in code.over(0, target.columns, most=few):
+            total = inner_product(
+                code, first._replace(offset=code.along(first.offset, row, first.down)),
+                second._replace(offset=code.along(second.offset, column, second.along)), lanes, dtype,
+            )  # fmt: skip
+            _put(code, target, row, column, total)
 
 
 def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:
@@ -209,7 +213,7 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
         step == np.dtype(side.operand.place.dtype).itemsize
         for side, step in ((first, first.along), (second, second.down))
     )
-    total = constant(0, dtype)
+    total: Value | None = None
     for start, count, width in pieces(size, lanes if even else 1):
         several = min(4, count)
 
@@ -223,15 +227,19 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
 
         zeros = [constant(0, dtype, width)] * several
         whole = count // several * several
-        with code.folded(start, start + whole * width, zeros, several * width) as (number, carried, given):
-            for k, value in enumerate(carried):
-                given.append(plus_product(code, value, *both(code.add(number, k * width))))
-        ends = list(given)
+
+        def plus(number: Value, totals: Sequence[Value], width: int = width) -> list[Value]:
+            return [
+                plus_product(code, old, *both(code.add(number, k * width))) for k, old in enumerate(totals)
+            ]
+
+        ends = code.turns(range(start, start + whole * width, several * width), zeros, plus)
         for k in range(whole, count):
             ends[0] = plus_product(code, ends[0], *both(constant(start + k * width, "int64")))
         part = reduce(lambda one, other: combined(code, "sum", one, other), ends)
-        total = combined(code, "sum", total, narrowed(code, "sum", part, 1))
-    return total
+        part = narrowed(code, "sum", part, 1)
+        total = part if total is None else combined(code, "sum", total, part)
+    return constant(0, dtype) if total is None else total
 
 
 __all__ = ["Matrix", "inner_product", "panels", "plus_product", "product"]

@@ -7,10 +7,19 @@ at the end; where it stays, as many results as there are lanes are reduced side 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
-from scanviz.engine.backends.native.elements import Operand, collapsed, load, pieces, store
+from scanviz.engine.backends.native.elements import (
+    WRITTEN_OUT,
+    Operand,
+    collapsed,
+    lines,
+    load,
+    pieces,
+    store,
+)
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.ir import Code, Value, constant, is_integer
 from scanviz.engine.backends.native.places import ArrayPlace
@@ -99,7 +108,9 @@ def reduce(code: Code, name: str, source: Operand, axes: Sequence[int], target: 
         inner, along = [0], [0]
     rows = _Rows(code, name, source, inner, along, target, lanes)
     side_by_side = read[-1] == np.dtype(source.place.dtype).itemsize and outer[-1] > 1
-    _outer(rows, outer, read, written, [constant(0, "int64")] * 2, side_by_side)
+    for (begin, goal), width in lines(code, outer, [read, written], lanes if side_by_side else 1):
+        result = rows.across(begin, width) if width > 1 else rows.one(begin)
+        store(code, result, target, goal, written[-1])
 
 
 class _Rows:
@@ -142,10 +153,13 @@ class _Rows:
         """Return a total with the parts at all places along the first axes."""
         if axis == axes:
             return combined(self.code, self.name, so_far, part(offset))
-        with self.code.folded(0, self.sizes[axis], [so_far]) as (number, (carried,), given):
+
+        def turn(number: Value, carried: Sequence[Value]) -> list[Value]:
             further = self.code.along(offset, number, self.steps[axis])
-            given.append(self._along(further, axes, carried, part, axis + 1))
-        return given[0]
+            return [self._along(further, axes, carried[0], part, axis + 1)]
+
+        few = WRITTEN_OUT if prod(self.sizes) <= WRITTEN_OUT else 1
+        return self.code.turns(range(self.sizes[axis]), [so_far], turn, few)[0]
 
     def _row(self, offset: Value) -> Value:
         """Return what the elements along the innermost axis give."""
@@ -185,22 +199,6 @@ def narrowed(code: Code, name: str, value: Value, lanes: int) -> Value:
     while value.lanes > lanes:
         value = combined(code, name, *code.halves(value))
     return value
-
-
-def _outer(
-    rows: _Rows, sizes: list[int], read: list[int], written: list[int], at: list[Value], side_by_side: bool
-) -> None:
-    code = rows.code
-    if len(sizes) > 1:
-        with code.counted(0, sizes[0]) as number:
-            further = [code.along(at[0], number, read[0]), code.along(at[1], number, written[0])]
-            _outer(rows, sizes[1:], read[1:], written[1:], further, side_by_side)
-        return
-    for first, count, width in pieces(sizes[0], rows.lanes if side_by_side else 1):
-        with code.counted(first, first + count * width, width) as number:
-            begin = code.along(at[0], number, read[0])
-            result = rows.across(begin, width) if width > 1 else rows.one(begin)
-            store(code, result, rows.target, code.along(at[1], number, written[0]), written[0])
 
 
 def reduced_shape(place: ArrayPlace, axes: Sequence[int]) -> tuple[int, ...]:

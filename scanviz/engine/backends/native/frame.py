@@ -244,7 +244,7 @@ class ProgramFrame:
             address = code.at(self.row(place.base) or self.address(place.base), place.offset)
         array = self.array_of(place.base)
         if array is not None:
-            code.contents.locate(address, array, place.offset)
+            code.memory.locate(address, array, place.offset)
         return Operand(place, address if place.shift is None else code.at(address, place.shift))
 
     def array_of(self, base: Base) -> Base | None:

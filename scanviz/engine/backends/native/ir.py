@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 
-from scanviz.engine.backends.native.contents import Contents, Part
+from scanviz.engine.backends.native.known_memory import KnownMemory, StoredLanes
 from scanviz.engine.backends.native.values import Value, constant, is_integer, literal, size_of, type_of
 from scanviz.engine.graph.types import BOOLEAN
 
@@ -47,7 +47,7 @@ class Code:
         Constants in memory.
     marked : bool
         Whether comments stand in the machine code too.
-    contents : Contents
+    memory : KnownMemory
         What memory is known to hold.
     """
 
@@ -56,7 +56,7 @@ class Code:
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self.tables: list[str] = []
-        self.contents = Contents()
+        self.memory = KnownMemory()
         self.block = "entry"
         self._count = 0
 
@@ -73,7 +73,7 @@ class Code:
     def line(self, text: str) -> None:
         """Add a line."""
         if text.startswith(("store", "call")):  # what they change is not known here
-            self.contents.forget()
+            self.memory.forget()
         self.lines.append(f"  {text}")
 
     def comment(self, text: str) -> None:
@@ -88,14 +88,14 @@ class Code:
         """Begin a block."""
         self.lines.append(f"{label}:")
         self.block = label
-        self.contents.forget()
+        self.memory.forget()
 
     @contextmanager
     def storing_nothing(self) -> Iterator[None]:
         """Write blocks that lead on to one another and change no memory that is read here: what was known is known after them."""
-        kept = self.contents.kept()
+        kept = self.memory.kept()
         yield
-        self.contents.know_again(kept)
+        self.memory.know_again(kept)
 
     def jump(self, label: str) -> None:
         """Go on at a block."""
@@ -169,12 +169,12 @@ class Code:
         if offset.text == "0":
             return base
         address = self.op(f"getelementptr i8, ptr {base.text}, i64 {offset.text}", "address")
-        self.contents.further(address, base, int(offset.text) if _is_number(offset) else None)
+        self.memory.further(address, base, int(offset.text) if _is_number(offset) else None)
         return address
 
     def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:
         """Return numbers that lie one after another in memory; truth values are bytes there."""
-        parts = self.contents.found(address, dtype, lanes)
+        parts = self.memory.found(address, dtype, lanes)
         known = None if parts is None else self._joined(parts, lanes)
         if known is not None:
             return known
@@ -186,13 +186,13 @@ class Code:
 
     def store(self, value: Value, address: Value, alignment: int | None = None) -> None:
         """Put numbers into memory, one after another."""
-        self.contents.stored(value, address)
+        self.memory.stored(value, address)
         align = alignment or size_of(value.dtype)
         if value.dtype == BOOLEAN:
             value = self.op(f"zext {value.typed} to {type_of('uint8', value.lanes)}", "uint8", value.lanes)
         self.lines.append(f"  store {value.typed}, ptr {address.text}, align {align}")
 
-    def _joined(self, parts: Sequence[Part], lanes: int) -> Value | None:
+    def _joined(self, parts: Sequence[StoredLanes], lanes: int) -> Value | None:
         """Return what is known of memory as one value, None where it is loaded as quickly."""
         value, _, count = parts[0]
         if len(parts) == 1:
@@ -207,10 +207,10 @@ class Code:
             first, second = map(self._lanes, parts)
             text = f"shufflevector {first.typed}, {second.typed}, <{lanes} x i32> <{picked}>"
             return self.op(text, value.dtype, lanes)
-        one = [Part(part.value, part.lane + k, 1) for part in parts for k in range(part.lanes)]
+        one = [StoredLanes(part.value, part.lane + k, 1) for part in parts for k in range(part.lanes)]
         return self.side_by_side(lambda k: self._lanes(one[k]), value.dtype, lanes)
 
-    def _lanes(self, part: Part) -> Value:
+    def _lanes(self, part: StoredLanes) -> Value:
         """Return some lanes of a value."""
         value, lane, count = part
         if count == value.lanes:

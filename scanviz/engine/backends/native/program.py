@@ -169,7 +169,7 @@ class ProgramWriter(ProgramFrame):
         except NotWrittenError:
             del code.lines[lines:], shared.sites[sites:], shared.callouts[callouts:], shared.counted[counted:]
             code.block, self.values, self.rows = block, values, rows
-            code.contents.forget()
+            code.memory.forget()
             raise
 
     @contextmanager

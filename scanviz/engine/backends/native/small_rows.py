@@ -22,7 +22,7 @@ REGISTERS = 4  # of one row
 ROWS = 4  # at most
 
 
-class Steps(Protocol):
+class StepsInRegisters(Protocol):
     """What is needed of the steps that are written."""
 
     code: Code
@@ -63,7 +63,7 @@ class SmallRow(NamedTuple):
     pieces: tuple[tuple[int, int], ...]
 
 
-def small_rows(steps: Steps) -> list[SmallRow]:
+def small_rows(steps: StepsInRegisters) -> list[SmallRow]:
     """Return the rows of a loop that its steps carry."""
     found: list[SmallRow] = []
     for k, slot in enumerate(steps.loop.states):
@@ -75,7 +75,7 @@ def small_rows(steps: Steps) -> list[SmallRow]:
     return found
 
 
-def _small(steps: Steps, k: int, tap: int, number: int) -> list[SmallRow]:
+def _small(steps: StepsInRegisters, k: int, tap: int, number: int) -> list[SmallRow]:
     places = [steps.places.row("state", k, other, number) for other in (tap, tap + 1)]
     known = [place for place in places if place is not None and steps.array_of(place.base) is not None]
     dtype = dtype_of(steps.body, number)
@@ -93,7 +93,7 @@ def _small(steps: Steps, k: int, tap: int, number: int) -> list[SmallRow]:
     return [SmallRow(read, written, of_each)]
 
 
-def before_steps(steps: Steps, rows: Sequence[SmallRow], last: Value) -> list[Value]:
+def before_steps(steps: StepsInRegisters, rows: Sequence[SmallRow], last: Value) -> list[Value]:
     """Return what the first step finds, loaded where there is one."""
     if not rows:
         return []
@@ -114,15 +114,15 @@ def before_steps(steps: Steps, rows: Sequence[SmallRow], last: Value) -> list[Va
     return [code.either(value, load, constant(0, value.dtype, value.lanes), before) for value in loaded]
 
 
-def know(steps: Steps, rows: Sequence[SmallRow], values: Sequence[Value]) -> None:
+def know(steps: StepsInRegisters, rows: Sequence[SmallRow], values: Sequence[Value]) -> None:
     """Note where a step begins that rows are known."""
     given = iter(values)
     for row in rows:
         for address, _ in _apart(steps, row.read, row):
-            steps.code.contents.stored(next(given), address)
+            steps.code.memory.stored(next(given), address)
 
 
-def after_step(steps: Steps, rows: Sequence[SmallRow]) -> list[Value]:
+def after_step(steps: StepsInRegisters, rows: Sequence[SmallRow]) -> list[Value]:
     """Return what a step leaves for the next one."""
     return [
         steps.code.load(address, row.written.dtype, lanes)
@@ -131,7 +131,7 @@ def after_step(steps: Steps, rows: Sequence[SmallRow]) -> list[Value]:
     ]
 
 
-def _apart(steps: Steps, place: ArrayPlace, row: SmallRow) -> list[tuple[Value, int]]:
+def _apart(steps: StepsInRegisters, place: ArrayPlace, row: SmallRow) -> list[tuple[Value, int]]:
     address = steps.operand(place).address
     return [(steps.code.at(address, offset), lanes) for offset, lanes in row.pieces]
 

@@ -11,7 +11,7 @@ A, B = ("buffer", 0, 0), ("buffer", 1, 0)
 def code():
     made = Code()
     for name, array in (("%a", A), ("%b", B)):
-        made.contents.locate(Value(name, "address"), array, 0)
+        made.memory.locate(Value(name, "address"), array, 0)
     return made
 
 

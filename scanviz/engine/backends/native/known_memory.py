@@ -17,7 +17,7 @@ from scanviz.engine.backends.native.values import Value, size_of
 from scanviz.engine.named_tuple import NamedTuple
 
 
-class Part(NamedTuple):
+class StoredLanes(NamedTuple):
     """Lanes of a value that lie in memory one after another: the first of them, and how many."""
 
     value: Value
@@ -30,7 +30,7 @@ class Part(NamedTuple):
         return self.lanes * size_of(self.value.dtype)
 
 
-class Contents:
+class KnownMemory:
     """What is known of memory at one place of the code."""
 
     __slots__ = ("_places", "_stored")
@@ -39,7 +39,7 @@ class Contents:
         self._places: dict[
             str, tuple[Hashable, int | None]
         ] = {}  # address → its array, bytes from its beginning
-        self._stored: dict[Hashable, dict[int, Part]] = {}
+        self._stored: dict[Hashable, dict[int, StoredLanes]] = {}
 
     def locate(self, address: Value, array: Hashable, offset: int) -> None:
         """Note which array an address is in, and how many bytes from its beginning."""
@@ -57,11 +57,11 @@ class Contents:
         """Know nothing any more."""
         self._stored.clear()
 
-    def kept(self) -> dict[Hashable, dict[int, Part]]:
+    def kept(self) -> dict[Hashable, dict[int, StoredLanes]]:
         """Return what is known, to be known again where nothing has been written since: see :meth:`know_again`."""
         return {array: dict(parts) for array, parts in self._stored.items()}
 
-    def know_again(self, kept: dict[Hashable, dict[int, Part]]) -> None:
+    def know_again(self, kept: dict[Hashable, dict[int, StoredLanes]]) -> None:
         """Know what was known before, and nothing else."""
         self._stored = kept
 
@@ -76,13 +76,13 @@ class Contents:
             self._stored.pop(array, None)
             return
         parts = self._stored.setdefault(array, {})
-        new = Part(value, 0, value.lanes)
+        new = StoredLanes(value, 0, value.lanes)
         old = parts.get(offset)
         if old is None or old.bytes != new.bytes:
             _cut(parts, offset, offset + new.bytes)
         parts[offset] = new
 
-    def found(self, address: Value, dtype: str, lanes: int) -> list[Part] | None:
+    def found(self, address: Value, dtype: str, lanes: int) -> list[StoredLanes] | None:
         """Return what so many numbers from an address on are, in parts; None where that is not known of all."""
         array, offset = self._places.get(address.text, (None, None))
         parts = self._stored.get(array)
@@ -100,18 +100,18 @@ class Contents:
         return found
 
 
-def _from(parts: dict[int, Part], offset: int) -> Part | None:
+def _from(parts: dict[int, StoredLanes], offset: int) -> StoredLanes | None:
     """Return the part that an offset is in, from there on."""
     if offset in parts:
         return parts[offset]
     for start, part in parts.items():
         if start < offset < start + part.bytes:
             lanes, rest = divmod(offset - start, size_of(part.value.dtype))
-            return None if rest else Part(part.value, part.lane + lanes, part.lanes - lanes)
+            return None if rest else StoredLanes(part.value, part.lane + lanes, part.lanes - lanes)
     return None
 
 
-def _cut(parts: dict[int, Part], begin: int, end: int) -> None:
+def _cut(parts: dict[int, StoredLanes], begin: int, end: int) -> None:
     """Take what lies between two offsets out of the parts; what is left of one stays, as whole numbers."""
     for start, part in list(parts.items()):
         stop = start + part.bytes
@@ -124,7 +124,7 @@ def _cut(parts: dict[int, Part], begin: int, end: int) -> None:
             parts[start] = part._replace(lanes=before)
         after = max(0, stop - end) // size
         if after:
-            parts[stop - after * size] = Part(part.value, part.lane + part.lanes - after, after)
+            parts[stop - after * size] = StoredLanes(part.value, part.lane + part.lanes - after, after)
 
 
-__all__ = ["Contents", "Part"]
+__all__ = ["KnownMemory", "StoredLanes"]

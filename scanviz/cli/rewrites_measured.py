@@ -384,6 +384,13 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
         "  ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET, wraps=True
     )
     for effect in effects:
+        if effect.instead:
+            yield ReportLine(
+                f"  without {effect.rule} its work is done by {' and '.join(effect.instead)}:"
+                " the ratio compares two ways to do it, and does not tell what it is worth",
+                QUIET,
+                wraps=True,
+            )
         if not effect.agrees:
             yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
 

@@ -146,6 +146,8 @@ class EffectRecord:
         Peak memory of a call with it.
     without_bytes : int
         Peak memory of a call without it.
+    instead : tuple of str
+        Rules that did its work where it was left out: then the ratio does not say what that work is worth.
     """
 
     rule: str
@@ -157,6 +159,7 @@ class EffectRecord:
     without_ns: float = 0.0
     with_bytes: int = 0
     without_bytes: int = 0
+    instead: tuple[str, ...] = ()
 
     def words(self) -> str:
         """Return it in a sentence.
@@ -168,9 +171,10 @@ class EffectRecord:
         """
         noise = ", which is noise" if self.low <= 1.0 <= self.high else ""
         memory = self.without_bytes / self.with_bytes if self.with_bytes else 1.0
+        work = f"; its work was then done by {', '.join(self.instead)}" if self.instead else ""
         return (
             f"measured: without it {self.ratio:.2f} times the time (quartiles {self.low:.2f} to {self.high:.2f},"
-            f" {self.rounds} rounds{noise}), {memory:.2f} times the peak memory"
+            f" {self.rounds} rounds{noise}), {memory:.2f} times the peak memory{work}"
         )
 
 

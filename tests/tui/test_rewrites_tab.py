@@ -43,6 +43,8 @@ def test_a_ratio_that_is_not_sure_is_told_as_noise():
     assert _measured(effect("a", 3.0, 0.9, 68.0)).text == "noise 0.9 to 68×"
     assert _measured(effect("a", 1.7, 1.6, 1.8)).text == "1.70×"
     assert _measured(None).text == ""
+    done = replace(effect("a", 1.01, 0.95, 1.07), instead=("b",))
+    assert _measured(done).text == "noise: b instead" and done.words().endswith("was then done by b")
 
 
 @waits

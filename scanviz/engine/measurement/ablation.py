@@ -1,8 +1,9 @@
 """What each rule buys, measured: a function without one rule at a time, on the same inputs, beside the function as it is.
 
 Rounds are interleaved, so a machine that drifts changes both; the median of the ratios round by round is told with its quartiles.
-A difference whose quartiles lie on both sides of 1 is noise and is called so.  Peak memory is that of NumPy's arrays, in runs
-of their own, told with the least and the largest ratio.
+A difference whose quartiles lie on both sides of 1 is noise and is called so.  Where another rule does the work of the one
+that is left out, it is named: then the figures do not say what that work is worth.  Peak memory is that of NumPy's arrays, in
+runs of their own, told with the least and the largest ratio.
 
 A function of the default mode begins on NumPy and goes over to machine code.  Both sides are measured where the function has come
 to: machine code from the first step where it has some, else NumPy alone.
@@ -14,7 +15,8 @@ import functools
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,8 @@ class Effect:
         The least and the largest ratio of these.
     agrees : bool
         Whether both give the same.
+    instead : tuple of str
+        Rules that took away, without it, operations that it takes away where it may.
     """
 
     rule: str
@@ -71,6 +75,7 @@ class Effect:
     memory_low: float
     memory_high: float
     agrees: bool
+    instead: tuple[str, ...] = ()
 
     @property
     def is_noise(self) -> bool:
@@ -124,20 +129,47 @@ def ablate(
     if not variants:
         return
     budget = int(seconds * 1e9 / (len(variants) + 1))
-    base = runner(function, arrays, selection, clock, int(SETTLING * budget))
+    base, history = runner(function, arrays, selection, clock, int(SETTLING * budget))
     base()  # the first run makes what the others find
     peaks = [_peak(base) for _ in range(PEAKS)]
+    usual = _taken_away(history)
     for k, (rule, chosen) in enumerate(variants):
         of_rule = functools.partial(_part_of, notify, k, len(variants), rule)
         of_rule(0.0)
         begun = clock()
-        other = runner(function, arrays, chosen, clock, int(SETTLING * budget))
-        yield _effect(rule, base, peaks, other, budget - (clock() - begun), clock, of_rule)
+        other, history = runner(function, arrays, chosen, clock, int(SETTLING * budget))
+        instead = stand_ins(rule, usual, _taken_away(history))
+        effect = _effect(rule, base, peaks, other, budget - (clock() - begun), clock, of_rule)
+        yield replace(effect, instead=instead)
 
 
 def _part_of(notify: Notify, number: int, count: int, rule: str, part: float) -> None:
     """Notify of a part of the work with one rule as a part of the whole."""
     notify((number + part) / count, rule)
+
+
+def _taken_away(history: RewriteHistory) -> dict[str, set[str]]:
+    """Return what each rule took out of a graph or out of a loop's step, by name and loop."""
+    found: dict[str, set[str]] = {}
+    for record in history.of_graph:
+        change = record.change
+        found.setdefault(record.rule, set()).update(change.removed, change.moved_out)
+    return found
+
+
+def stand_ins(rule: str, usual: Mapping[str, set[str]], without: Mapping[str, set[str]]) -> tuple[str, ...]:
+    """Return the rules that do the work of one that is left out, given what each takes away with it and without it.
+
+    Examples
+    --------
+    >>> usual = {"PushOutSeqScan": {"dot in `rnn`"}, "PushOutShortRows": {"exp in `rnn`"}}
+    >>> stand_ins("PushOutSeqScan", usual, {"PushOutShortRows": {"exp in `rnn`", "dot in `rnn`"}})
+    ('PushOutShortRows',)
+    """
+    work = usual.get(rule, set())
+    return tuple(
+        other for other, done in without.items() if other != rule and work & (done - usual.get(other, set()))
+    )
 
 
 def runner(
@@ -146,13 +178,16 @@ def runner(
     selection: Selection,
     clock: Callable[[], int],
     settling_ns: int,
-) -> Run:
-    """Return what runs a function as rewritten by other rules, where the function has come to, after so long at most."""
+) -> tuple[Run, RewriteHistory]:
+    """Return what runs a function as rewritten by other rules, and their history.
+
+    It runs where the function has come to, after so long at most.
+    """
     plan = function.plan
     wanted: list[Variable] = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
-    graph = RewriteHistory(wanted, selection).final
-    program, _ = apply_memory_rules(lower(reads, graph, function.name), selection)
+    history = RewriteHistory(wanted, selection)
+    program, _ = apply_memory_rules(lower(reads, history.final, function.name), selection)
     executable: Any = function.compile_alike(program)  # some tiers tell whether they are settled
     given = [np.array(array) for array in arrays]
 
@@ -162,7 +197,7 @@ def runner(
     begun = clock()
     while not getattr(executable, "is_settled", True) and clock() - begun < settling_ns:
         run()
-    return run
+    return run, history
 
 
 def _effect(

@@ -387,6 +387,8 @@ def _measured(effect: EffectRecord | None) -> Cell:
     if effect is None:
         return Cell("", 0.0)
     if effect.low <= 1 <= effect.high:
+        if effect.instead:
+            return Cell(f"noise: {', '.join(effect.instead)} instead", 1.0, "dim")
         if effect.high > WILD * effect.low:
             return Cell(f"noise {effect.low:.2g} to {effect.high:.2g}×", 1.0, "dim")
         return Cell(f"noise ±{100 * (effect.high - effect.low) / 2:.0f} %", 1.0, "dim")

@@ -140,6 +140,20 @@ def test_a_rule_that_saves_memory_is_seen_to():
     assert list(ablate(plain, [np.ones(3)], seconds=0.01)) == []
 
 
+def test_a_rule_whose_work_another_one_does_when_it_is_left_out_is_told_of():
+    x, w = T.matrix("x"), T.matrix("w")
+    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
+    f = scanviz.function([x, w], h[-1], mode=Mode("numpy"))
+    found = {one.rule: one for one in ablate(f, [np.ones((4, 2)), np.ones((2, 3))], seconds=0.01)}
+    assert found["PushOutSeqScan"].instead == ("PushOutShortRows",)
+    others = [one.instead for rule, one in found.items() if rule != "PushOutSeqScan"]
+    assert others and not any(others)
+    without = Mode("numpy", "all,-PushOutShortRows")
+    f = scanviz.function([x, w], h[-1], mode=without)
+    (alone,) = ablate(f, [np.ones((4, 2)), np.ones((2, 3))], seconds=0.01, among=["PushOutSeqScan"])
+    assert alone.instead == ()
+
+
 def effect(low, high, with_bytes=100, without_bytes=100, memory=(1.0, 1.0)):
     return Effect("r", (low + high) / 2, low, high, 5, 1.0, 1.0, with_bytes, without_bytes, *memory, True)
 

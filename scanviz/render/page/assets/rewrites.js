@@ -117,7 +117,8 @@ function measured(history, rule) {
   const effect = history.effects.find((each) => each.rule === rule);
   if (!effect) return null;
   const noise = effect.low <= 1 && effect.high >= 1 ? ", which is noise" : "";
-  return `measured: without it ${effect.ratio.toFixed(2)} times the time (quartiles ${effect.low.toFixed(2)} to ${effect.high.toFixed(2)}${noise}), ${(effect.without_bytes / Math.max(1, effect.with_bytes)).toFixed(2)} times the peak memory`;
+  const instead = effect.instead?.length ? `; its work was then done by ${effect.instead.join(", ")}` : "";
+  return `measured: without it ${effect.ratio.toFixed(2)} times the time (quartiles ${effect.low.toFixed(2)} to ${effect.high.toFixed(2)}${noise}), ${(effect.without_bytes / Math.max(1, effect.with_bytes)).toFixed(2)} times the peak memory${instead}`;
 }
 
 /** What a rewrite changed in the costs, in words: of a step of each loop, and of a call. */

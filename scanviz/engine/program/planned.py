@@ -41,7 +41,8 @@ def _fused(plan: Plan) -> tuple[int, str]:
 def _reused(plan: Plan) -> tuple[int, str]:
     temporaries, buffers = len(plan.placed(Buffer)), len(plan.buffers)
     shared = int(temporaries > buffers)
-    return shared, f"{temporaries} temporaries in {buffers} buffers, {plan.in_place} written over an input"
+    room = "1 buffer" if buffers == 1 else f"{buffers} buffers"
+    return shared, f"{temporaries} temporaries in {room}, {plan.in_place} written over an input"
 
 
 def planned_refusals(program: Program, plans: Plans) -> list[Refused]:

@@ -23,6 +23,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 MARK = "scanviz lesson: "
 PROGRAM, ANSWER, CHECK = "the program", "your answer", "the check"
 _NAMED = re.compile(rf"({PROGRAM}|{ANSWER}):(\d+): ")
+_PLACE = re.compile(r"^\S+:\d+: ")
 # Runs its parts in one namespace, and says in the last line of standard output how that went: the place of an error is the
 # innermost line of a learner's own, whichever part called it.
 _RUNNER = """
@@ -146,7 +147,10 @@ def check_here(lesson: Lesson, names: Mapping[str, Any]) -> Outcome:
             frame.line for frame in traceback.extract_tb(error.__traceback__) if _is_of_a_cell(frame.filename)
         ]
         where = f" (at `{own[-1]}`)" if own else ""
-        return Outcome(False, f"{type(error).__name__}: {error}{where}")
+        if "ellipsis" in str(error).lower() or (own and "..." in str(own[-1])):
+            return Outcome(False, f"a `...` is still open{where}")
+        said = _PLACE.sub("", str(error))  # the file of a cell has a name that tells nobody anything
+        return Outcome(False, f"{type(error).__name__}: {said}{where}")
     return Outcome(True)
 
 

@@ -12,7 +12,7 @@ GLOSSES: dict[str, str] = {
     "non-sequence": "an array that is the same at each step",
     "sitsot": "a state of which a step reads the row before and writes one",
     "mitsot": "a state of which a step reads several earlier rows and writes one",
-    "mitmot": "a buffer that earlier steps have written to as well",
+    "mitmot": "a buffer to whose rows several steps may write",
     "nitsot": "a result of each step that no later step reads",
     "carry": "what goes from step to step and only its last value comes out",
     "tap": "how far from the present step a row is",
@@ -31,7 +31,7 @@ def gloss(word: str) -> str:
     Examples
     --------
     >>> gloss("mitmot")
-    'mitmot: a buffer that earlier steps have written to as well'
+    'mitmot: a buffer to whose rows several steps may write'
     >>> gloss("non_sequence")
     'non-sequence: an array that is the same at each step'
     """

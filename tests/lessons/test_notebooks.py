@@ -65,6 +65,25 @@ def test_a_learners_own_error_is_told_with_its_line(capsys):
     assert capsys.readouterr().out.startswith("Not yet: NameError: name 'missing' is not defined")
 
 
+@pytest.mark.parametrize("number", [1, 5, 9])
+def test_what_is_still_open_is_told_whatever_error_it_causes(number: int, capsys):
+    one = lesson(number)
+    names = dict(run_program_of(one)[1])
+    exec(compile(one.exercise, "a cell", "exec"), names)
+    in_cells.check(number, names)
+    assert capsys.readouterr().out.startswith("Not yet: a `...` is still open")
+
+
+def test_an_error_of_scanviz_is_told_without_the_file_of_the_cell(capsys):
+    one = lesson(1)
+    names = dict(run_program_of(one)[1])
+    exec(compile(one.solution.replace("lambda x_t, old:", "lambda x_t:"), "/tmp/cell.py", "exec"), names)
+    in_cells.check(1, names)
+    assert capsys.readouterr().out.startswith(
+        "Not yet: ScanvizTypeError: the step function `<lambda>` takes 1"
+    )
+
+
 def test_notebooks_are_written_to_new_files_alone(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(learn, "svg_of", lambda *what: SVG)
     folder = tmp_path / "new" / "notebooks"

@@ -14,7 +14,7 @@ array([1., 3., 6.])
 
 from __future__ import annotations
 
-from scanviz import starting  # it acts before all that takes time, the imports below among that
+from scanviz import finding, starting  # noqa: F401  # they act before all that takes time, the imports below among that
 
 # isort: split
 import importlib

@@ -30,7 +30,7 @@ LAYERS = (
     ("compat",),
     ("tensor",),
     ("engine",),
-    ("starting", "plugins"),
+    ("starting", "finding", "plugins"),
 )
 ENGINE_LAYERS = (
     ("measurement",),

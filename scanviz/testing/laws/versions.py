@@ -17,10 +17,12 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_floating
+from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.rewrites.cost_total import Cost
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.scan.loop import Scan
@@ -163,6 +165,31 @@ def each_version_in_a_record_is_the_graph_after_that_rewrite(wanted: list[Variab
     assert decode(RewritesRecord, data) == record
 
 
+def _comparable(cost: Cost) -> Any:
+    """Return a cost with one name for all sizes that follow from values.
+
+    How many elements a mask picks is called by the words of the mask (``x[1:][0] > 0``).  A rewrite that writes ``x[1]`` for
+    ``x[1:][0]`` changes no size, so what reads the mask is not looked at again and keeps the older words, which are as true.
+    """
+
+    def terms(polynomial: Polynomial) -> Counter[tuple[str, ...]]:
+        found: Counter[tuple[str, ...]] = Counter()
+        for product, number in polynomial.terms.items():
+            found[tuple(sorted(map(_size_of_input, product)))] += number  # type: ignore[assignment]  # a fraction, seldom
+        return found
+
+    steps = {
+        path: (step.operations, terms(step.flops), terms(step.bytes_moved))
+        for path, step in cost.steps.items()
+    }
+    return steps, *map(terms, (cost.operations, cost.flops, cost.bytes_moved, cost.buffer_bytes))
+
+
+def _size_of_input(size: Any) -> str:
+    """Return what a size is called if no index is read for it, else that it follows from values."""
+    return "of values" if "[" in re.sub(r"\.shape\[\d+\]", "", str(size)) else str(size)
+
+
 @law(sample=8, wanted=graphs())
 def what_a_rewrite_changed_and_saved_is_what_its_two_graphs_differ_in(wanted: list[Variable]) -> None:
     """Costs and nodes that came and went, found from what was replaced, are those of the two graphs looked at whole."""
@@ -170,7 +197,7 @@ def what_a_rewrite_changed_and_saved_is_what_its_two_graphs_differ_in(wanted: li
     versions, whole = list(history.versions()), history.all_graphs()
     assert len(versions) == len(whole)
     for k, version in enumerate(versions):
-        assert version.cost == cost_of(whole[k]), f"after {k} rewrites"
+        assert _comparable(version.cost) == _comparable(cost_of(whole[k])), f"after {k} rewrites"
         if k:
             old, new = places(whole[k - 1]), places(whole[k])
             change = version.change

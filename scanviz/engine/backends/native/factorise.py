@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from scanviz.engine.backends.native.elementary import elementary
-from scanviz.engine.backends.native.elements import collapsed, lanes_of
+from scanviz.engine.backends.native.elements import lanes_of
 from scanviz.engine.backends.native.elimination import (
     LARGEST,
     PaddedRows,
@@ -31,6 +31,7 @@ from scanviz.engine.backends.native.formulas import primitive
 from scanviz.engine.backends.native.instructions import WRITE, Step, Writing, always, copy, fill, source_of
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.backends.native.stacks import for_each_matrix
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.factorise import (
@@ -295,7 +296,12 @@ def _written(
         axes = [*cores, *given]
         if len(reads) > 1 and len(reads[-1].shape) == 1:
             axes[len(reads) - 1] = axes[len(reads)] = 1
-        good = _each(step, [*reads, *writes], axes, len(reads), lambda batch: one(batch, instruction))
+
+        def write_one(cut: Sequence[ArrayPlace]) -> Value:
+            batch = MatrixBatch(step, tuple(cut[: len(reads)]), tuple(cut[len(reads) :]))
+            return one(batch, instruction)
+
+        good = for_each_matrix(step, [*reads, *writes], axes, write_one)
         numbers = [
             place
             for number, place in zip(instruction.outputs, writes, strict=True)
@@ -327,59 +333,6 @@ def _result(step: Step, number: int, reads: Sequence[ArrayPlace]) -> ArrayPlace:
     if any(read.base == place.base for read in reads):
         raise NotWrittenError("a result that lies where an input does is LAPACK's")
     return place
-
-
-def _each(
-    step: Step,
-    places: Sequence[ArrayPlace],
-    cores: Sequence[int],
-    inputs: int,
-    write: Callable[[MatrixBatch], Value],
-) -> Value:
-    """Write lines for each matrix of a batch, whose axes broadcast; return whether all could be done."""
-    code = step.code
-    for place in places:
-        step.operand(place)  # its row is found before the loop
-    leading = [place.shape[: len(place.shape) - core] for place, core in zip(places, cores, strict=True)]
-    shape = np.broadcast_shapes(*leading)
-    spread = [
-        place._replace(shape=own, strides=place.strides[: len(own)]).spread(shape).strides
-        for place, own in zip(places, leading, strict=True)
-    ]
-    sizes, strides = collapsed(shape, spread)
-
-    def nest(axis: int, offsets: list[Value], so_far: Value) -> Value:
-        if axis == len(sizes):
-            cut = [
-                place._replace(
-                    shape=place.shape[len(own) :],
-                    strides=place.strides[len(own) :],
-                    shift=_moved(step, place, offset),
-                )
-                for place, own, offset in zip(places, leading, offsets, strict=True)
-            ]
-            good = write(MatrixBatch(step, tuple(cut[:inputs]), tuple(cut[inputs:])))
-            return code.op(f"and i1 {so_far.text}, {good.text}", BOOLEAN)
-
-        def one(number: Value, carried: list[Value]) -> list[Value]:
-            further = [
-                code.along(old, number, apart[axis]) for old, apart in zip(offsets, strides, strict=True)
-            ]
-            return [nest(axis + 1, further, carried[0])]
-
-        if sizes[axis] == 1:
-            return nest(axis + 1, offsets, so_far)
-        with code.folded(0, sizes[axis], [so_far]) as (number, carried, given):
-            given += one(number, carried)
-        return given[0]
-
-    return nest(0, [constant(0, "int64")] * len(places), constant(True, BOOLEAN))
-
-
-def _moved(step: Step, place: ArrayPlace, offset: Value) -> Value | None:
-    if offset.text == "0":
-        return place.shift
-    return offset if place.shift is None else step.code.add(place.shift, offset)
 
 
 for _declaration, _one, _cores, _given in (

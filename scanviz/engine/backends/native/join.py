@@ -1,4 +1,4 @@
-"""Native code of joined arrays: each is copied to its part."""
+"""Native code of joined arrays, each copied to its part, and of repeated elements."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scanviz.engine.backends.native.instructions import (
     target_of,
 )
 from scanviz.engine.backends.native.places import must_fit
-from scanviz.engine.ops.join import CONCATENATE
-from scanviz.engine.program.instructions import Instruction
+from scanviz.engine.ops.join import CONCATENATE, REPEAT
+from scanviz.engine.program.instructions import Instruction, Program, rank_of
 
 
 def _write_concatenate(step: Step, instruction: Instruction) -> None:
@@ -30,4 +30,30 @@ def _apart(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
+def _why_no_repeat(instruction: Instruction, program: Program) -> str | None:
+    if rank_of(program, instruction.inputs[1]):
+        return "`repeat` with a count for each element has no native code"
+    return None
+
+
+def _write_repeat(step: Step, instruction: Instruction) -> None:
+    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
+    axis = instruction.op.parameters.axis
+    size, wanted, apart = source.shape[axis], target.shape[axis], target.strides[axis]
+    must_fit(_apart(source.shape, axis) == _apart(target.shape, axis))
+    if not wanted:
+        return
+    count = wanted // size
+    goal = target._replace(
+        shape=(*target.shape[:axis], size, count, *target.shape[axis + 1 :]),
+        strides=(*target.strides[:axis], count * apart, apart, *target.strides[axis + 1 :]),
+    )
+    read = source._replace(
+        shape=(*source.shape[: axis + 1], 1, *source.shape[axis + 1 :]),
+        strides=(*source.strides[: axis + 1], 0, *source.strides[axis + 1 :]),
+    )
+    copy(step, read, goal)
+
+
 WRITE.row(CONCATENATE)(Writing(always, _write_concatenate))
+WRITE.row(REPEAT)(Writing(_why_no_repeat, _write_repeat))

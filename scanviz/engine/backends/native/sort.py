@@ -1,7 +1,8 @@
-"""Native code of searching in what is sorted.
+"""Native code of sorting along an axis, and of searching in what is sorted.
 
 Each place is found by halving, by numpy.searchsorted's own steps: the place of the element before bounds the next one, so that in
-a vector that is not sorted the same places are found too.
+a vector that is not sorted the same places are found too.  How elements are put in order says
+:mod:`scanviz.engine.backends.native.ordering`.
 """
 
 from __future__ import annotations
@@ -10,19 +11,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from scanviz.engine.backends.native.along import for_each_line, in_one_line
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
     Writing,
+    always,
     copy,
     finish,
     source_of,
     target_of,
 )
 from scanviz.engine.backends.native.ir import Code, Value, constant
+from scanviz.engine.backends.native.ordering import LineOrder
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
-from scanviz.engine.ops.sort import SEARCHSORTED
+from scanviz.engine.ops.sort import ARGSORT, SEARCHSORTED, SORT
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
 
 
@@ -101,6 +105,32 @@ def _is_less(code: Code, first: Value, second: Value) -> Value:
     )
 
 
+def _write_order(step: Step, instruction: Instruction) -> None:
+    code, axis = step.code, instruction.op.parameters.axis
+    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
+    if axis is None:
+        source, axis = in_one_line(step, source), 0
+    if not source.elements:
+        return
+    order = LineOrder(step, source.shape[axis])
+    reads, writes = step.operand(source), step.operand(target)
+
+    def line(read: Value, written: Value, width: int) -> None:
+        def element(number: Value) -> Value:
+            return code.load(
+                code.at(reads.address, code.along(read, number, source.strides[axis])), source.dtype
+            )
+
+        place_of = order.write(element)
+        with code.counted(0, source.shape[axis]) as number:
+            place = place_of(number)
+            found = place if instruction.op.declaration is ARGSORT else element(place)
+            code.store(found, code.at(writes.address, code.along(written, number, target.strides[axis])))
+
+    for_each_line(code, axis, reads, writes, 1, line)
+
+
 WRITE.row(SEARCHSORTED)(Writing(_why_not, _write_searchsorted))
+WRITE.row(SORT, ARGSORT)(Writing(always, _write_order))
 
 __all__ = ["place_among"]

@@ -83,3 +83,39 @@ def test_an_argmax_of_nothing_is_the_same_error_on_every_tier():
     for mode in ("numpy", "native"):
         with pytest.raises(scanviz.ScanvizError, match="argmax"):
             scanviz.function([x], out, mode=mode)(np.zeros((2, 0, 3)))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "uint64", "int16"])
+def test_elements_are_put_in_order_along_every_axis(dtype):
+    def step(a):
+        parts = [T.argsort(a, axis) for axis in (0, 1, 2, None)]
+        parts += [T.argsort(a[:, ::-2], 1), T.argsort(a.T, 0), T.argsort(a[:, :0], 1), T.argsort(a[0, 0])]
+        # both zeros are equal, and may come in any order
+        return [
+            *parts,
+            *(abs(T.sort(a, axis)) if dtype != "bool" else T.sort(a, axis) for axis in (0, 1, None)),
+        ]
+
+    natively(step, rows_of(dtype, (3, 4, 5, 9)))
+
+
+@pytest.mark.parametrize("drawn", ["few", "many", "ordered", "extremes"])
+def test_lines_of_every_length_keep_the_order_of_equal_elements(drawn):
+    rng, largest = np.random.default_rng(3), np.finfo("float64").max
+    values = {
+        "few": rng.choice(SPECIAL, (2, 200)),
+        "many": rng.normal(size=(2, 200)),
+        "ordered": np.stack([np.arange(200.0), -np.arange(200.0)]),
+        "extremes": rng.choice([largest, -largest, 5e-324, -5e-324, np.inf, -np.inf, np.nan, 0], (2, 200)),
+    }[drawn]
+    sizes = (1, 2, 31, 32, 33, 63, 64, 65, 97, 128, 200)  # around those of blocks, and of blocks merged
+    natively(
+        lambda a: [f(a[:size]) for size in sizes for f in (T.argsort, lambda x: T.sort(x) + 0.0)], values
+    )
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_the_largest_whole_numbers_are_put_in_order(dtype):
+    limits = np.iinfo(dtype)
+    values = np.array([[limits.max, limits.min, limits.max - 1, 0, limits.min + 1, limits.max, 1]], dtype)
+    natively(lambda a: [T.argsort(a), T.sort(a)], values)

@@ -11,6 +11,7 @@ if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
 from scanviz.engine.backends.native import products
+from tests.engine.backends.native.test_native_loops import agree, tiers_of
 
 RNG = np.random.default_rng(5)
 KINDS = {
@@ -96,3 +97,74 @@ def test_what_is_packed_is_so_for_each_call_and_for_each_chunk_of_steps():
         given = RNG.normal(size=(steps, 20)), RNG.normal(size=(20, 20))
         one, other = (f(*given) for f in both)
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def numbers(dtype, *shape):
+    if dtype.startswith("float"):
+        return RNG.normal(size=shape).astype(dtype)
+    return RNG.integers(-9, 9, shape).astype(dtype)
+
+
+def products_of_stacks(a, b, w, v):
+    """Return products over axes of a (4, 3, 5), b (4, 5, 6), w (5, 6) and v (5,), in all orders of memory."""
+    return [
+        T.matmul(a, b),
+        T.matmul(a, w),
+        T.matmul(a[:1], b),
+        T.matmul(v, b),
+        T.matmul(a, v),
+        T.matmul(T.expand_dims(a, 1), T.expand_dims(b, 0)),
+        T.matmul(b.mT, a.mT),
+        T.matmul(a[::-1, ::2], b[:, :, ::-1]),
+        T.dot(a, w),
+        T.dot(a, b),
+        T.dot(v, b),
+        T.dot(a, v),
+        T.batched_dot(a, b),
+        T.batched_dot(a[:, 0], b),
+        T.batched_dot(a, b[:, :, 1]),
+        T.batched_dot(a[:, 0], b[:, :, 1]),
+        T.batched_dot(T.expand_dims(a, 1), T.expand_dims(b, 1)),
+        T.tensordot(a, b, [[0, 2], [0, 1]]),
+        T.tensordot(a, b, [[2, 0], [1, 0]]),
+        T.tensordot(a, w, [[2], [0]]),
+        T.tensordot(w, a, [[0], [2]]),
+        T.tensordot(b, a, [[1], [2]]),
+        T.tensordot(a, a, 3),
+        T.tensordot(v, v, 1),
+        T.tensordot(v, w, 0),
+        T.tensordot(a[:0], b[:0], [[0, 2], [0, 1]]),
+        T.matmul(a[:, :, :0], b[:, :0]),
+        T.trace(w),
+        T.trace(a, -1, 2, 1),
+        T.trace(b, 2),
+        T.trace(b[:0], 0, 1, 2),
+        T.repeat(a, 3, 1),
+        T.repeat(w, 2),
+        T.repeat(w[:, ::-2].T, 2, 0),
+        T.repeat(v, 0),
+        T.repeat(a[:0], 2, 0),
+        T.repeat(v[1], 4),
+    ]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "bool"])
+def test_stacks_of_matrices_and_sums_over_any_axes_are_those_of_the_reference(dtype):
+    x, w, v = T.tensor4("x", dtype=dtype), T.matrix("w", dtype=dtype), T.vector("v", dtype=dtype)
+    b = T.tensor3("b", dtype=dtype)
+    found, _ = scanviz.scan(lambda a, b, w, v: products_of_stacks(a, b, w, v), x, non_sequences=[b, w, v])
+    given = [numbers(dtype, *shape) for shape in ((2, 4, 3, 5), (4, 5, 6), (5, 6), (5,))]
+    f = agree([x, b, w, v], found, *given, rewrites="none", tolerance=1e-12 if dtype == "float64" else 1e-5)
+    assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
+
+
+def test_a_stack_that_fits_no_other_is_the_error_that_numpys_tier_gives():
+    x, b = T.tensor4("x"), T.tensor3("b")
+    for product in (T.matmul, T.batched_dot):
+        found, _ = scanviz.scan(product, x, non_sequences=b)
+        for mode in ("numpy", "native"):
+            f = scanviz.function([x, b], found, mode=mode)
+            with pytest.raises(scanviz.ScanvizError):
+                f(np.ones((2, 4, 3, 5)), np.ones((3, 5, 6)))
+            with pytest.raises(scanviz.ScanvizError):
+                f(np.ones((2, 4, 3, 5)), np.ones((4, 4, 6)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 from scanviz.engine.program.plan import Plan
-from scanviz.engine.program.work import work_of
+from scanviz.engine.program.work import Work, work_of
 
 CALL_NS = 220.0  # of an operation on arrays
 SCALAR_NS = 40.0  # of an addition or the like of single numbers, which Python does
@@ -49,6 +49,20 @@ def step_ns(program: Program, plan: Plan) -> float:
         elif instruction.op.facts.size != "is":
             scalar = all(is_scalar(program, number) for number in (*instruction.inputs, *instruction.outputs))
             total += SCALAR_NS if scalar and work.flops <= FEW_FLOPS else CALL_NS
-            total += (work.flops - work.product_flops) * ELEMENTWISE_FLOP_NS
-            total += work.product_flops * PRODUCT_FLOP_NS + work.bytes * BYTE_NS
+            total += work_ns(work)
     return total
+
+
+def work_ns(work: Work) -> float:
+    """Return about how many nanoseconds NumPy takes for the operations and the bytes of an instruction, without what a call takes.
+
+    Examples
+    --------
+    >>> work_ns(Work(flops=1000, product_flops=0, bytes=8000))
+    280.0
+    """
+    return (
+        (work.flops - work.product_flops) * ELEMENTWISE_FLOP_NS
+        + work.product_flops * PRODUCT_FLOP_NS
+        + work.bytes * BYTE_NS
+    )

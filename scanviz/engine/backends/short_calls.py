@@ -76,6 +76,7 @@ class ShortCalls:
         self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
         self._lock = threading.Lock()
         self.passed, self._compiles = 0, False
+        self._latest: Key | None = None
         self.branches = has_branches(program)
         steps = {loop.n_steps for loop in program.instructions if isinstance(loop, LoopInstruction)}
         self._steps = [k for k, number in enumerate(program.inputs) if number in steps]
@@ -113,6 +114,7 @@ class ShortCalls:
 
     def _first(self, key: Key) -> _Met:
         after = config.native.pays_after
+        self._latest = key
         with self._lock:
             met = self._met[key] = _Met(inf if after == inf else FIRST_LOOK if after else 0)
             if len(self._met) > KEPT:
@@ -134,6 +136,10 @@ class ShortCalls:
                 self._compiles, self.passed = True, 0
                 met.left, met.whole = inf, self._compiled(key)
         return met.whole
+
+    def latest_program(self) -> tuple[Program, list[tuple[int, ...]]] | None:
+        """Return the Program for the shapes that were new last, and those of its inputs; numbers of steps are constants of it."""
+        return None if self._latest is None else self._for_key(self._latest)
 
     def _for_key(self, key: Key) -> tuple[Program, list[tuple[int, ...]]]:
         """Return the Program with numbers of steps for inputs of it, and the shapes of its other inputs."""
@@ -210,6 +216,10 @@ class ShortCallsExecutable(SourceExecutable):
     def is_settled(self) -> bool:
         """Whether further calls with arrays of the shapes met will change nothing: each is compiled whole, or never will be."""
         return self._short is None or self._short.is_settled
+
+    def latest_program(self) -> tuple[Program, list[tuple[int, ...]]] | None:
+        """Return the Program for the shapes that were new last, and those of its inputs; None where calls are not counted."""
+        return None if self._short is None else self._short.latest_program()
 
     def parts_pay(self) -> None:
         """Hear that machine code pays for the loops too."""

@@ -114,13 +114,15 @@ class Function(Shown):
     def _counts_for_machine_code(self) -> Any:
         """Return what counts until another Program of this function pays, None where that would be no other."""
         mode = self.plan.mode.for_machine_code()
-        if mode is None or not {entry.rule for entry in self.rewrites.of_graph}.intersection(
-            name for _, name in mode.rewrites.changes
-        ):
+        if mode is None:
             return None
+        rules = {entry.rule for entry in self.rewrites.of_graph}.intersection(
+            name for _, name in mode.rewrites.changes
+        )
         counted = getattr(self._executable, "counted", None)
-        if counted is not None:
-            counted.is_open = True
+        if not rules or counted is None:
+            return None
+        counted.open(rules)
         return counted
 
     @property

@@ -5,6 +5,7 @@ A loop pays for being compiled once its steps have cost enough on NumPy: :mod:`s
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 from scanviz.engine.backends.auto.loop import AutoLoop, Counted
@@ -30,6 +31,14 @@ class AutoExecutable(ShortCallsExecutable):
     def __init__(self, program: Program) -> None:
         self.counted = Counted()
         super().__init__(program, LIBRARY._replace(loops=partial(AutoLoop, counted=self.counted)))
+        self.counted.left_work = self._left_work
+
+    def _left_work(self, rules: Collection[str]) -> dict[str, float]:
+        """Return what rules moved out of each loop, for the shapes of the call that was looked at last."""
+        from scanviz.engine.backends.auto.left import left_ns  # few programs are called twice
+
+        met = self.latest_program()
+        return {} if met is None else left_ns(*met, rules)
 
     def parts_pay(self) -> None:
         """Compile all loops from now on."""

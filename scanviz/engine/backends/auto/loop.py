@@ -21,7 +21,7 @@ of a call before it in their last bits.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -39,6 +39,7 @@ from scanviz.engine.runtime.specialised import CACHED, Entry, Specialised, Speci
 
 AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
+ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
 USUAL_STEP = 20  # operations of a step whose code costs no more than LLVM does
 
 
@@ -63,9 +64,24 @@ class Counted:
         How many there are.
     compiled : set of str
         Names of loops that have machine code.
+    left_work : callable or None
+        ``left_work(rules)``: by a loop's name how many nanoseconds a call takes, by estimate, for what rules moved out of the loop.
+    rules : set of str
+        Those that are left out of the Program to be made.
     """
 
-    __slots__ = ("before", "begun", "compiled", "due", "is_open", "left_ns", "loops", "pays")
+    __slots__ = (
+        "before",
+        "begun",
+        "compiled",
+        "due",
+        "is_open",
+        "left_ns",
+        "left_work",
+        "loops",
+        "pays",
+        "rules",
+    )
 
     def __init__(self) -> None:
         self.is_open = self.due = self.pays = False
@@ -74,6 +90,18 @@ class Counted:
         self.before: dict[str, float] = {}
         self.begun: dict[str, list[Begun]] = {}
         self.compiled: set[str] = set()
+        self.left_work: Callable[[Collection[str]], dict[str, float]] | None = None
+        self.rules: set[str] = set()
+
+    def open(self, rules: Collection[str]) -> None:
+        """Count for a Program to be made, too, without some rules."""
+        self.is_open, self.rules = True, set(rules)
+
+    def left_of(self, name: str) -> float:
+        """Return how many nanoseconds a call takes for what left a loop that machine code does inside."""
+        if not self.is_open or self.left_work is None:
+            return 0.0
+        return self.left_work(self.rules).get(name, 0.0)
 
     def note(self, name: str, begun: Begun) -> None:
         """Count with NumPy's code of a loop from now on."""
@@ -114,19 +142,35 @@ class Begun(Specialised):
         What its steps may cost in all.
     least_ns : float
         As long as more than that is left machine code does not pay, whatever other loops have done.
+    is_known : bool
+        Whether what left the loop is part of what a step costs.
+    was_met : bool
+        Whether it has run.
     """
 
-    __slots__ = ("least_ns", "left_ns", "pays_after_ns", "step_ns")
+    __slots__ = ("is_known", "least_ns", "left_ns", "pays_after_ns", "step_ns", "was_met")
 
     def __init__(
         self, plan: Plan, tier: Tier, write: Write, left_ns: float, step_ns: float, pays_after_ns: float
     ) -> None:
-        why = "generated for the shapes met"
-        if left_ns < inf:
-            why += f"; machine code pays after about {max(1, round(left_ns / step_ns)):,} steps"
-        super().__init__(plan, tier, write, why)
+        super().__init__(plan, tier, write)
         self.left_ns, self.step_ns, self.pays_after_ns = left_ns, step_ns, pays_after_ns
-        self.least_ns = 0.0
+        self.least_ns, self.is_known, self.was_met = 0.0, False, False
+        self._forecast(left_ns)
+
+    def _forecast(self, left_ns: float) -> None:
+        """Say after how many steps machine code pays."""
+        if left_ns < inf:
+            steps = max(1, round(left_ns / self.step_ns))
+            self.why = f"generated for the shapes met; machine code pays after about {steps:,} steps"
+
+    def add(self, left_ns: float, steps: int) -> None:
+        """Let steps cost what is done outside for them, too, in a run of so many: also those that were done."""
+        self.is_known = True
+        before, self.step_ns = self.step_ns, self.step_ns + left_ns / max(1, steps)
+        if left_ns and self.left_ns < inf:
+            self.left_ns = self.pays_after_ns - (self.pays_after_ns - self.left_ns) * self.step_ns / before
+            self._forecast(self.pays_after_ns)
 
     def share_with(self, cost_ns: float) -> float:
         """Return how much of the work that pays for machine code is done with so much more; none where there can be none."""
@@ -173,6 +217,8 @@ class AutoLoop(SpecialisedLoop):
         found = super().code_for(shapes, states, watch, steps)
         known = 0 if self._may_end else steps  # of the steps that may be taken those that surely are
         if isinstance(found, Begun):
+            if not found.is_known and known:
+                self._add_what_left(found, known)
             cost = known * found.step_ns
             found.left_ns = left = found.left_ns - cost
             if (left <= found.least_ns or self.counted.pays) and self._pays(found, cost):
@@ -180,6 +226,12 @@ class AutoLoop(SpecialisedLoop):
         if self.counted.is_open:
             self._count(found, known)
         return found
+
+    def _add_what_left(self, found: Begun, steps: int) -> None:
+        """Count what left the loop in its second run: functions that are called once pay nothing for that."""
+        if found.was_met:
+            found.add(self.counted.left_of(self.loop.name), steps)
+        found.was_met = True
 
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
         """Run the loop without an arena, unless this is the run in which machine code pays."""
@@ -228,11 +280,15 @@ class AutoLoop(SpecialisedLoop):
         return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
 
     def _pays(self, begun: Begun, cost_ns: float) -> bool:
-        """Return whether machine code pays for all the work so far of the loops of the function, or for the last of it alone."""
+        """Return whether machine code pays for all the work so far of the loops of the function, or for the last of it alone.
+
+        Where it pays for whole calls, it does so for a loop alone if its steps take longer than entering their code.
+        """
         if begun.left_ns == inf:
             return False
-        at_once = cost_ns >= AT_ONCE * begun.pays_after_ns
-        return at_once or self.counted.pays or self._pays_together(begun, 0.0)
+        if cost_ns >= AT_ONCE * begun.pays_after_ns or self._pays_together(begun, 0.0):
+            return True
+        return self.counted.pays and (self._may_end or cost_ns >= ENTERING_NS)
 
     def _pays_together(self, begun: Begun, cost_ns: float) -> bool:
         return self.counted.have_done(self.loop.name, begun.share_with(cost_ns))

@@ -1,0 +1,92 @@
+"""What rewrites for NumPy took out of a loop counts until machine code pays: by a planted clock, the forecast holds."""
+
+import re
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.auto import left
+from scanviz.engine.backends.auto import loop as auto_loop
+from scanviz.engine.backends.auto.left import left_ns
+from scanviz.engine.backends.registry import availability
+
+pytestmark = pytest.mark.skipif(not availability("native").works, reason="no LLVM")
+STEPS, RULES = 1000, {"PushOutShortRows", "batch_draws"}
+
+
+def rows_before(mode="auto"):
+    """Return a function whose loop has most of its work before it: elementwise, for all rows at once."""
+    x, n = T.matrix("x"), T.lscalar("n")
+    h, _ = scanviz.scan(
+        lambda x_t, h: h * 0.5 + T.tanh(T.exp(x_t) + 1), x, T.zeros((64,)), n_steps=n, name="decay"
+    )
+    return scanviz.function([x, n], h[-1], mode=mode)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Plant what a step costs, and what a call does outside for each of its rows; return what sets them, in nanoseconds."""
+
+    def plant(step, outside):
+        monkeypatch.setattr(auto_loop, "step_ns", lambda program, plan: step)
+        monkeypatch.setattr(left, "left_ns", lambda program, inputs, rules: {"decay": outside * STEPS})
+
+    return plant
+
+
+def calls_before(f, *given):
+    """Return how many calls ran on NumPy before the function went over to machine code."""
+    for call in range(400):
+        f(*given)
+        if f.for_machine_code is not None or f.executable.counted.compiled:
+            return call
+    return None
+
+
+@pytest.mark.parametrize("outside", [0.0, 500.0, 4_000.0, 19_000.0])
+def test_a_loop_goes_over_when_all_that_is_saved_has_cost_as_much_as_compiling(clock, outside):
+    clock(step=1_000.0, outside=outside)
+    f, given = rows_before(), (np.ones((STEPS, 64)), STEPS)
+    numpy_ns = (1_000.0 + outside) * STEPS  # of a call, by the planted clock
+    spent = calls_before(f, *given) * numpy_ns
+    pays = scanviz.config.native.pays_after * 1e9
+    assert pays - 2 * numpy_ns <= spent <= pays + numpy_ns
+
+
+def test_the_forecast_of_a_profile_holds(clock):
+    clock(step=1_000.0, outside=4_000.0)
+    f, given = rows_before(), (np.ones((STEPS, 64)), STEPS)
+    f(*given)
+    f(*given)  # what is outside is looked at in the second call
+    (runner,) = f.executable.flat.runners.values()
+    (made,) = runner.tier.all_made()
+    steps = int(re.search(r"pays after about ([\d,]+) steps", made.why)[1].replace(",", ""))
+    assert steps == round(scanviz.config.native.pays_after * 1e9 / 5_000.0)
+    assert abs(calls_before(f, *given) + 2 - steps / STEPS) <= 2
+
+
+def test_work_before_a_loop_is_that_of_the_loop_which_reads_it():
+    x, y = T.matrix("x"), T.matrix("y")
+    one, _ = scanviz.scan(lambda x_t, h: h * 0.5 + T.tanh(x_t), x, T.zeros((64,)), name="one")
+    two, _ = scanviz.scan(lambda y_t, h: h * 0.5 + y_t, y, T.zeros((64,)), name="two")
+    f = scanviz.function([x, y], [one[-1], two[-1]], mode="auto")
+    found = left_ns(f.program, [(STEPS, 64), (STEPS, 64)], RULES)
+    assert set(found) == {"one"}
+    assert 64 * STEPS * 0.1 < found["one"] < 64 * STEPS * 10
+
+
+def test_nothing_is_known_of_sizes_that_depend_on_values_and_nothing_is_counted():
+    f = rows_before()
+    assert left_ns(f.program, [(None, None), ()], RULES) == {}
+    assert left_ns(f.program, [(STEPS, 64), ()], set()) == {}
+
+
+def test_a_profile_changes_nothing_about_the_call_that_goes_over(clock):
+    clock(step=1_000.0, outside=4_000.0)
+    given = (np.ones((STEPS, 64)), STEPS)
+    plain = calls_before(rows_before(), *given)
+    with scanviz.profile():
+        watched = calls_before(rows_before(), *given)
+    assert plain == watched

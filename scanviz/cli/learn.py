@@ -131,9 +131,17 @@ def _check(chosen: Lesson, path: Path) -> int:
 
 
 def draw_in_characters(path: Path, options: Sequence[str], width: int, stopped: Stopped = never) -> str:
-    """Return the picture of a program in characters, or why there is none."""
+    """Return the picture of a program in characters.
+
+    Raises
+    ------
+    ScanvizValueError
+        If there is none: the program fails, or has no such loop.
+    """
     done = _command(path, ["graph", "--width", str(width), *options, path.name], stopped)
-    return done.stdout or done.stderr
+    if not done.stdout:
+        raise ScanvizValueError(done.stderr.strip().rpartition("scanviz: ")[2] or "the program was not drawn")
+    return done.stdout
 
 
 def svg_of(program: str, options: Sequence[str]) -> str:

@@ -22,8 +22,9 @@ from textual.worker import Worker, WorkerState, get_current_worker
 
 from scanviz.lessons.exercise import ANSWER, PROGRAM, Outcome, check_exercise, run_program
 from scanviz.lessons.player import Player
-from scanviz.lessons.processes import Stopped
+from scanviz.lessons.processes import SECONDS, Stopped
 from scanviz.lessons.source import Lesson, lessons
+from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain_lines, sanitize
 from scanviz.tui.footer import Footer
@@ -54,7 +55,7 @@ class LearnApp(App[None]):
         The lesson to begin with.
     draw : callable
         Gives the picture of a program in characters: from its path, options of ``scanviz graph``, columns, and what tells
-        that nobody waits any more.
+        that nobody waits any more. Where there is none it raises a ScanvizValueError.
     record : callable
         Runs the program at a path and gives a profile with the values of its loops: from the path, options of ``scanviz
         profile``, and the same.
@@ -241,6 +242,9 @@ class LearnApp(App[None]):
         self._in_background(lambda: self._drawn(program, options, width), "is being drawn …", self._drew)
 
     def _drew(self, outcome: Outcome) -> None:
+        if not outcome.right:
+            self._ran(outcome)
+            return
         self._tell("F8 goes back to the program.", outcome.output, drawn=True)
         self.query_one("#told").focus()
 
@@ -254,15 +258,17 @@ class LearnApp(App[None]):
                 lambda: self._recorded(program), "runs, and its steps are kept …", self._opened
             )
 
-    def _recorded(self, program: str) -> tuple[str, ProfileRecord]:
-        options = self.lesson.mode
+    def _recorded(self, program: str) -> tuple[str, ProfileRecord | Outcome]:
+        options, stopped = self.lesson.mode, _not_waited_for()
         with tempfile.TemporaryDirectory() as folder:
-            return program, self.record(self._saved(folder, program), options, _not_waited_for())
+            record = self.record(self._saved(folder, program), options, stopped)
+        return program, record if record.loops else _why(program, "No loop ran in this program.", stopped)
 
-    def _opened(self, recorded: tuple[str, ProfileRecord]) -> None:
+    def _opened(self, recorded: tuple[str, ProfileRecord | Outcome]) -> None:
         self._stepped, record = recorded
-        if not record.loops:
-            self._tell("No loop ran in this program.")
+        if isinstance(record, Outcome):
+            self._stepped = ""
+            self._ran(record)
             return
         self._tell("F9 goes to the steps, F4 to the other panes.")
         self.query_one(Player).open(record)
@@ -273,9 +279,12 @@ class LearnApp(App[None]):
         self.query_one(Player).first_bad()
 
     def _drawn(self, program: str, options: Sequence[str], width: int) -> Outcome:
-        with tempfile.TemporaryDirectory() as folder:
-            path = self._saved(folder, program)
-            return Outcome(True, output=self.draw(path, options, width, _not_waited_for()))
+        stopped = _not_waited_for()
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                return Outcome(True, output=self.draw(self._saved(folder, program), options, width, stopped))
+        except ScanvizValueError as none:
+            return _why(program, str(none), stopped)
 
     @staticmethod
     def _saved(folder: str, program: str) -> Path:
@@ -285,7 +294,7 @@ class LearnApp(App[None]):
 
     def _in_background(self, work: Callable[[], Any], what: str, show: Callable[[Any], None]) -> None:
         """Do something in a thread, and show what came of it; what was going on before is not waited for."""
-        self._tell(f"It {what}")
+        self._tell(f"It {what} ({SECONDS:g} seconds at most)")
         if self.seen != "desk":
             self.action_stop("program")
         self._show_result = show
@@ -360,6 +369,12 @@ class LearnApp(App[None]):
         drawn = self.query_one("#desk").has_class("drawn")
         room = self.size.height - 10  # both editors keep three lines
         log.styles.height = None if drawn else max(LEAST_TOLD, min(len(log.lines) + 1, room))
+
+
+def _why(program: str, otherwise: str, stopped: Stopped) -> Outcome:
+    """Return why a program has nothing to show: its own error, if it has one."""
+    outcome = run_program(program, stopped=stopped)
+    return Outcome(False, otherwise) if outcome.right else outcome
 
 
 def _not_waited_for() -> Stopped:

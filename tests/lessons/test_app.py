@@ -30,6 +30,8 @@ stepped: list[tuple[str, tuple[str, ...]]] = []
 
 def draw(path: Path, options, width: int, stopped) -> str:
     drawn.append((path.read_text("utf-8"), tuple(options)))
+    if "nothing to show" in drawn[-1][0]:
+        raise ScanvizValueError("there is no loop")
     return "the picture\x1b[2J"
 
 
@@ -54,7 +56,7 @@ def steps(path: Path, options, stopped) -> ProfileRecord:
     stepped.append((path.read_text("utf-8"), tuple(options)))
     if "broken" in stepped[-1][0]:
         raise ScanvizValueError("NameError: broken")
-    return recording()
+    return ProfileRecord() if "nothing to show" in stepped[-1][0] else recording()
 
 
 class ShortLessons(LearnApp):
@@ -211,6 +213,21 @@ def test_a_program_that_cannot_be_stepped_through_is_told_where_it_is_written():
         assert "Folding the backward walk" in str(app.query_one("#text").children[0].render())
 
     use(6, walk, app_type=LearnApp)
+
+
+def test_a_program_that_fails_says_its_own_error_where_there_is_nothing_to_show():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        program = app.query_one("#program", TextArea)
+        for key in ("f8", "f9"):
+            program.load_text("x = 1\nmissing\n# nothing to show")
+            await press(pilot, key)
+            assert told(app).startswith("line 2 of the program: NameError: name 'missing'"), key
+            assert program.display and program.cursor_location == (1, 0) and app.focused is program
+            program.load_text("x = 1\n# nothing to show")
+            await press(pilot, key)
+            assert told(app) == {"f8": "there is no loop", "f9": "No loop ran in this program."}[key]
+
+    use(6, walk)
 
 
 def test_a_terminal_shows_as_many_panes_as_it_has_room_for():

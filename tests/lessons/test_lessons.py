@@ -88,6 +88,13 @@ def test_the_picture_of_a_program_is_drawn(number: int, tmp_path):
     assert "loop" in picture or "steps of" in picture
 
 
+def test_a_picture_that_cannot_be_drawn_says_why_without_the_programs_traceback(tmp_path):
+    file = tmp_path / "lesson.py"
+    file.write_text("missing", "utf-8")
+    with pytest.raises(ScanvizValueError, match=r"^there is no loop named 'account'"):
+        draw_in_characters(file, lesson(1).picture, 100)
+
+
 def test_the_steps_of_a_program_are_kept_and_one_that_fails_says_why(tmp_path):
     one, file = lesson(6), tmp_path / "lesson.py"
     file.write_text(one.program, "utf-8")

@@ -93,12 +93,14 @@ class NativeRecord:
         Times, and what watching had taken in this thread until then.
     is_slower : bool
         Whether loops inside were called out that are part of the code usually: times of such steps are none of the usual ones.
+    waited_ns : int
+        How long the thread that noted the times waited at the end for others, which took the same steps of other rows.
     """
 
-    __slots__ = ("_own", "_tick", "_tick_ns", "is_slower", "numbers", "watched")
+    __slots__ = ("_own", "_tick", "_tick_ns", "is_slower", "numbers", "waited_ns", "watched")
 
     def __init__(self, numbers: Array, own: OwnTime | None) -> None:
-        self.numbers, self._own, self.is_slower = numbers, own, False
+        self.numbers, self._own, self.is_slower, self.waited_ns = numbers, own, False, 0
         self._tick, self._tick_ns = reading()
         self.watched: list[tuple[int, int]] = []
         self.note()
@@ -107,6 +109,12 @@ class NativeRecord:
         """Note what watching has taken so far."""
         if self._own is not None:
             self.watched.append((perf_counter_ns(), self._own.ns))
+
+    def waited(self, first: int, last: int, taken_ns: int) -> None:
+        """Note that threads took steps together in so many nanoseconds: the one that noted times may have been done before."""
+        origin, mask, shift = (int(number) for number in self.numbers[:3])
+        begin, end = (self.numbers[HEAD + (step - origin + mask >> shift)] for step in (first, last))
+        self.waited_ns += max(0, taken_ns - round(float(end - begin) * counter().tick_ns))
 
     def nanoseconds(self, count: int) -> Array:
         """Return so many times by the clock of the process, less what watching took."""
@@ -188,6 +196,9 @@ class NativeStamps:
             covers = np.full(count, self._k, np.int64)
             covers[count - 1 :] -= count * self._k - done
         within = int(intervals.sum())
+        if self.record.waited_ns and within:  # a step is done when all threads have done it
+            intervals = np.rint(intervals * (1 + self.record.waited_ns / within)).astype(np.int64)
+            within = int(intervals.sum())
         span = max(within, self._ended - self._begun) if self._ended else within
         if done:
             self._took(done, within)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from functools import partial
 from math import prod
 from time import perf_counter_ns
@@ -20,6 +21,7 @@ from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, Plan
 from scanviz.engine.runtime.aligned import address, aligned_bytes
 from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.schedule import Variant
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
 PAYS_NS = (
@@ -41,6 +43,8 @@ class PartedCode:
         The loop.
     parts : Parts
         How it is divided.
+    variant : str
+        ``"steps"``: the code of the first part, which notes times, for who watches; the other parts are plain.
 
     Raises
     ------
@@ -48,9 +52,10 @@ class PartedCode:
         If something of it calls out or may fail: that is done for the whole loop.
     """
 
-    def __init__(self, loop: LoopInstruction, parts: Parts) -> None:
+    def __init__(self, loop: LoopInstruction, parts: Parts, variant: Variant = "plain") -> None:
         self._loop, self._parts = loop, parts
-        emitter = LoopEmitter(loop, parts.plan, "plain", target().vector_bytes, parts=parts.count)
+        self._timed: PartedCode | None = None
+        emitter = LoopEmitter(loop, parts.plan, variant, target().vector_bytes, parts=parts.count)
         self.text, self._handed = emitter.write()
         if self._handed.sites:
             raise NotWrittenError("parts of it may fail")
@@ -59,32 +64,50 @@ class PartedCode:
             base: np.ascontiguousarray(value) for base, value in self._handed.constants.items()
         }
 
-    def run(self, arena: LoopArena, first: int, last: int, step_ns: float) -> float:
+    @property
+    def is_timed(self) -> bool:
+        """Whether there is code that notes times."""
+        return self._timed is not None
+
+    def prepare_times(self) -> None:
+        """Make the code that notes times, where it is not there."""
+        if self._timed is None:
+            self._timed = PartedCode(self._loop, self._parts, "steps")
+
+    def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:
         """Take steps, in chunks between which ctrl+c is heard; return how many nanoseconds one took.
 
-        ``step_ns`` is what one may take.
+        ``step_ns`` is what one may take; with ``times`` the first part notes when each begins.
         """
-        held, calls = [], []
-        for part in range(self._parts.count):
-            buffers = [
-                aligned_bytes(prod(shape) * np.dtype(dtype).itemsize)
-                for shape, dtype in self._parts.plan.buffers
-            ]
-            arrays, numbers = gathered(self._handed, self._constants, arena, buffers)
-            addresses = [
-                address(data) + part * self._bytes(base)
-                for base, data in zip(self._handed.addresses, arrays, strict=True)
-            ]
-            held.append((arrays, array("Q", addresses), array("q", numbers)))
-            where, what = (buffer.buffer_info()[0] for buffer in held[-1][1:])
-            calls.append((where, what))
         begun, start = perf_counter_ns(), first
+        codes = [self] * self._parts.count
+        if times and self._timed is not None:
+            codes[0] = self._timed
+        calls = [code._call(arena, part) for part, code in enumerate(codes)]
         while start < last:
             end = min(last, start + max(1, int(CHUNK_NS / step_ns)))
-            WORKERS.run([partial(self._machine.function, start, end, where, what) for where, what in calls])
+            WORKERS.run([partial(call, start, end) for call in calls])
             start = end
             step_ns = max(1.0, (perf_counter_ns() - begun) / (end - first))
         return step_ns
+
+    def _call(self, arena: LoopArena, part: int) -> Callable[[int, int], int]:
+        """Return what takes the steps of one part from one step to another."""
+        buffers = [
+            aligned_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in self._parts.plan.buffers
+        ]
+        arrays, numbers = gathered(self._handed, self._constants, arena, buffers)
+        addresses = [
+            address(data) + part * self._bytes(base)
+            for base, data in zip(self._handed.addresses, arrays, strict=True)
+        ]
+        held = arrays, array("Q", addresses), array("q", numbers)
+
+        def call(start: int, end: int) -> int:
+            where, what = (buffer.buffer_info()[0] for buffer in held[1:])
+            return self._machine.function(start, end, where, what)
+
+        return call
 
     def _bytes(self, base: Base) -> int:
         """Return how far the rows of a part are from those of the part before it."""
@@ -132,8 +155,14 @@ class InParts:
         """Hear what steps took that were taken as a whole."""
         self.step_ns, self._taken_ns = elapsed_ns / steps, self._taken_ns + elapsed_ns
 
-    def run(self, arena: LoopArena, first: int, last: int) -> bool:
-        """Take steps in parts where that pays; return whether it did."""
+    def prepare_times(self) -> None:
+        """Make code that notes times beside that which does not: before the clock of whoever watches starts."""
+        for code in list(self._made.values()):
+            if code is not None:
+                code.prepare_times()
+
+    def run(self, arena: LoopArena, first: int, last: int, times: bool = False) -> bool:
+        """Take steps in parts where that pays; return whether it did.  With ``times`` one part notes when steps begin."""
         ahead = (last - first) * self.step_ns
         if not ahead or ahead < PAYS_NS or self.step_ns < SHORTEST_NS or self._taken_ns + ahead < COMPILED_NS:
             return False
@@ -141,9 +170,11 @@ class InParts:
             self._again -= 1
             return False
         code = self._code(arena)
-        if code is None:
+        if code is None or (times and not code.is_timed):
             return False
-        taken = code.run(arena, first, last, self.step_ns)
+        taken = code.run(arena, first, last, self.step_ns, times)
+        if times:
+            arena.record.waited(first, last, round(taken * (last - first)))
         self._taken_ns += taken * (last - first)
         self._apart = min(2 * self._apart + 1, 1000) if taken > GAIN * self.step_ns else 0
         self._again = self._apart

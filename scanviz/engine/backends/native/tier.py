@@ -68,6 +68,8 @@ class NativeCode:
         What is counted of loops that are.
     rates : Rates, optional
         What these take, known to all code for the same shapes.
+    in_parts : InParts, optional
+        Decides when threads take steps, for all code for the same shapes.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class NativeCode:
         inline: bool = True,
         counts: Counts = "nothing",
         rates: Rates | None = None,
+        in_parts: InParts | None = None,
     ) -> None:
         with collecting.seldom():
             self.emitter = LoopEmitter(
@@ -89,7 +92,7 @@ class NativeCode:
         self._constants = {base: np.ascontiguousarray(value) for base, value in self.handed.constants.items()}
         self._chunk = FIRST_CHUNK
         self._step_ns = 0.0  # what a step took lately
-        self._in_parts = InParts(loop, plan, (chains, EMITS)) if variant == "plain" else None
+        self._in_parts = None if variant == "ops" else in_parts
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
         self._rates = rates or Rates()
@@ -99,7 +102,9 @@ class NativeCode:
 
     @property
     def function(self) -> NativeCode:
-        """What is called."""
+        """What is called; steps whose times are noted are taken by threads as the others are, so there is code for that."""
+        if self.variant == "steps" and self._in_parts is not None:
+            self._in_parts.prepare_times()
         return self
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
@@ -108,16 +113,17 @@ class NativeCode:
             watch = arena.watch or told_alone()
             if watch is not None:
                 return self._observed(arena, first, last, watch)
-        # a control block shows what steps take without a profile, so threads take it where they would
-        is_plain = arena.watch is None or arena.watch.counted is not None
-        if self._in_parts is not None and is_plain:
+        # times of steps, and a control block, show what steps take without a profile: threads take them where they would
+        times = self.variant == "steps"
+        is_usual = times or arena.watch is None or arena.watch.counted is not None
+        if self._in_parts is not None and is_usual:
             if (
                 not self._in_parts.step_ns and last - first > FIRST_CHUNK
             ):  # how long steps take is known after some
                 first, outcome, instruction = self._as_whole(arena, first, first + FIRST_CHUNK)
                 if outcome:
                     return first, outcome, instruction
-            if self._in_parts.run(arena, first, last):
+            if self._in_parts.run(arena, first, last, times):
                 return last, DONE, -1
         return self._as_whole(arena, first, last)
 
@@ -266,10 +272,10 @@ class NativeLoop(SpecialisedLoop):
         plan = plan_loop(self.loop, shapes, self._native.groups, EMITS, rows)
         verify_plan(self.loop.body, plan)
 
-        rates = Rates()
+        rates, in_parts = Rates(), InParts(self.loop, plan, (chains, EMITS))
 
         def write(plan: Plan, variant: Variant) -> NativeCode:
-            return NativeCode(self.loop, plan, variant, self.runners, rates=rates)
+            return NativeCode(self.loop, plan, variant, self.runners, rates=rates, in_parts=in_parts)
 
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
         code = made.written("plain")

@@ -16,6 +16,8 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
+from scanviz.engine.backends.native.cycles import counter
+from scanviz.engine.backends.native.stamps import NativeRecord
 from scanviz.engine.backends.native.threads import InParts
 from scanviz.engine.backends.native.workers import Workers
 from scanviz.testing.laws.rows_apart import parts_always
@@ -63,7 +65,38 @@ def test_steps_that_show_what_a_step_takes_without_a_profile_are_taken_by_thread
     )
     with scanviz.profile() as session:
         np.testing.assert_array_equal(f(given), expected)
-    assert shared and session.record.loops[0].control_steps >= sum(last - first for first, last in shared)
+    control = [last - first for first, last, times in shared if not times]
+    assert control and session.record.loops[0].control_steps >= sum(control)
+
+
+def test_steps_whose_times_are_noted_are_taken_by_threads_too(monkeypatch):
+    f, given = batch_of_rows()
+    expected, timed = f(given), []
+    f(given)
+    usual = InParts.run
+
+    def run(self, arena, first, last, times):
+        done = usual(self, arena, first, last, times)
+        if done and times:
+            timed.append(last - first)
+        return done
+
+    monkeypatch.setattr(InParts, "run", run)
+    with scanviz.profile() as session:
+        for _ in range(3):
+            np.testing.assert_array_equal(f(given), expected)
+    (loop,) = session.record.loops
+    assert sum(timed) > 300 and loop.steps == 900
+
+
+def test_steps_are_done_when_all_threads_have_done_them():
+    record = NativeRecord(
+        np.array([10, 1, 1, 6, *(k * 1000 for k in range(4))]), None
+    )  # every second of six steps
+    record.waited(12, 16, round(2000 * counter().tick_ns) + 400)
+    assert abs(record.waited_ns - 400) <= 1
+    record.waited(10, 12, 0)
+    assert abs(record.waited_ns - 400) <= 1
 
 
 def test_rows_that_are_mixed_are_not():

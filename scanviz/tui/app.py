@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import gc
 import os
 import shlex
-import signal
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
@@ -15,61 +12,39 @@ from typing import ClassVar
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.content import Content
 from textual.css.query import NoMatches
 from textual.events import DescendantFocus, Resize
 from textual.filter import LineFilter
-from textual.geometry import Size
 from textual.reactive import reactive
 from textual.screen import Screen
-from textual.widgets import Input, TabbedContent, TabPane
+from textual.widgets import Input, TabPane
 
 from scanviz.profiler.advice.best import LONG_NS, to_try
-from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
-from scanviz.record.plain_text import sanitize
+from scanviz.tui.around import Around
 from scanviz.tui.edge import PanelEdge
+from scanviz.tui.ending import leave_on_signals
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.left_panel import LeftPanel
+from scanviz.tui.news import News
 from scanviz.tui.palette import commands
-from scanviz.tui.place import Scrolled, with_end
+from scanviz.tui.place import Scrolled
+from scanviz.tui.room import ONE_LINE, give_way
 from scanviz.tui.search_input import SearchInput, focus_now
+from scanviz.tui.searching import Searching
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
-from scanviz.tui.tab_titles import fitted
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
+from scanviz.tui.view_tabs import ViewTabs
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import TabView, TextBlock
 
-ONE_LINE = 100  # columns below which the tree is one line above the tabs
-LOW = 30  # rows below which the first tab is packed closer
-BESIDE = 180  # columns below which a list stands above what belongs to it, else beside it
-WHOLE = 1_000  # columns in which no title is cut
 SOON = 0.3  # seconds after which nobody waits for the first tab any more
 TIDYING = 10.0  # seconds between two searches for objects that nothing holds
-NEWS = 0.1  # seconds between two looks at what a script has told
-
-
-class ViewTabs(TabbedContent):
-    """The tabs: chosen by the application alone, which gives the focus too."""
-
-    def _on_tab_pane_focused(self, event: TabPane.Focused) -> None:
-        """Stay: this may come late, when the next key has chosen another tab."""
-        event.stop()
-        event.prevent_default()
-
-    def on_resize(self, event: Resize) -> None:
-        """Title the tabs for their width: with two blanks between them, with one, or cut."""
-        titles = [kind.TITLE for kind in VIEWS]
-        wide = fitted(titles, event.size.width, 2)
-        narrow = wide != fitted(titles, WHOLE, 2)
-        self.set_class(narrow, "narrow")
-        for number, title in enumerate(fitted(titles, event.size.width, 1) if narrow else wide, 1):
-            self.get_tab(f"tab-{number}").label = Content(title)
 
 
 class ScanvizApp(App[None]):
@@ -123,11 +98,11 @@ class ScanvizApp(App[None]):
             False  # whether a script that runs is to be stopped after the application has ended
         )
         self.ends_on_signals = False  # whether SIGTERM and SIGHUP leave the terminal as it was
-        self._status = ""
         self._came_from: list[tuple[int, ViewState]] = []  # tabs that led to others by enter
-        self._searched_tree = False
         self._chosen = 0  # the tab that is seen
-        self._fresh = False  # whether a record was read that is not shown yet
+        self.around = Around(self)
+        self.news = News(self)
+        self.searching = Searching(self)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what all lines go through on their way to the terminal."""
@@ -136,7 +111,7 @@ class ScanvizApp(App[None]):
     def compose(self) -> ComposeResult:
         """Lay the application out."""
         first = start(self.source.record)
-        self._give_way(self.size)  # before there is anything whose styles would have to be applied again
+        give_way(self, self.size)  # before there is anything whose styles would have to be applied again
         yield TextBlock(id="title")
         yield VerdictBar(id="verdict")
         with Horizontal(id="body"):
@@ -161,29 +136,18 @@ class ScanvizApp(App[None]):
         if self.size.width < ONE_LINE:
             self.view.focus_inside()
         else:
-            focus_now(self._tree)
+            focus_now(self.loop_tree)
         if not self.source.live:
-            self._look_for_advice()
+            self.look_for_advice()
         self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
         self.set_timer(SOON, self._prepare)
         self.set_interval(TIDYING, partial(gc.collect, 1))
         if self.source.live:
-            self._timer = self.set_interval(NEWS, self.take_news)
+            self.news.start()
         if self.ends_on_signals:
-            self._listen_to_signals()
+            leave_on_signals(self)
 
-    def _listen_to_signals(self) -> None:
-        """Leave the terminal as it was when SIGTERM or SIGHUP ends the application; a script that runs is let run on."""
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                with contextlib.suppress(
-                    NotImplementedError, RuntimeError
-                ):  # not here, or not in this thread
-                    leave = partial(self.exit, return_code=128 + number)
-                    asyncio.get_running_loop().add_signal_handler(number, leave)
-
-    def _look_for_advice(self) -> None:
+    def look_for_advice(self) -> None:
         """Look in a thread for what to try: it reads graphs, which nobody is to wait for."""
         if self.source.record.wall_ns >= LONG_NS:  # of shorter runs there is none
             self.run_worker(self._advise, thread=True, group="advice")
@@ -199,19 +163,8 @@ class ScanvizApp(App[None]):
 
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
-        self._give_way(event.size)
-        self.call_after_refresh(self._tell_title)
-
-    def _give_way(self, size: Size) -> None:
-        classes = {
-            "one-line": size.width < ONE_LINE,
-            "short": size.height < LOW,
-            "stacked": size.width < BESIDE,
-        }
-        self.add_class(
-            *(name for name, wanted in classes.items() if wanted)
-        )  # all at once: styles are applied once
-        self.remove_class(*(name for name, wanted in classes.items() if not wanted))
+        give_way(self, event.size)
+        self.call_after_refresh(self.around.tell_title)
 
     def _draw_all(self) -> None:
         """Draw the whole screen after ctrl+z and fg: the terminal has forgotten it."""
@@ -225,20 +178,21 @@ class ScanvizApp(App[None]):
         return self.screen_stack[0]
 
     @property
-    def _has_tabs(self) -> bool:
+    def has_tabs(self) -> bool:
         """Whether there is anything yet, and still: last messages come while the application ends."""
         return self._tabs() is not None
 
-    def _tabs(self) -> TabbedContent | None:
+    def _tabs(self) -> ViewTabs | None:
         if not self.screen_stack:
             return None
         try:
-            return self.main.query_one("#tabs", TabbedContent)  # which Textual remembers, unlike query()
+            return self.main.query_one("#tabs", ViewTabs)  # which Textual remembers, unlike query()
         except NoMatches:
             return None
 
     @property
-    def _tree(self) -> LoopTree:
+    def loop_tree(self) -> LoopTree:
+        """The functions and loops."""
         return self.main.query_one("#tree", LoopTree)
 
     @property
@@ -246,125 +200,42 @@ class ScanvizApp(App[None]):
         return self.main.query_one("#verdict", VerdictBar)
 
     @property
-    def _searched(self) -> LoopTree | TabView:
-        """What n and N go through: the tree if it was searched last, else the tab that is seen."""
-        return self._tree if self._searched_tree else self.view
-
-    @property
     def view(self) -> TabView:
         """The tab that is seen."""
         tabs = self._tabs()
-        return self.views[0] if tabs is None else self.views[int(tabs.active.removeprefix("tab-") or 1) - 1]
+        return self.views[0 if tabs is None else tabs.number]
 
     def watch_state(self) -> None:
         """Show a new state in what is seen; other tabs follow when they are chosen."""
         if not self.views:
             return
-        self._show_around()
+        self.around.show()
         self.view.show(self.state)
-
-    def _show_around(self) -> None:
-        """Show the state in what stands around the tabs."""
-        self._tell_title()
-        self.main.query_one("#left", LeftPanel).show(self.state)
-        self._verdict.tell(self.state)
-
-    def _tell_title(self) -> None:
-        if not self._has_tabs:  # it ends, and this was called for later
-            return
-        title = self.main.query_one("#title", TextBlock)
-        title.show(with_end(self._title(), self._title_end(), self.main.size.width - 2))
-        self._tell_place()
-
-    def _title_end(self) -> str:
-        """Return what stands at the right: the run in numbers; on a narrow terminal where one is."""
-        if self.has_class("one-line"):
-            return self.view.place()
-        record = self.state.record
-        counts = (
-            counted(len(record.functions), "function"),
-            counted(len(record.loops), "loop"),
-            counted(sum(function.calls for function in record.functions), "call"),
-        )
-        return " · ".join([*([duration(record.wall_ns)] if record.wall_ns else []), *counts])
-
-    def _tell_place(self) -> None:
-        """Write at the panels' edges what they answer, and where one is in them."""
-        if not self._has_tabs:
-            return
-        told = {
-            "left-bottom": self._tree.place(),
-            "right-bottom": self.view.place(),
-            "right-top": self.view.QUESTION,
-        }
-        for name, words in told.items():
-            self.main.query_one(f"#{name}", PanelEdge).tell(words)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
         """Colour the edges of the panel that keys go to."""
-        if self._has_tabs:
-            for side in ("left", "right"):
-                panel = self.main.query_one(f"#{side}")
-                for edge in (f"#{side}-top", f"#{side}-bottom"):
-                    self.main.query_one(edge, PanelEdge).set_class(panel in event.widget.ancestors, "focused")
+        if self.has_tabs:
+            self.around.colour_edges(event.widget)
 
     def on_scrolled(self, event: Scrolled) -> None:
         """Say where one is now, once for all that moved."""
-        if self._has_tabs:
-            self.call_next(self._tell_place if not self.has_class("one-line") else self._tell_title)
-
-    def _title(self) -> str:
-        record = self.state.record
-        loop = self.state.loop_record
-        parts = [sanitize(record.script) or "profile", self.source.status()]
-        if loop is not None:
-            parts.append(f"{sanitize(loop.name)}: step {self.state.step} of {self.state.steps}")
-        if self.view.filtered:
-            parts.append(f"only rows with {sanitize(self.view.filtered)!r}: escape shows all")
-        return " · ".join(part for part in parts if part)
-
-    def take_news(self) -> None:
-        """Show what a running script has told since: its output at once, its record when a thread has read it."""
-        if not self.is_running or not self._has_tabs:
-            return
-        finished = self.source.finished
-        if self._fresh:
-            self._take_record()
-        elif not finished and not any(
-            worker.group == "record" and worker.is_running for worker in self.workers
-        ):
-            self.run_worker(self._read_record, thread=True, group="record")
-        told = [view.news(self.source) for view in self.views]  # every view is asked
-        if self._status != self.source.status():
-            self._status = self.source.status()
-            self._tell_title()
-        if finished and not any(told) and not self._fresh:
-            self._timer.stop()
-            self._look_for_advice()
-
-    def _read_record(self) -> None:
-        """Read a record in a thread; the next look takes it (a thread that waited could keep the application from ending)."""
-        if self.source.update():
-            self._fresh = True
-
-    def _take_record(self) -> None:
-        self._fresh = False
-        self.state = self.state.with_record(self.source.record)
-        if self.source.finished and self.source.exit_code() and not self.state.record.loops:
-            self.action_view(len(VIEWS) - 1)  # it failed before there was anything to see but what it printed
+        if self.has_tabs:
+            self.call_next(self.around.tell_place)
 
     def on_tabbed_content_tab_activated(self) -> None:
         """Show the state in a tab that was chosen by the mouse."""
-        if not self._has_tabs:
+        if not self.has_tabs:
             return
         number = self.views.index(self.view)
-        self.set_class(number > 0, "inside")
+        self._verdict.set_class(
+            number > 0, "inside"
+        )  # alone: of a class of ours, all styles would be applied again
         if number != self._chosen:
             self._came_from.clear()
             self._chosen = number
         if not self.view.shows(self.state):
             self.view.show(self.state)
-        self._tell_title()
+        self.around.tell_title()
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:
         """Take the state that a view asks for."""
@@ -379,7 +250,7 @@ class ScanvizApp(App[None]):
         """Show a state in a tab, with the cursor on what it looks at."""
         self.set_reactive(ScanvizApp.state, state)  # without its watcher: the tab that is chosen shows it
         self._choose(number)
-        self._show_around()
+        self.around.show()
         self.view.point()
 
     def on_loop_tree_chosen(self, event: LoopTree.Chosen) -> None:
@@ -402,17 +273,19 @@ class ScanvizApp(App[None]):
     def action_view(self, number: int) -> None:
         """Choose a tab: escape then goes to the tree, as from a tab that nothing led to."""
         self._came_from.clear()
-        self._searched_tree = False
+        self.searching.in_tree = False
         self._choose(number)
 
     def _choose(self, number: int) -> None:
         """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
         self._chosen = number
-        self.set_class(number > 0, "inside")
-        self.main.query_one("#tabs", TabbedContent).active = f"tab-{number + 1}"
+        self._verdict.set_class(
+            number > 0, "inside"
+        )  # alone: of a class of ours, all styles would be applied again
+        self.main.query_one("#tabs", ViewTabs).choose(number)
         self.views[number].show(self.state)
         self.views[number].focus_inside()
-        self._tell_title()
+        self.around.tell_title()
 
     def action_rewrite(self, by: int) -> None:
         """Go to the rewrite before or after."""
@@ -445,39 +318,26 @@ class ScanvizApp(App[None]):
     def action_tree(self) -> None:
         """Give the focus to the tree."""
         self.remove_class("wide")
-        focus_now(self._tree)
+        focus_now(self.loop_tree)
 
     def action_search(self) -> None:
         """Ask what to search for."""
-        self._searched_tree = self.focused is self._tree
-        words = "name of a loop" if self._searched_tree else "text to find; nothing shows all again"
-        self.main.query_one("#search", SearchInput).ask(words, self._back_from_search)
+        self.searching.ask()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Search in the tab that is seen."""
-        if event.input.id != "search":
-            return
-        self.main.query_one("#search", SearchInput).action_close()
-        count = self._searched.search(event.value)
-        self._tell_title()
-        if event.value:
-            self.notify(f"{count} found: n and N go through them" if count else "nothing found")
-
-    def _back_from_search(self) -> None:
-        if self._searched_tree:
-            self.action_tree()
-        else:
-            self.view.focus_inside()
+        if event.input.id == "search":
+            self.searching.answer(event.value)
 
     def action_found(self, by: int) -> None:
         """Go to the next place that was found, or the one before."""
-        self._searched.next_found(by)
+        self.searching.go(by)
 
     def action_leave(self) -> None:
         """Show all rows again, go back to the tab that led here, or to the tree: the first of these."""
         if self.view.filtered:
             self.view.search("")
-            self._tell_title()
+            self.around.tell_title()
         elif self._came_from:
             self._go(*self._came_from.pop())
         else:

@@ -38,7 +38,7 @@ def played(steps, size=(80, 24)):
     async def run():
         app = ScanvizApp(Played())
         async with app.run_test(size=size) as pilot:
-            app._timer.stop()  # news are taken when the test says so
+            app.news.stop()  # news are taken when the test says so
             await pilot.press("8")
             await steps(app, pilot, app.query_one(PrintedPane))
 
@@ -47,7 +47,7 @@ def played(steps, size=(80, 24)):
 
 async def tell(app, pilot, text):
     app.source.told.append(text)
-    app.take_news()
+    app.news.take()
     await pilot.pause()
 
 

@@ -1,0 +1,110 @@
+"""What stands around the tabs: the title, the verdict, the tree with its facts, and the edges of the panels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.widget import Widget
+
+from scanviz.profiler.report.units import counted, duration
+from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import sanitize
+from scanviz.tui.edge import PanelEdge
+from scanviz.tui.left_panel import LeftPanel
+from scanviz.tui.place import with_end
+from scanviz.tui.state import ViewState
+from scanviz.tui.tree import LoopTree
+from scanviz.tui.verdict_bar import VerdictBar
+from scanviz.tui.views.base import TabView, TextBlock
+
+if TYPE_CHECKING:
+    from scanviz.tui.app import ScanvizApp
+
+
+class Around:
+    """What stands around the tabs of an application.
+
+    Parameters
+    ----------
+    app : ScanvizApp
+        The application.
+    """
+
+    def __init__(self, app: ScanvizApp) -> None:
+        self._app = app
+
+    def show(self) -> None:
+        """Show the application's state."""
+        self.tell_title()
+        main, state = self._app.main, self._app.state
+        main.query_one("#left", LeftPanel).show(state)
+        main.query_one("#verdict", VerdictBar).tell(state)
+
+    def tell_title(self) -> None:
+        """Write the title, and where one is."""
+        app = self._app
+        if not app.has_tabs:  # it ends, and this was called for later
+            return
+        begin = title_words(app.state, app.source.status(), app.view.filtered)
+        narrow = app.has_class("one-line")
+        end = app.view.place() if narrow else run_in_numbers(app.state.record)
+        app.main.query_one("#title", TextBlock).show(with_end(begin, end, app.main.size.width - 2))
+        if not narrow:
+            self._tell_edges(app.view)
+
+    def tell_place(self) -> None:
+        """Write where one is: at the panels' edges; on a narrow terminal, which has none, in the title."""
+        if not self._app.has_tabs:
+            return
+        if self._app.has_class("one-line"):
+            self.tell_title()
+        else:
+            self._tell_edges(self._app.view)
+
+    def _tell_edges(self, view: TabView) -> None:
+        main = self._app.main
+        told = {
+            "left-bottom": main.query_one("#tree", LoopTree).place(),
+            "right-bottom": view.place(),
+            "right-top": view.QUESTION,
+        }
+        for name, words in told.items():
+            main.query_one(f"#{name}", PanelEdge).tell(words)
+
+    def colour_edges(self, focused: Widget) -> None:
+        """Colour the edges of the panel that keys go to."""
+        for side in ("left", "right"):
+            panel = self._app.main.query_one(f"#{side}")
+            for edge in (f"#{side}-top", f"#{side}-bottom"):
+                widget = self._app.main.query_one(edge, PanelEdge)
+                widget.set_class(panel in focused.ancestors, "focused")
+
+
+def title_words(state: ViewState, status: str, filtered: str) -> str:
+    """Return what is looked at, in a line."""
+    loop = state.loop_record
+    parts = [sanitize(state.record.script) or "profile", status]
+    if loop is not None:
+        parts.append(f"{sanitize(loop.name)}: step {state.step} of {state.steps}")
+    if filtered:
+        parts.append(f"only rows with {sanitize(filtered)!r}: escape shows all")
+    return " · ".join(part for part in parts if part)
+
+
+def run_in_numbers(record: ProfileRecord) -> str:
+    """Return how long the run was, and what there was of it.
+
+    Examples
+    --------
+    >>> run_in_numbers(ProfileRecord(wall_ns=2_000_000_000))
+    '2.00 s · 0 functions · 0 loops · 0 calls'
+    """
+    counts = (
+        counted(len(record.functions), "function"),
+        counted(len(record.loops), "loop"),
+        counted(sum(function.calls for function in record.functions), "call"),
+    )
+    return " · ".join([*([duration(record.wall_ns)] if record.wall_ns else []), *counts])
+
+
+__all__ = ["Around", "run_in_numbers", "title_words"]

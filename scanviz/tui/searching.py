@@ -1,0 +1,61 @@
+"""``/``, ``n`` and ``N``: text is looked for in the tree if that has the focus, else in the tab that is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scanviz.tui.search_input import SearchInput
+from scanviz.tui.tree import LoopTree
+from scanviz.tui.views.base import TabView
+
+if TYPE_CHECKING:
+    from scanviz.tui.app import ScanvizApp
+
+
+class Searching:
+    """Searching in an application.
+
+    Parameters
+    ----------
+    app : ScanvizApp
+        The application.
+    """
+
+    def __init__(self, app: ScanvizApp) -> None:
+        self._app = app
+        self.in_tree = False  # whether the tree was searched last
+
+    def ask(self) -> None:
+        """Ask what to search for."""
+        self.in_tree = self._app.focused is self._app.loop_tree
+        words = "name of a loop" if self.in_tree else "text to find; nothing shows all again"
+        self._line.ask(words, self._back)
+
+    def answer(self, text: str) -> None:
+        """Search for what was asked."""
+        self._line.action_close()
+        count = self._place.search(text)
+        self._app.around.tell_title()
+        if text:
+            self._app.notify(f"{count} found: n and N go through them" if count else "nothing found")
+
+    def go(self, by: int) -> None:
+        """Go to the next place that was found, or the one before."""
+        self._place.next_found(by)
+
+    @property
+    def _line(self) -> SearchInput:
+        return self._app.main.query_one("#search", SearchInput)
+
+    @property
+    def _place(self) -> LoopTree | TabView:
+        return self._app.loop_tree if self.in_tree else self._app.view
+
+    def _back(self) -> None:
+        if self.in_tree:
+            self._app.action_tree()
+        else:
+            self._app.view.focus_inside()
+
+
+__all__ = ["Searching"]

@@ -15,8 +15,9 @@ from textual.containers import Horizontal, Vertical
 from textual.css.query import NoMatches
 from textual.events import DescendantFocus, Resize
 from textual.filter import LineFilter
-from textual.reactive import reactive
+from textual.reactive import Reactive, reactive
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input, TabPane
 
 from scanviz.profiler.advice.best import LONG_NS, to_try
@@ -45,6 +46,12 @@ from scanviz.tui.views.base import TabView, TextBlock
 
 SOON = 0.3  # seconds after which nobody waits for the first tab any more
 TIDYING = 10.0  # seconds between two searches for objects that nothing holds
+
+
+class MainScreen(Screen[None]):
+    """The screen of the tabs: what gets or loses the focus is drawn, not everything as well."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
 
 class ScanvizApp(App[None]):
@@ -128,6 +135,10 @@ class ScanvizApp(App[None]):
                 yield PanelEdge(below=True, id="right-bottom")
         yield SearchInput(id="search")
         yield Footer()
+
+    def get_default_screen(self) -> Screen[None]:
+        """Return the screen that is below all others."""
+        return MainScreen(id="_default")
 
     def on_mount(self) -> None:
         """Show the record, and listen to the script if one runs."""

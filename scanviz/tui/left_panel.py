@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Resize
@@ -13,7 +15,13 @@ from scanviz.tui.state import ViewState
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views.base import TextBlock
 
-OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more
+OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more: as in the style sheet
+
+
+class FactsBlock(TextBlock):
+    """The facts, in all the rows that the tree leaves: another text of them changes no place of anything."""
+
+    FILLS: ClassVar[bool] = True
 
 
 class LeftPanel(Vertical):
@@ -28,7 +36,7 @@ class LeftPanel(Vertical):
         yield PanelEdge("loops (t)", id="left-top")
         with Vertical(id="left-inside"):
             yield LoopTree(id="tree")
-            yield TextBlock(id="facts")
+            yield FactsBlock(id="facts")
         yield PanelEdge(below=True, id="left-bottom")
 
     def show(self, state: ViewState) -> None:
@@ -41,11 +49,10 @@ class LeftPanel(Vertical):
         inside = self.query_one("#left-inside").size
         if self._state is None or not inside.width:
             return
-        tree, block = self.query_one("#tree", LoopTree), self.query_one("#facts", TextBlock)
-        height = inside.height
-        room = height - min(tree.last_line + 1, round(height * OF_THE_TREE)) - 1  # less the rule between them
+        tree, block = self.query_one("#tree", LoopTree), self.query_one("#facts", FactsBlock)
+        room = inside.height - min(tree.last_line + 1, int(inside.height * OF_THE_TREE)) - 1  # less the rule
         text = facts(self._state, inside.width - 1, room) if room >= LEAST else None
-        block.set_class(not text, "empty")
+        self.set_class(not text, "no-facts")
         if text:
             block.show(text)
 

@@ -15,6 +15,8 @@ WHOLE = 1_000  # columns in which no title is cut
 class ViewTabs(TabbedContent):
     """The tabs: chosen by the application alone, which gives the focus too."""
 
+    _titled_for = 0  # columns
+
     def _on_tab_pane_focused(self, event: TabPane.Focused) -> None:
         """Stay: this may come late, when the next key has chosen another tab."""
         event.stop()
@@ -31,6 +33,9 @@ class ViewTabs(TabbedContent):
 
     def on_resize(self, event: Resize) -> None:
         """Title the tabs for their width: with two blanks between them, with one, or cut."""
+        if event.size.width == self._titled_for:
+            return  # whatever its title, a tab that is titled anew is laid out anew
+        self._titled_for = event.size.width
         titles = [kind.TITLE for kind in VIEWS]
         wide = fitted(titles, event.size.width, 2)
         narrow = wide != fitted(titles, WHOLE, 2)

@@ -32,6 +32,7 @@ from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.news import News
 from scanviz.tui.palette import commands
+from scanviz.tui.panels import Panels
 from scanviz.tui.place import Scrolled
 from scanviz.tui.room import ONE_LINE, give_way
 from scanviz.tui.search_input import SearchInput, focus_now
@@ -51,6 +52,7 @@ TIDYING = 10.0  # seconds between two searches for objects that nothing holds
 class MainScreen(Screen[None]):
     """The screen of the tabs: what gets or loses the focus is drawn, not everything as well."""
 
+    ALLOW_IN_MAXIMIZED_VIEW = "#title, #pulse, Footer"
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
 
@@ -83,6 +85,10 @@ class ScanvizApp(App[None]):
         Binding("i", "verdict", "verdict"),
         Binding("t", "tree", "tree", show=False),
         Binding("z", "wide", "whole width", show=False),
+        Binding("Z", "enlarge", "enlarge", show=False),
+        Binding("I", "panel('verdict')", "hide verdict", show=False),
+        Binding("T", "panel('loops')", "hide loops", show=False),
+        Binding("B", "panel('facts')", "hide facts", show=False),
         Binding("y", "copy", "copy command"),
         Binding("question_mark", "help", "help"),
         Binding("ctrl+z", "suspend_process", "suspend", show=False),
@@ -110,6 +116,7 @@ class ScanvizApp(App[None]):
         self.around = Around(self)
         self.news = News(self)
         self.searching = Searching(self)
+        self.panels = Panels(self)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what all lines go through on their way to the terminal."""
@@ -120,6 +127,7 @@ class ScanvizApp(App[None]):
         first = start(self.source.record)
         give_way(self, self.size)  # before there is anything whose styles would have to be applied again
         yield TextBlock(id="title")
+        yield TextBlock(id="pulse")
         yield VerdictBar(id="verdict")
         with Horizontal(id="body"):
             yield LeftPanel(id="left")
@@ -227,6 +235,7 @@ class ScanvizApp(App[None]):
         """Colour the edges of the panel that keys go to."""
         if self.has_tabs:
             self.around.colour_edges(event.widget)
+            self.panels.follow(event.widget)
 
     def on_scrolled(self, event: Scrolled) -> None:
         """Say where one is now, once for all that moved."""
@@ -290,6 +299,7 @@ class ScanvizApp(App[None]):
     def _choose(self, number: int) -> None:
         """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
         self._chosen = number
+        self.panels.shrink()  # now: the next key may come before the focus has told
         self._verdict.set_class(
             number > 0, "inside"
         )  # alone: of a class of ours, all styles would be applied again
@@ -323,12 +333,13 @@ class ScanvizApp(App[None]):
 
     def action_verdict(self) -> None:
         """Go to the verdict, which stands above the first tab."""
+        self.panels.bring_verdict()
         self.action_view(0)
         focus_now(self._verdict)
 
     def action_tree(self) -> None:
         """Give the focus to the tree."""
-        self.remove_class("wide")
+        self.panels.bring_loops()
         focus_now(self.loop_tree)
 
     def action_search(self) -> None:
@@ -345,8 +356,10 @@ class ScanvizApp(App[None]):
         self.searching.go(by)
 
     def action_leave(self) -> None:
-        """Show all rows again, go back to the tab that led here, or to the tree: the first of these."""
-        if self.view.filtered:
+        """Show all panels again, all rows, go back to the tab that led here, or to the tree: the first of these."""
+        if self.panels.enlarged:
+            self.panels.shrink()
+        elif self.view.filtered:
             self.view.search("")
             self.around.tell_title()
         elif self._came_from:
@@ -359,6 +372,14 @@ class ScanvizApp(App[None]):
         self.toggle_class("wide")
         if self.has_class("wide"):
             self.view.focus_inside()
+
+    def action_enlarge(self) -> None:
+        """Give the screen to what keys go to, or back to all."""
+        self.panels.enlarge()
+
+    def action_panel(self, name: str) -> None:
+        """Put a panel away, or bring it back."""
+        self.panels.toggle(name)
 
     def action_copy(self) -> None:
         """Copy the command line that shows the same."""

@@ -12,6 +12,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.tui.edge import PanelEdge
 from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.place import with_end
+from scanviz.tui.pulse import Pulse, pulse_line
 from scanviz.tui.state import ViewState
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
@@ -51,6 +52,13 @@ class Around:
         app.main.query_one("#title", TextBlock).show(with_end(begin, end, app.main.size.width - 2))
         if not narrow:
             self._tell_edges(app.view)
+
+    def tell_pulse(self, pulse: Pulse) -> None:
+        """Write how the script gets on, while it runs."""
+        app, line = self._app, self._app.main.query_one("#pulse", TextBlock)
+        line.display = app.source.running
+        if app.source.running:
+            line.show(pulse_line(pulse, app.state.record, app.source.elapsed, app.main.size.width - 2))
 
     def tell_place(self) -> None:
         """Write where one is: at the panels' edges; on a narrow terminal, which has none, in the title."""

@@ -59,6 +59,7 @@ class LiveSource(Source):
         self._live, self.printed = self._watched / "live.scanviz", self._folder / "output.txt"
         self._stamp = self._place = 0
         self._next = 0.0
+        self._begun, self._took = time.monotonic(), 0.0
         self._unsaved = ""  # why what was recorded could not be saved
         self.finished = False  # whether the last record was read
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -89,6 +90,13 @@ class LiveSource(Source):
     def running(self) -> bool:  # type: ignore[override]  # a file never runs, a script does until it ends
         """Whether the script runs."""
         return self._process.poll() is None
+
+    @property
+    def elapsed(self) -> float:  # type: ignore[override]  # a file takes no time
+        """Seconds that the script has run."""
+        if self.running or not self._took:
+            self._took = time.monotonic() - self._begun
+        return self._took
 
     @property
     def process(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scanviz.tui.pulse import Pulse
 from scanviz.tui.views import VIEWS
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class News:
     def __init__(self, app: ScanvizApp) -> None:
         self._app = app
         self._status = ""
+        self.pulse = Pulse()
         self._fresh = False  # whether a record was read that is not shown yet
 
     def start(self) -> None:
@@ -46,6 +48,7 @@ class News:
             worker.group == "record" and worker.is_running for worker in app.workers
         ):
             app.run_worker(self._read_record, thread=True, group="record")
+        app.around.tell_pulse(self.pulse)
         told = [view.news(app.source) for view in app.views]  # every view is asked
         if self._status != app.source.status():
             self._status = app.source.status()
@@ -62,6 +65,9 @@ class News:
     def _take_record(self) -> None:
         self._fresh = False
         app = self._app
+        self.pulse = self.pulse.after(app.source.record)
+        app.loop_tree.at_work = self.pulse.at_work if app.source.running else ()
+        app.loop_tree.sign = self.pulse.sign
         app.state = app.state.with_record(app.source.record)
         if app.source.finished and app.source.exit_code() and not app.state.record.loops:
             app.action_view(len(VIEWS) - 1)  # it failed before there was anything to see but what it printed

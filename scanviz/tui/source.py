@@ -29,6 +29,7 @@ class Source:
     running = False
     finished = True
     takes_input = False
+    elapsed = 0.0  # seconds that a script has run
 
     def __init__(self, record: ProfileRecord, name: str) -> None:
         self.record, self.name = record, name

@@ -14,7 +14,7 @@ from textual.widgets.tree import TreeNode
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.colours import share_style
+from scanviz.tui.colours import GREEN, share_style
 from scanviz.tui.place import Scrolled, place_words
 from scanviz.tui.state import ViewState
 
@@ -61,6 +61,8 @@ class LoopTree(Tree[Key]):
         self._found: list[TreeNode[Key]] = []
         self._found_at = -1
         self._by_key_press = False
+        self.at_work: tuple[int, ...] = ()  # loops of a script that runs which took time lately
+        self.sign = ""  # what marks them
 
     def show(self, state: ViewState) -> None:
         """Show the record's loops, with the cursor on the one that is looked at."""
@@ -94,15 +96,17 @@ class LoopTree(Tree[Key]):
     def _tell_times(self, record: ProfileRecord) -> None:
         """Write the labels, where they have changed; loops keep their places while a script runs."""
         functions = {function.key: function for function in record.functions}
-        whole = record.wall_ns or sum(function.total_ns for function in record.functions)
+        taken = _taken(record)
+        whole = record.wall_ns or sum(taken.values())
         labels: dict[Key, Text] = {
-            ("function", key): self._function_label(function, whole) for key, function in functions.items()
+            ("function", key): self._function_label(function, taken[key], whole)
+            for key, function in functions.items()
         }
         around: dict[int | None, int] = {}
         for loop in record.loops[:MOST]:
             around[loop.key] = around.get(loop.parent, 0) + 1
             if loop.function in functions:
-                labels["loop", loop.key] = self._loop_label(loop, functions[loop.function], around[loop.key])
+                labels["loop", loop.key] = self._loop_label(loop, taken[loop.function], around[loop.key])
         self._names = {("function", key): function.name for key, function in functions.items()}
         self._names |= {("loop", loop.key): loop.name for loop in record.loops}
         for key, node in self._by_key.items():
@@ -123,16 +127,15 @@ class LoopTree(Tree[Key]):
         self._written_for = self.size.width
         return shortened(sanitize(name), max(12, self.size.width - MARGIN - STEP * around))
 
-    def _function_label(self, function: FunctionRecord, whole: int) -> Text:
-        label = _share(function.total_ns, whole)
+    def _function_label(self, function: FunctionRecord, taken: int, whole: int) -> Text:
+        label = _share(taken, whole)
         label.append(self._fitted(function.name, 0), style="bold")
         if function.origin:
             label.append(f"  {sanitize(function.origin)}", style="not bold italic")
-        return self._with_time(label, function.total_ns, 0)
+        return self._with_time(label, taken, 0)
 
-    def _loop_label(self, loop: LoopRecord, function: FunctionRecord, around: int) -> Text:
-        whole = function.total_ns or loop.total_ns
-        label = _share(loop.total_ns, whole)
+    def _loop_label(self, loop: LoopRecord, whole: int, around: int) -> Text:
+        label = _share(loop.total_ns, whole, self.sign if loop.key in self.at_work else " ")
         label.append("↩ " if loop.gradient_of is not None else "")
         name = self._fitted(loop.name, around + (loop.gradient_of is not None))
         return self._with_time(label.append(name), loop.total_ns, around)
@@ -205,8 +208,20 @@ class LoopTree(Tree[Key]):
             self.move_cursor(node.parent)
 
 
-def _share(time_ns: float, whole: float) -> Text:
-    return Text().append(f"{share(time_ns, whole):>6} ", share_style(time_ns, whole))
+def _taken(record: ProfileRecord) -> dict[int, int]:
+    """Return the time of each function; of calls that have not ended, at least that of their loops."""
+    inside = dict.fromkeys((function.key for function in record.functions), 0)
+    for loop in record.loops:
+        if loop.parent is None and loop.function in inside:
+            inside[loop.function] += loop.total_ns
+    return {function.key: max(function.total_ns, inside[function.key]) for function in record.functions}
+
+
+def _share(time_ns: float, whole: float, sign: str = " ") -> Text:
+    """Return a share; where its number leaves a column, that has the sign."""
+    text = f"{share(time_ns, whole):>6}"
+    begin, rest = (sign, text[1:]) if text.startswith(" ") else ("", text)
+    return Text().append(begin, f"bold {GREEN}").append(f"{rest} ", share_style(time_ns, whole))
 
 
 def shortened(name: str, room: int) -> str:

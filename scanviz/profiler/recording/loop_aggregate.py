@@ -202,6 +202,7 @@ class LoopAggregate:
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
         self._steps += series.steps
+        self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # it may go on
         self.chunks += 1
         if self._totals.clock is not series.source and not series.control:
             self._totals.take_clock(series)

@@ -142,10 +142,7 @@ class ProfileView(TabView):
         """Show the times of the steps where that many rows leave room for it: tab 2 shows them larger."""
         steps, height = self.query_one("#profile-steps", TextBlock), self.room.height - taken - AROUND
         steps.display = height >= LEAST_STEPS
-        table = self.table()
-        table.styles.height = (
-            table.row_count + 2 if steps.display else "1fr"
-        )  # with its heading, and a blank row
+        self.table().set_class(steps.display, "whole")  # as high as its rows
         if steps.display:
             steps.show(all_steps(self.state, self.room.width, min(height, MOST_STEPS)))
 

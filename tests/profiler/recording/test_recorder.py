@@ -228,6 +228,7 @@ def test_a_run_that_has_not_ended_counts_up_to_now() -> None:
     clock.now += 25
     found = loop(made)
     assert (found.running, found.runs, found.steps, found.total_ns) == (1, 1, 2, 25)
+    assert found.longest_run == 2, "who watches asks for its steps before it has ended"
     assert made.record().functions[0].running == 1
 
 

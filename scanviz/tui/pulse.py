@@ -1,0 +1,195 @@
+"""How a script that runs is getting on: steps a second now and lately, which loops are at work, and since when nothing happens.
+
+Readings are taken off the records that the script tells one after the other; their times are the script's own, so what is shown
+does not depend on when somebody looked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from rich.text import Text
+
+from scanviz.profiler.report.units import amount
+from scanviz.record.model import ProfileRecord
+from scanviz.record.plain_text import sanitize
+from scanviz.tui.colours import CYAN, GREEN, YELLOW
+
+MOST = 1_000  # readings that are kept
+CELL_NS = 500_000_000  # of a column of the course
+LATELY_NS = 2_000_000_000  # over which steps a second are told
+STILL_NS = 1_000_000_000  # without a step, after which that is told
+SHORTEST, LONGEST = 8, 60  # columns of the course
+TURNING = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_EIGHTHS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a record had counted.
+
+    Attributes
+    ----------
+    wall_ns : int
+        When, since the script began.
+    steps, calls : int
+        Of all loops, of all functions.
+    """
+
+    wall_ns: int
+    steps: int
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """How a script gets on.
+
+    Attributes
+    ----------
+    readings : tuple of Reading
+        The last ones, the oldest first.
+    spent : dict of int to int
+        Nanoseconds by loop, of the last record.
+    at_work : tuple of int
+        Keys of the loops that have taken time since the record before, the one that took most first.
+    turns : int
+        In how many records steps had been counted since the one before.
+    """
+
+    readings: tuple[Reading, ...] = ()
+    spent: dict[int, int] = field(default_factory=dict)
+    at_work: tuple[int, ...] = ()
+    turns: int = 0
+
+    def after(self, record: ProfileRecord) -> Pulse:
+        """Return the pulse with a newer record."""
+        reading = Reading(
+            record.wall_ns,
+            sum(loop.steps for loop in record.loops),
+            sum(function.calls for function in record.functions),
+        )
+        last = self.readings[-1] if self.readings else Reading(0, 0, 0)
+        spent = {loop.key: loop.total_ns for loop in record.loops}
+        grown = {key: spent[key] - self.spent.get(key, 0) for key in spent}
+        at_work = sorted((key for key, more in grown.items() if more > 0), key=lambda key: -grown[key])
+        kept = (*self.readings, reading)[-MOST:] if reading.wall_ns > last.wall_ns else self.readings
+        return Pulse(kept, spent, tuple(at_work), self.turns + (reading.steps > last.steps))
+
+    @property
+    def sign(self) -> str:
+        """A sign that turns as steps are counted."""
+        return TURNING[self.turns % len(TURNING)]
+
+    def rates(self) -> tuple[float, float]:
+        """Return steps and calls a second, lately."""
+        if not self.readings:
+            return 0.0, 0.0
+        last = self.readings[-1]
+        before = [Reading(0, 0, 0), *self.readings[:-1]]
+        first = next(
+            (reading for reading in reversed(before) if last.wall_ns - reading.wall_ns >= LATELY_NS),
+            before[0],
+        )
+        seconds = max(1, last.wall_ns - first.wall_ns) / 1e9
+        return (last.steps - first.steps) / seconds, (last.calls - first.calls) / seconds
+
+    def still_ns(self) -> int:
+        """Return for how long no step has been counted."""
+        if not self.readings:
+            return 0
+        last = self.readings[-1]
+        since = next(reading for reading in self.readings if reading.steps == last.steps)
+        return last.wall_ns - since.wall_ns
+
+    def course(self, cells: int) -> np.ndarray:
+        """Return steps a second of the last half seconds, the last one last; fewer where there are not so many yet.
+
+        Examples
+        --------
+        >>> Pulse((Reading(500_000_000, 10, 1), Reading(1_000_000_000, 40, 2))).course(8).tolist()
+        [20.0, 60.0]
+        """
+        if not self.readings:
+            return np.zeros(0)
+        times = np.array([0, *(reading.wall_ns for reading in self.readings)], float)
+        steps = np.array([0, *(reading.steps for reading in self.readings)], float)
+        whole = max(1, min(cells, round(times[-1] / CELL_NS)))
+        ends = times[-1] - CELL_NS * np.arange(whole, -1, -1.0)
+        taken: np.ndarray = np.diff(np.interp(np.maximum(ends, 0), times, steps))
+        return taken * (1e9 / CELL_NS)
+
+
+def pulse_line(pulse: Pulse, record: ProfileRecord, elapsed: float, width: int) -> Text:
+    """Return a line of how a script gets on."""
+    steps, calls = pulse.rates()
+    text = Text(f"{pulse.sign} ", f"bold {GREEN}", no_wrap=True, overflow="ellipsis")
+    text.append(f"{clock(elapsed)}  ", "bold not dim default")
+    text.append(f"{quick(steps)} steps/s ", f"not bold {CYAN}")
+    end = _now(pulse, record, calls)
+    room = width - text.cell_len - end.cell_len - 2
+    if room < SHORTEST:
+        end = _now(pulse, record, None)
+        room = width - text.cell_len - end.cell_len - 2
+    if room >= SHORTEST:
+        text.append(drawn(pulse.course(min(LONGEST, room))), f"not bold {CYAN}")
+    return text.append("  ").append_text(end)
+
+
+def _now(pulse: Pulse, record: ProfileRecord, calls: float | None) -> Text:
+    """Return what is at work; if nothing is, since when."""
+    text = Text("" if calls is None else f"{quick(calls)} calls/s  ", "not bold")
+    still, names = pulse.still_ns(), {loop.key: loop.name for loop in record.loops}
+    if not pulse.readings or not pulse.readings[-1].steps:
+        return text.append("no loop has run yet", "not bold dim")
+    if still >= STILL_NS:
+        return text.append(f"no step for {still / 1e9:.0f} s", f"bold {YELLOW}")
+    if pulse.at_work:
+        return text.append(f"in {sanitize(names.get(pulse.at_work[0], ''))}", f"not bold {GREEN}")
+    return text
+
+
+def drawn(course: np.ndarray) -> str:
+    """Return numbers as columns of one row; nothing is a dot.
+
+    Examples
+    --------
+    >>> drawn(np.array([0.0, 1.0, 4.0, 8.0]))
+    '·▁▄█'
+    """
+    top = float(course.max()) if len(course) else 0.0
+    if top <= 0:
+        return "·" * len(course)
+    eighths = np.ceil(8 * course / top).astype(int) - 1
+    return "".join("·" if eighth < 0 else _EIGHTHS[eighth] for eighth in eighths)
+
+
+def quick(rate: float) -> str:
+    """Return a rate in a few letters.
+
+    Examples
+    --------
+    >>> quick(0.0), quick(0.25), quick(12.3), quick(45_678.0), quick(2.5e6)
+    ('0', '0.2', '12', '45.7 k', '2.5 M')
+    """
+    for unit, many in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if rate >= 10 * many or (rate >= many and unit != "k"):
+            return f"{rate / many:.1f} {unit}"
+    return amount(round(rate)) if rate >= 1 or rate == 0 else f"{rate:.1f}"
+
+
+def clock(seconds: float) -> str:
+    """Return a time as a clock shows it.
+
+    Examples
+    --------
+    >>> clock(7.9), clock(754.0), clock(3661.0)
+    ('0:07', '12:34', '1:01:01')
+    """
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+__all__ = ["Pulse", "Reading", "clock", "drawn", "pulse_line", "quick"]

@@ -1,0 +1,113 @@
+"""How a script that runs is shown to get on: from records alone, so that the same records give the same words."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from scanviz.record.model import ProfileRecord
+from scanviz.tui.pulse import Pulse, Reading, pulse_line
+from tests.tui.driver import waits
+from tests.tui.records_for_tui import gradient_record
+from tests.tui.test_output import Played, screen
+
+
+def told(record, seconds, part):
+    """Return what a script would have told of a record when a part of its steps was counted."""
+    loops = tuple(
+        replace(loop, steps=round(part * loop.steps), total_ns=round(part * loop.total_ns))
+        for loop in record.loops
+    )
+    return replace(record, loops=loops, wall_ns=round(1e9 * seconds))
+
+
+def line(pulse, record, elapsed=3.0, width=100):
+    return pulse_line(pulse, record, elapsed, width).plain
+
+
+def test_steps_a_second_are_those_of_the_last_two_seconds():
+    readings = tuple(Reading(1_000_000_000 * second, 100 * second, second) for second in range(1, 8))
+    faster = Reading(8_000_000_000, 1_700, 8)
+    assert Pulse(readings).rates() == (100.0, 1.0)
+    assert Pulse((*readings, faster)).rates() == (550.0, 1.0)
+
+
+def test_the_course_counts_every_step_once_however_seldom_it_was_read():
+    random = np.random.default_rng(0)
+    times = np.cumsum(random.integers(1, 2_000_000_000, 20))
+    steps = np.cumsum(random.integers(0, 500, 20))
+    pulse = Pulse(tuple(Reading(int(t), int(s), 0) for t, s in zip(times, steps, strict=True)))
+    course = pulse.course(1_000)
+    assert abs(course.sum() / 2 - steps[-1]) < steps[-1] / len(course) * 2  # but the first half second's part
+    assert (course >= 0).all() and len(pulse.course(7)) == 7
+
+
+def test_the_loop_at_work_is_the_one_that_took_most_since_the_record_before():
+    record = gradient_record()
+    pulse = Pulse().after(told(record, 1.0, 0.1)).after(told(record, 2.0, 0.5))
+    slowest = max(record.loops, key=lambda loop: loop.total_ns)
+    assert pulse.at_work[0] == slowest.key
+    assert f"in {slowest.name}" in line(pulse, record) and "steps/s" in line(pulse, record)
+    still = pulse.after(told(record, 2.5, 0.5))
+    assert still.at_work == () and still.turns == pulse.turns
+    assert "no step for 3 s" in line(still.after(told(record, 5.0, 0.5)), record)
+
+
+def test_the_line_fits_any_terminal_and_says_first_what_is_at_work():
+    record = gradient_record()
+    pulse = Pulse()
+    for k in range(1, 41):
+        pulse = pulse.after(told(record, k / 2, k / 40))
+    for width in (20, 40, 60, 78, 118, 198):
+        assert "0:03" in line(pulse, record, width=width)
+        if width >= 60:
+            assert len(line(pulse, record, width=width)) <= width
+            assert "in " in line(pulse, record, width=width)
+    assert "█" in line(pulse, record, width=78)
+
+
+def test_before_a_loop_has_run_nothing_is_called_still():
+    assert "no loop has run yet" in line(Pulse(), ProfileRecord())
+    assert "no loop has run yet" in line(Pulse().after(ProfileRecord(wall_ns=9_000_000_000)), ProfileRecord())
+
+
+class Told(Played):
+    """A script that tells what the test says."""
+
+    elapsed = 61.0
+
+    def __init__(self):
+        super().__init__()
+        self.next = None
+
+    def update(self):
+        if self.next is None:
+            return False
+        self.record, self.next = self.next, None
+        return True
+
+
+@waits
+async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not():
+    from scanviz.tui.app import ScanvizApp
+
+    record, source = gradient_record(), Told()
+    app = ScanvizApp(source)
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.news.stop()
+        for seconds, part in ((1.0, 0.2), (2.0, 0.5)):
+            source.next = told(record, seconds, part)
+            app.news.take()  # asks for it
+            await app.workers.wait_for_complete()
+            app.news.take()  # shows it
+            await pilot.pause()
+        slowest = max(record.loops, key=lambda loop: loop.total_ns)
+        seen = screen(app)
+        assert "1:01" in seen and "steps/s" in seen and f"in {slowest.name}" in seen
+        assert [row for row in seen.split("\n") if app.news.pulse.sign in row and "%" in row]
+        source.running = False
+        source.next = record
+        app.news.take()
+        await app.workers.wait_for_complete()
+        app.news.take()
+        await pilot.pause()
+        assert "steps/s" not in screen(app) and app.news.pulse.sign not in screen(app)

@@ -9,27 +9,24 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.css.query import NoMatches
 from textual.events import DescendantFocus, Resize
 from textual.filter import LineFilter
-from textual.reactive import Reactive, reactive
 from textual.screen import Screen
-from textual.widget import Widget
 from textual.widgets import Input, TabPane
 
-from scanviz.profiler.advice.best import LONG_NS, to_try
-from scanviz.record.model import ProfileRecord
 from scanviz.tui.around import Around
 from scanviz.tui.edge import PanelEdge
 from scanviz.tui.ending import leave_on_signals
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
+from scanviz.tui.jumps import to_first_bad, to_other_loop, to_slowest_step
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.left_panel import LeftPanel
+from scanviz.tui.main_screen import MainScreen
 from scanviz.tui.news import News
 from scanviz.tui.palette import commands
 from scanviz.tui.panels import Panels
@@ -39,6 +36,7 @@ from scanviz.tui.search_input import SearchInput, focus_now
 from scanviz.tui.searching import Searching
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
+from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
 from scanviz.tui.view_tabs import ViewTabs
@@ -49,14 +47,7 @@ SOON = 0.3  # seconds after which nobody waits for the first tab any more
 TIDYING = 10.0  # seconds between two searches for objects that nothing holds
 
 
-class MainScreen(Screen[None]):
-    """The screen of the tabs: what gets or loses the focus is drawn, not everything as well."""
-
-    ALLOW_IN_MAXIMIZED_VIEW = "#title, #pulse, Footer"
-    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
-
-
-class ScanvizApp(App[None]):
+class ScanvizApp(TabbedApp):
     """Walk through a profile.
 
     Parameters
@@ -96,17 +87,13 @@ class ScanvizApp(App[None]):
         Binding("q", "quit", "quit"),
     ]
 
-    state: reactive[ViewState] = reactive(ViewState(ProfileRecord()), init=False)
-
     def __init__(self, source: Source) -> None:
-        super().__init__()
+        super().__init__(source)
         if "TEXTUAL_ANIMATIONS" not in os.environ:
             self.animation_level = (
                 "none"  # an answer is worth more than how it moves, above all over a slow line
             )
-        self.source = source
         self._harmless = Harmless()
-        self.views: list[TabView] = []
         self.stop_wanted = (
             False  # whether a script that runs is to be stopped after the application has ended
         )
@@ -114,8 +101,8 @@ class ScanvizApp(App[None]):
         self._came_from: list[tuple[int, ViewState]] = []  # tabs that led to others by enter
         self._chosen = 0  # the tab that is seen
         self.around = Around(self)
-        self.news = News(self)
-        self.searching = Searching(self)
+        self.news = News(self, self.around)
+        self.searching = Searching(self, self.around)
         self.panels = Panels(self)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
@@ -157,7 +144,7 @@ class ScanvizApp(App[None]):
         else:
             focus_now(self.loop_tree)
         if not self.source.live:
-            self.look_for_advice()
+            self.verdict.look_for_advice(self.source.record)
         self.app_resume_signal.subscribe(self, lambda _: self.set_timer(0.05, self._draw_all))
         self.set_timer(SOON, self._prepare)
         self.set_interval(TIDYING, partial(gc.collect, 1))
@@ -165,16 +152,6 @@ class ScanvizApp(App[None]):
             self.news.start()
         if self.ends_on_signals:
             leave_on_signals(self)
-
-    def look_for_advice(self) -> None:
-        """Look in a thread for what to try: it reads graphs, which nobody is to wait for."""
-        if self.source.record.wall_ns >= LONG_NS:  # of shorter runs there is none
-            self.run_worker(self._advise, thread=True, group="advice")
-
-    def _advise(self) -> None:
-        found = to_try(self.source.record)
-        if found is not None:
-            self.call_from_thread(self._verdict.advise, found)
 
     def _prepare(self) -> None:
         for view in self.views:
@@ -190,39 +167,6 @@ class ScanvizApp(App[None]):
         self.screen.refresh()
 
     # what is shown
-
-    @property
-    def main(self) -> Screen[object]:
-        """The screen below any that asks or helps: news arrive while those are open too."""
-        return self.screen_stack[0]
-
-    @property
-    def has_tabs(self) -> bool:
-        """Whether there is anything yet, and still: last messages come while the application ends."""
-        return self._tabs() is not None
-
-    def _tabs(self) -> ViewTabs | None:
-        if not self.screen_stack:
-            return None
-        try:
-            return self.main.query_one("#tabs", ViewTabs)  # which Textual remembers, unlike query()
-        except NoMatches:
-            return None
-
-    @property
-    def loop_tree(self) -> LoopTree:
-        """The functions and loops."""
-        return self.main.query_one("#tree", LoopTree)
-
-    @property
-    def _verdict(self) -> VerdictBar:
-        return self.main.query_one("#verdict", VerdictBar)
-
-    @property
-    def view(self) -> TabView:
-        """The tab that is seen."""
-        tabs = self._tabs()
-        return self.views[0 if tabs is None else tabs.number]
 
     def watch_state(self) -> None:
         """Show a new state in what is seen; other tabs follow when they are chosen."""
@@ -247,7 +191,7 @@ class ScanvizApp(App[None]):
         if not self.has_tabs:
             return
         number = self.views.index(self.view)
-        self._verdict.set_class(
+        self.verdict.set_class(
             number > 0, "inside"
         )  # alone: of a class of ours, all styles would be applied again
         if number != self._chosen:
@@ -300,7 +244,7 @@ class ScanvizApp(App[None]):
         """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
         self._chosen = number
         self.panels.shrink()  # now: the next key may come before the focus has told
-        self._verdict.set_class(
+        self.verdict.set_class(
             number > 0, "inside"
         )  # alone: of a class of ours, all styles would be applied again
         self.main.query_one("#tabs", ViewTabs).choose(number)
@@ -318,12 +262,7 @@ class ScanvizApp(App[None]):
 
     def action_other(self) -> None:
         """Go from a loop to its gradient, and back."""
-        others = (self.state.forward_loop(), *self.state.gradient_loops())
-        found = next((other for other in others if other is not None), None)
-        if found is None:
-            self.notify("This loop has no back-propagation here, and is none.")
-        else:
-            self.state = self.state.at_loop(found)
+        to_other_loop(self)
 
     def on_verdict_bar_followed(self, event: VerdictBar.Followed) -> None:
         """Go to the place that a sentence of the verdict is about; escape comes back."""
@@ -335,7 +274,7 @@ class ScanvizApp(App[None]):
         """Go to the verdict, which stands above the first tab."""
         self.panels.bring_verdict()
         self.action_view(0)
-        focus_now(self._verdict)
+        focus_now(self.verdict)
 
     def action_tree(self) -> None:
         """Give the focus to the tree."""
@@ -410,23 +349,8 @@ class ScanvizApp(App[None]):
 
     def action_slowest(self) -> None:
         """Go to the slowest step."""
-        step = self.state.slowest_step()
-        if step is None:
-            self.notify("No steps of this loop were kept.")
-        else:
-            self.state = self.state.at_step(step)
+        to_slowest_step(self)
 
     def action_first_bad(self) -> None:
         """Go to the first step with a NaN or an infinity; from there to what gave or made it."""
-        found = self.state.at_first_bad()
-        if found is not None and (found.loop, found.step) == (self.state.loop, self.state.step):
-            found = self.state.at_cause() or found
-        if found is None:
-            self.notify(
-                "No value that was kept is NaN or infinite."
-                if self.state.record.traces
-                else "No values were kept: scanviz profile --values SCRIPT keeps them."
-            )
-        else:
-            self.state = found
-            self.view.point()
+        to_first_bad(self)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.widget import Widget
 
 from scanviz.profiler.report.units import counted, duration
@@ -14,12 +12,10 @@ from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.place import with_end
 from scanviz.tui.pulse import Pulse, pulse_line
 from scanviz.tui.state import ViewState
+from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views.base import TabView, TextBlock
-
-if TYPE_CHECKING:
-    from scanviz.tui.app import ScanvizApp
 
 
 class Around:
@@ -27,11 +23,11 @@ class Around:
 
     Parameters
     ----------
-    app : ScanvizApp
+    app : TabbedApp
         The application.
     """
 
-    def __init__(self, app: ScanvizApp) -> None:
+    def __init__(self, app: TabbedApp) -> None:
         self._app = app
 
     def show(self) -> None:

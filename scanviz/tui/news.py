@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from scanviz.tui.around import Around
 from scanviz.tui.pulse import Pulse
+from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.views import VIEWS
-
-if TYPE_CHECKING:
-    from scanviz.tui.app import ScanvizApp
 
 EVERY = 0.1  # seconds between two looks at what a script has told
 
@@ -18,12 +15,14 @@ class News:
 
     Parameters
     ----------
-    app : ScanvizApp
+    app : TabbedApp
         The application that watches it.
+    around : Around
+        What stands around its tabs.
     """
 
-    def __init__(self, app: ScanvizApp) -> None:
-        self._app = app
+    def __init__(self, app: TabbedApp, around: Around) -> None:
+        self._app, self._around = app, around
         self._status = ""
         self.pulse = Pulse()
         self._fresh = False  # whether a record was read that is not shown yet
@@ -48,14 +47,14 @@ class News:
             worker.group == "record" and worker.is_running for worker in app.workers
         ):
             app.run_worker(self._read_record, thread=True, group="record")
-        app.around.tell_pulse(self.pulse)
+        self._around.tell_pulse(self.pulse)
         told = [view.news(app.source) for view in app.views]  # every view is asked
         if self._status != app.source.status():
             self._status = app.source.status()
-            app.around.tell_title()
+            self._around.tell_title()
         if finished and not any(told) and not self._fresh:
             self.stop()
-            app.look_for_advice()
+            app.verdict.look_for_advice(app.source.record)
 
     def _read_record(self) -> None:
         """Read a record in a thread; the next look takes it (a thread that waited could keep the application from ending)."""

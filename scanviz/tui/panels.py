@@ -5,16 +5,12 @@ What was chosen stays for the session, whatever tab is looked at; a key that goe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from textual.widget import Widget
 from textual.widgets import Input
 
 from scanviz.tui.left_panel import LeftPanel
+from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.verdict_bar import VerdictBar
-
-if TYPE_CHECKING:
-    from scanviz.tui.app import ScanvizApp
 
 AWAY, NO_FACTS = "away", "facts-away"
 
@@ -24,11 +20,11 @@ class Panels:
 
     Parameters
     ----------
-    app : ScanvizApp
+    app : TabbedApp
         The application.
     """
 
-    def __init__(self, app: ScanvizApp) -> None:
+    def __init__(self, app: TabbedApp) -> None:
         self._app = app
 
     @property

@@ -1,6 +1,6 @@
 """How a script that runs is getting on: steps a second now and lately, which loops are at work, and since when nothing happens.
 
-Readings are taken off the records that the script tells one after the other; their times are the script's own, so what is shown
+Beats are taken off the records that the script tells one after the other; their times are the script's own, so what is shown
 does not depend on when somebody looked.
 """
 
@@ -16,7 +16,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.colours import CYAN, GREEN, YELLOW
 
-MOST = 1_000  # readings that are kept
+MOST = 1_000  # beats that are kept
 CELL_NS = 500_000_000  # of a column of the course
 LATELY_NS = 2_000_000_000  # over which steps a second are told
 STILL_NS = 1_000_000_000  # without a step, after which that is told
@@ -26,7 +26,7 @@ _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Beat:
     """What a record had counted.
 
     Attributes
@@ -48,7 +48,7 @@ class Pulse:
 
     Attributes
     ----------
-    readings : tuple of Reading
+    beats : tuple of Beat
         The last ones, the oldest first.
     spent : dict of int to int
         Nanoseconds by loop, of the last record.
@@ -58,24 +58,24 @@ class Pulse:
         In how many records steps had been counted since the one before.
     """
 
-    readings: tuple[Reading, ...] = ()
+    beats: tuple[Beat, ...] = ()
     spent: dict[int, int] = field(default_factory=dict)
     at_work: tuple[int, ...] = ()
     turns: int = 0
 
     def after(self, record: ProfileRecord) -> Pulse:
         """Return the pulse with a newer record."""
-        reading = Reading(
+        beat = Beat(
             record.wall_ns,
             sum(loop.steps for loop in record.loops),
             sum(function.calls for function in record.functions),
         )
-        last = self.readings[-1] if self.readings else Reading(0, 0, 0)
+        last = self.beats[-1] if self.beats else Beat(0, 0, 0)
         spent = {loop.key: loop.total_ns for loop in record.loops}
         grown = {key: spent[key] - self.spent.get(key, 0) for key in spent}
         at_work = sorted((key for key, more in grown.items() if more > 0), key=lambda key: -grown[key])
-        kept = (*self.readings, reading)[-MOST:] if reading.wall_ns > last.wall_ns else self.readings
-        return Pulse(kept, spent, tuple(at_work), self.turns + (reading.steps > last.steps))
+        kept = (*self.beats, beat)[-MOST:] if beat.wall_ns > last.wall_ns else self.beats
+        return Pulse(kept, spent, tuple(at_work), self.turns + (beat.steps > last.steps))
 
     @property
     def sign(self) -> str:
@@ -84,12 +84,12 @@ class Pulse:
 
     def rates(self) -> tuple[float, float]:
         """Return steps and calls a second, lately."""
-        if not self.readings:
+        if not self.beats:
             return 0.0, 0.0
-        last = self.readings[-1]
-        before = [Reading(0, 0, 0), *self.readings[:-1]]
+        last = self.beats[-1]
+        before = [Beat(0, 0, 0), *self.beats[:-1]]
         first = next(
-            (reading for reading in reversed(before) if last.wall_ns - reading.wall_ns >= LATELY_NS),
+            (beat for beat in reversed(before) if last.wall_ns - beat.wall_ns >= LATELY_NS),
             before[0],
         )
         seconds = max(1, last.wall_ns - first.wall_ns) / 1e9
@@ -97,10 +97,10 @@ class Pulse:
 
     def still_ns(self) -> int:
         """Return for how long no step has been counted."""
-        if not self.readings:
+        if not self.beats:
             return 0
-        last = self.readings[-1]
-        since = next(reading for reading in self.readings if reading.steps == last.steps)
+        last = self.beats[-1]
+        since = next(beat for beat in self.beats if beat.steps == last.steps)
         return last.wall_ns - since.wall_ns
 
     def course(self, cells: int) -> np.ndarray:
@@ -108,13 +108,13 @@ class Pulse:
 
         Examples
         --------
-        >>> Pulse((Reading(500_000_000, 10, 1), Reading(1_000_000_000, 40, 2))).course(8).tolist()
+        >>> Pulse((Beat(500_000_000, 10, 1), Beat(1_000_000_000, 40, 2))).course(8).tolist()
         [20.0, 60.0]
         """
-        if not self.readings:
+        if not self.beats:
             return np.zeros(0)
-        times = np.array([0, *(reading.wall_ns for reading in self.readings)], float)
-        steps = np.array([0, *(reading.steps for reading in self.readings)], float)
+        times = np.array([0, *(beat.wall_ns for beat in self.beats)], float)
+        steps = np.array([0, *(beat.steps for beat in self.beats)], float)
         whole = max(1, min(cells, round(times[-1] / CELL_NS)))
         ends = times[-1] - CELL_NS * np.arange(whole, -1, -1.0)
         taken: np.ndarray = np.diff(np.interp(np.maximum(ends, 0), times, steps))
@@ -141,7 +141,7 @@ def _now(pulse: Pulse, record: ProfileRecord, calls: float | None) -> Text:
     """Return what is at work; if nothing is, since when."""
     text = Text("" if calls is None else f"{quick(calls)} calls/s  ", "not bold")
     still, names = pulse.still_ns(), {loop.key: loop.name for loop in record.loops}
-    if not pulse.readings or not pulse.readings[-1].steps:
+    if not pulse.beats or not pulse.beats[-1].steps:
         return text.append("no loop has run yet", "not bold dim")
     if still >= STILL_NS:
         return text.append(f"no step for {still / 1e9:.0f} s", f"bold {YELLOW}")
@@ -192,4 +192,4 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-__all__ = ["Pulse", "Reading", "clock", "drawn", "pulse_line", "quick"]
+__all__ = ["Beat", "Pulse", "clock", "drawn", "pulse_line", "quick"]

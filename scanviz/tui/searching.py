@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from scanviz.tui.around import Around
 from scanviz.tui.search_input import SearchInput
+from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views.base import TabView
-
-if TYPE_CHECKING:
-    from scanviz.tui.app import ScanvizApp
 
 
 class Searching:
@@ -17,12 +14,14 @@ class Searching:
 
     Parameters
     ----------
-    app : ScanvizApp
+    app : TabbedApp
         The application.
+    around : Around
+        What stands around its tabs.
     """
 
-    def __init__(self, app: ScanvizApp) -> None:
-        self._app = app
+    def __init__(self, app: TabbedApp, around: Around) -> None:
+        self._app, self._around = app, around
         self.in_tree = False  # whether the tree was searched last
 
     def ask(self) -> None:
@@ -35,7 +34,7 @@ class Searching:
         """Search for what was asked."""
         self._line.action_close()
         count = self._place.search(text)
-        self._app.around.tell_title()
+        self._around.tell_title()
         if text:
             self._app.notify(f"{count} found: n and N go through them" if count else "nothing found")
 

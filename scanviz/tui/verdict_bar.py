@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from rich.text import Text
@@ -15,6 +16,7 @@ from textual.binding import Binding, BindingType
 from textual.events import Click, Resize
 from textual.message import Message
 
+from scanviz.profiler.advice.best import LONG_NS, to_try
 from scanviz.profiler.report.units import duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.part_totals import totals
@@ -73,9 +75,19 @@ class VerdictBar(TextBlock, can_focus=True):
             self._told_sentences = verdict(state.record, parts)
             self._draw()
 
-    def advise(self, to_try: VerdictSentence | None) -> None:
+    def look_for_advice(self, record: ProfileRecord) -> None:
+        """Look in a thread for what to try: it reads graphs, which nobody is to wait for."""
+        if record.wall_ns >= LONG_NS:  # of shorter runs there is none
+            self.run_worker(partial(self._look, record), thread=True, group="advice")
+
+    def _look(self, record: ProfileRecord) -> None:
+        found = to_try(record)
+        if found is not None:
+            self.app.call_from_thread(self.advise, found)
+
+    def advise(self, sentence: VerdictSentence | None) -> None:
         """End with what to try."""
-        self._to_try = to_try
+        self._to_try = sentence
         self._draw()
 
     _told_sentences: tuple[VerdictSentence, ...] = ()

@@ -19,7 +19,9 @@ async def test_each_panel_is_put_away_and_brought_back_on_its_own():
     async with opened(gradient_record()) as (app, pilot):
         for key, selector in (("I", "#verdict"), ("T", "#left"), ("B", "#facts")):
             panel = app.main.query_one(selector)
-            others = [app.main.query_one(other) for other in ("#verdict", "#tree", "#facts") if other != selector]
+            others = [
+                app.main.query_one(other) for other in ("#verdict", "#tree", "#facts") if other != selector
+            ]
             assert panel.size.height, selector
             await pressed(pilot, key)
             assert not panel.display, selector

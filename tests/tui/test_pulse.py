@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanviz.record.model import ProfileRecord
-from scanviz.tui.pulse import Pulse, Reading, pulse_line
+from scanviz.tui.pulse import Beat, Pulse, pulse_line
 from tests.tui.driver import waits
 from tests.tui.records_for_tui import gradient_record
 from tests.tui.test_output import Played, screen
@@ -25,17 +25,17 @@ def line(pulse, record, elapsed=3.0, width=100):
 
 
 def test_steps_a_second_are_those_of_the_last_two_seconds():
-    readings = tuple(Reading(1_000_000_000 * second, 100 * second, second) for second in range(1, 8))
-    faster = Reading(8_000_000_000, 1_700, 8)
-    assert Pulse(readings).rates() == (100.0, 1.0)
-    assert Pulse((*readings, faster)).rates() == (550.0, 1.0)
+    beats = tuple(Beat(1_000_000_000 * second, 100 * second, second) for second in range(1, 8))
+    faster = Beat(8_000_000_000, 1_700, 8)
+    assert Pulse(beats).rates() == (100.0, 1.0)
+    assert Pulse((*beats, faster)).rates() == (550.0, 1.0)
 
 
 def test_the_course_counts_every_step_once_however_seldom_it_was_read():
     random = np.random.default_rng(0)
     times = np.cumsum(random.integers(1, 2_000_000_000, 20))
     steps = np.cumsum(random.integers(0, 500, 20))
-    pulse = Pulse(tuple(Reading(int(t), int(s), 0) for t, s in zip(times, steps, strict=True)))
+    pulse = Pulse(tuple(Beat(int(t), int(s), 0) for t, s in zip(times, steps, strict=True)))
     course = pulse.course(1_000)
     assert abs(course.sum() / 2 - steps[-1]) < steps[-1] / len(course) * 2  # but the first half second's part
     assert (course >= 0).all() and len(pulse.course(7)) == 7

@@ -64,7 +64,7 @@ def limits_of(record: ProfileRecord) -> Mapping[str, float] | None:
     return record.measures if known_limits(record) else None
 
 
-AROUND = 9  # rows of what stands above the operations, with some to spare
+AROUND = 8  # rows of what stands above the operations, with some to spare
 LEAST_STEPS, MOST_STEPS = 8, 30  # rows of a chart of steps
 
 

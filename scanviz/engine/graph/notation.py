@@ -130,15 +130,22 @@ def fitted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return operands[0]
 
 
+def _size_text(text: str) -> str:
+    if text.startswith("int64(") and text.endswith(")"):  # a size is made of an integer of another dtype
+        text = text[len("int64(") : -1]
+    plain = bool(text) and all(sign.isalnum() or sign in "_.[]-" for sign in text)
+    return text if plain else CUT
+
+
 def as_tuple(terms: Sequence[WrittenTerm]) -> str:
-    """Return a shape or axes as NumPy takes them: one as itself, others as a tuple; what is no name or number is ``…``.
+    """Return a shape as NumPy takes it: one size as itself, others as a tuple; what is no name, number or size is ``…``.
 
     Examples
     --------
     >>> as_tuple([WrittenTerm("3")]), as_tuple([WrittenTerm("n"), WrittenTerm("n * 2", PRODUCT)]), as_tuple([])
     ('3', '(n, …)', '()')
     """
-    texts = [term.text if term.text.removeprefix("-").isalnum() else CUT for term in terms]
+    texts = [_size_text(term.text) for term in terms]
     return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
+from scanviz.engine.graph.expressions import SHORTHANDS, Parts, Shorthand
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import SIGN, WrittenTerm, as_tuple, called, fitted
@@ -316,6 +317,20 @@ def transpose(value: Any, axes: Sequence[int] | None = None) -> Variable:
             "transpose: axes must name each axis once", expected=f"{ndim} axes", found=list(given)
         )
     return dimshuffle(variable, order)
+
+
+def _written_alloc(inputs: Sequence[Any], parts: Parts[Any]) -> Shorthand:
+    """Return how a filled array is written: as the function of NumPy that makes it."""
+
+    def write(terms: Sequence[WrittenTerm]) -> WrittenTerm:
+        value, sizes = terms[0].text, WrittenTerm(as_tuple(terms[1:]))
+        name = {"0": "zeros", "1": "ones"}.get(value)
+        return called(name, [sizes], {}) if name is not None else called("full", [sizes, terms[0]], {})
+
+    return Shorthand(inputs, write)
+
+
+SHORTHANDS["alloc"] = _written_alloc
 
 
 def _alloc_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

@@ -1,14 +1,15 @@
-"""Make the pictures of ``docs/pictures.md`` and ``docs/page.md``, from runs made on the spot.
+"""Make the pictures of ``docs/pictures.md``, ``docs/page.md`` and ``docs/notebook.md``, from runs made on the spot.
 
     python tools/guide_pictures.py [FOLDER]
 
-FOLDER is ``docs/pictures`` by default.  The program is the one that ``docs/pictures.md`` shows first.  Times are those of
-the machine at hand, so the pictures differ from run to run.  The page is looked at in Chromium; without it, or without
-Pillow, its pictures stay as they are.
+FOLDER is ``docs/pictures`` by default.  Programs are those that the guides show first.  Times are those of
+the machine at hand, so the pictures differ from run to run.  Pages are looked at in Chromium; without it, or without
+Pillow, their pictures stay as they are.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -16,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from tui_screenshots import NAN, ROOT
 
-GUIDE = ROOT / "docs" / "pictures.md"
+GUIDE, NOTEBOOK = ROOT / "docs" / "pictures.md", ROOT / "docs" / "notebook.md"
 COLOURS = 32  # of a screenshot
 PICTURES = {
     "graph-loop.svg": ("--scan", "rnn"),
@@ -27,8 +29,11 @@ PICTURES = {
     "graph-diff.svg": ("--diff", "PushOutSeqScan"),
     "graph-mappings.svg": ("--mappings", "--scan", "rnn"),
 }
-PAGES = {"page-report.png": "training.html", "page-nan.png": "nan.html#view=player&step=23"}
-WINDOW = (1100, 700)
+PAGES = {  # what is looked at, in a window of this width and height
+    "page-report.png": ("training.html", 1100, 700),
+    "page-nan.png": ("nan.html#view=player&step=23", 1100, 700),
+    "notebook.png": ("notebook.html", 900, 520),
+}
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -43,16 +48,16 @@ def scanviz(folder: Path, *arguments: str) -> None:
     )
 
 
-def program() -> str:
-    """Return the program that the guide shows first."""
-    block = re.search(r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+def program(guide: Path) -> str:
+    """Return the program that a guide shows first."""
+    block = re.search(r"^```python\n(.*?)^```", guide.read_text("utf-8"), re.DOTALL | re.MULTILINE)
     assert block is not None
     return block.group(1)
 
 
 def graphs(work: Path, folder: Path) -> None:
     """Draw the guide's program as the guide does."""
-    (work / "rnn.py").write_text(program(), encoding="utf-8")
+    (work / "rnn.py").write_text(program(GUIDE), encoding="utf-8")
     scanviz(work, "profile", "-q", "rnn.py")
     for name, options in PICTURES.items():
         scanviz(work, "graph", *options, "--engine", "own", "-o", name, "rnn.scanviz")
@@ -60,22 +65,18 @@ def graphs(work: Path, folder: Path) -> None:
         print(f"{name}: {(folder / name).stat().st_size} bytes")
 
 
-def page(work: Path, folder: Path) -> None:
-    """Take screenshots of two views of pages: the report of a training, and the step that made a NaN."""
+def pages(work: Path, folder: Path) -> None:
+    """Take screenshots of two views of pages (a training's report, the step that made a NaN) and of what a notebook shows."""
     browser = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    try:
-        from PIL import Image
-    except ImportError:
-        browser = None
-    if browser is None:
-        print("no Chromium or no Pillow: pictures of the page stay as they are")
+    if browser is None or importlib.util.find_spec("PIL") is None:
+        print("no Chromium or no Pillow: pictures of pages stay as they are")
         return
     (work / "planted_nan.py").write_text(NAN, encoding="utf-8")
     training = ROOT / "examples" / "train_char_lstm.py"
     scanviz(work, "profile", "-q", "--html", "-o", "training.scanviz", str(training))
     scanviz(work, "profile", "-q", "--html", "--values", "-o", "nan.scanviz", "planted_nan.py")
-    for name, place in PAGES.items():
-        width, height = WINDOW
+    (work / "notebook.html").write_text(notebook(), encoding="utf-8")
+    for name, (place, width, height) in PAGES.items():
         subprocess.run(
             [
                 browser,
@@ -87,9 +88,25 @@ def page(work: Path, folder: Path) -> None:
             stderr=subprocess.DEVNULL,
             check=True,
         )
-        with Image.open(work / name) as taken:
-            taken.convert("RGB").quantize(COLOURS).save(folder / name, optimize=True)
-        print(f"{name}: {(folder / name).stat().st_size} bytes")
+        smaller(work / name, folder / name)
+
+
+def notebook() -> str:
+    """Return what the recording and the loop of the guide's cells show, as a page."""
+    cells: dict[str, Any] = {}
+    exec(compile(program(NOTEBOOK), "In[1]", "exec"), cells)
+    shown = [cells["recorded"], *cells["recorded"].record.loops]
+    parts = [thing._repr_mimebundle_()["text/html"] for thing in shown]
+    return f'<meta charset="utf-8"><body style="font-family: sans-serif">{"<hr>".join(parts)}'
+
+
+def smaller(taken: Path, kept: Path) -> None:
+    """Keep a screenshot in few colours."""
+    from PIL import Image
+
+    with Image.open(taken) as picture:
+        picture.convert("RGB").quantize(COLOURS).save(kept, optimize=True)
+    print(f"{kept.name}: {kept.stat().st_size} bytes")
 
 
 def main() -> None:
@@ -98,7 +115,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as found:
         graphs(Path(found), folder)
-        page(Path(found), folder)
+        pages(Path(found), folder)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ PICTURES = {
 PAGES = {  # what is looked at, in a window of this width and height
     "page-report.png": ("training.html", 1100, 700),
     "page-nan.png": ("nan.html#view=player&step=23", 1100, 700),
-    "notebook.png": ("notebook.html", 900, 520),
+    "notebook.png": ("notebook.html", 900, 600),
 }
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 

@@ -42,8 +42,24 @@ def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
     pages = {path.name: text for path, text in tool.lesson_pages()}
     text = pages["06.md"]
     assert "![the loop of this lesson](06.svg)" in text
-    assert text.count("<details><summary>Hint") == 3 and text.count("<details><summary>Solution") == 1
+    assert text.count("<details><summary>Hint") >= 3 and text.count("<details><summary>Solution") == 1
     assert pages["lessons.md"].count("lessons/") == 10
+
+
+def test_the_help_of_every_command_is_a_page_with_a_row_for_each_option(tool):
+    for path, text in tool.command_pages():
+        if path.parent.name == "commands":
+            rows = [line for line in text.splitlines() if line.startswith("| `-")]
+            assert rows[-1] == "| `-h, --help` | show this help |", path
+            assert all(len(re.split(r"(?<!\\)\|", row)) == 4 for row in rows)
+    text = tool.command_page(
+        "usage: scanviz x FILE\n\nOne_two, `a_b`.\n\noptions:\n  --y[=A,B]  do\n  --diff RULE|N            it\n"
+    )
+    assert (
+        "One\\_two, `a_b`." in text
+        and "| `--y[=A,B]` | do |" in text
+        and "| `--diff RULE\\|N` | it |" in text
+    )
 
 
 def test_the_site_lists_every_guide():
@@ -60,7 +76,7 @@ def test_every_guide_begins_with_the_question_that_it_answers():
 
 def test_every_command_has_a_page(tool, monkeypatch):
     class Done:
-        stdout = "usage: scanviz\n"
+        stdout = "usage: scanviz\n\noptions:\n  -h, --help               show this help\n"
 
     monkeypatch.setattr(tool.subprocess, "run", lambda *_, **__: Done)
     names = {path.stem for path, _ in tool.command_pages()}

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import itertools
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -50,6 +51,9 @@ MODULES = {
     "scanviz.testing": "Random loops and graphs for tests of your own.",
 }
 
+
+# An option of a command's help with its value, and what it does.
+OPTION = re.compile(r"  ((?:-\w, )?--[\w-]+(?:\[\S*\])?(?: [A-Z]\S*)?) +(.*)")
 
 # What the columns of the table of operations ask of a declaration; native code of loops and branches is no row of a table.
 MEANINGS = (
@@ -164,10 +168,35 @@ def command_pages() -> Iterable[tuple[Path, str]]:
             text=True,
             check=True,
         )
-        text = f"# scanviz {name}\n\n{about[0].upper()}{about[1:]}.\n\n```text\n{done.stdout}```\n"
+        text = f"# scanviz {name}\n\n{about[0].upper()}{about[1:]}.\n\n{command_page(done.stdout)}"
         yield WRITTEN / "commands" / f"{name}.md", text
     entries = "\n".join(f"commands/{name}" for name in COMMANDS)
     yield WRITTEN / "commands.md", f"# The command line\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
+
+
+def command_page(text: str) -> str:
+    """Return a command's help as Markdown: how it is called, paragraphs that fit any screen, and a table of options."""
+    usage, *about = text.rstrip().split("\n\n")
+    *about, options = about
+    parts = [f"```text\n{usage}\n```"]
+    for paragraph in about:
+        listed = any(line.startswith(" ") for line in paragraph.splitlines())
+        parts.append(f"```text\n{paragraph}\n```" if listed else escaped(paragraph))
+    rows = []
+    for line in options.splitlines()[1:]:
+        option = OPTION.match(line)
+        assert option is not None, line
+        rows.append([f"`{option.group(1)}`", escaped(option.group(2))])
+    return "\n\n".join([*parts, table(["option", "what it does"], rows)])
+
+
+def escaped(text: str) -> str:
+    """Return plain text as Markdown; what stands in backticks stays code."""
+    pieces = text.split("`")
+    plain = [
+        re.sub(r"([*_<\[\]$])", r"\\\1", piece) if k % 2 == 0 else piece for k, piece in enumerate(pieces)
+    ]
+    return "`".join(plain)
 
 
 def api_pages() -> Iterable[tuple[Path, str]]:

@@ -1,7 +1,7 @@
 """``NamedTuple`` as in the standard library, for classes that must be defined quickly.
 
 The standard library compiles each annotation when the class is defined, and a constructor: 0.25 milliseconds a class.  Here
-an annotation stays the text that it is, the constructor is compiled when it is first called, and what needs no speed is
+an annotation stays the text that it is, the constructor is compiled when it has been called a few times, and what needs no speed is
 shared by all classes.  Instances are the same; mypy is told that this *is* ``typing.NamedTuple``.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.slotted import Signature, compiled, numbered
+from scanviz.engine.slotted import FEW, Signature, compiled, numbered
 
 try:
     from _collections import _tuplegetter as _attribute  # type: ignore[import-not-found,unused-ignore]  # what CPython itself uses
@@ -35,10 +35,19 @@ def _new_of(kind: type) -> Callable[..., Any]:
 
 
 def _first_new(name: str) -> tuple[Callable[..., Any], list[type]]:
-    """Return a constructor that makes itself when it is first called, and where the class is to be put."""
+    """Return a constructor that makes itself when it has been called a few times, and where the class is to be put."""
     owner: list[type] = []
+    left = FEW
 
     def first(_cls: type, /, *args: Any, **kwargs: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            fields: tuple[str, ...] = owner[0].__dict__["_fields"]
+            given = {**owner[0].__dict__["_field_defaults"], **kwargs}
+            rest = fields[len(args) :]
+            if len(args) <= len(fields) and kwargs.keys() <= set(rest) and given.keys() >= set(rest):
+                return tuple.__new__(_cls, (*args, *[given[field] for field in rest]))
         made = _new_of(owner[0])
         type.__setattr__(owner[0], "__new__", made)
         return made(_cls, *args, **kwargs)

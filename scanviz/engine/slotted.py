@@ -2,9 +2,10 @@
 
 The standard library writes five to eight functions for a class and compiles each of them when the class is defined: 0.4
 milliseconds a class, a quarter of what came on top of NumPy until a new process had its first result.  Most classes are
-never compared or hashed in a process, and many never made.  So what must be compiled (``__init__``, ``__eq__``,
-``__hash__``) is compiled when it is first used, and what needs no speed (``__repr__``, refusing assignment, pickling) is
-shared by all classes.  A method is compiled once for all classes with as many fields of the same kinds, and then gets their names.
+never compared or hashed in a process, many never made, and most of the others made a few times.  So what must be compiled
+(``__init__``, ``__eq__``, ``__hash__``) is compiled when it has been called a few times, and until then done field by field;
+what needs no speed (``__repr__``, refusing assignment, pickling) is shared by all classes.  A method is compiled once for all
+classes with as many fields of the same kinds, and then gets their names.
 Instances are the same; ``dataclasses.fields``, ``replace``, ``asdict`` and ``is_dataclass`` see no
 difference, and mypy is told that this *is* the standard library's.
 
@@ -24,6 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 Fields = dict[str, "dataclasses.Field[Any]"]
 FIELDS, PARAMS = "__dataclass_fields__", "__dataclass_params__"  # where the standard library looks
+OWN = "__scanviz_fields__"  # what a class body declares, as `_own_fields` tells it
+FEW = 20  # calls of a method before it is compiled: that takes as long as more of them
+UNUSUAL = object()  # told by a method that is not compiled where the compiled one has to decide
 
 
 class _Later:
@@ -181,16 +185,119 @@ def compiled(
     return made
 
 
-def when_called(kind: type, name: str, compiled: Callable[[type], Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a method that makes itself when it is first called, and steps back."""
+def when_called(
+    kind: type,
+    name: str,
+    compiled: Callable[[type], Callable[..., Any]],
+    in_parts: Callable[[type], Callable[..., Any] | None],
+) -> Callable[..., Any]:
+    """Return a method that does its work in parts a few times, then makes itself and steps back."""
+    left, few = FEW, None
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal left, few
+        if left == FEW:
+            few = in_parts(kind)
+        left -= 1
+        if few is not None and left >= 0:
+            found = few(self, *args, **kwargs)
+            if found is not UNUSUAL:
+                return found
         made = compiled(kind)
         setattr(kind, name, made)
         return made(self, *args, **kwargs)
 
     first.__name__, first.__qualname__ = name, f"{kind.__qualname__}.{name}"
     return first
+
+
+def _declared(kind: type) -> dict[str, Any] | None:
+    """Return what was given for each field of a class (``MISSING``, a default, ``dataclasses.field``), inherited ones first.
+
+    None where the standard library made one of its bases.
+    """
+    found: dict[str, Any] = {}
+    for base in kind.__mro__[::-1]:
+        if FIELDS in base.__dict__:
+            if OWN not in base.__dict__:
+                return None
+            found.update({name: given for name, _, given in base.__dict__[OWN]})
+    return found
+
+
+def _init_in_parts(kind: type) -> Callable[..., Any] | None:
+    """Return what does what ``__init__`` does, field by field; unusual are arguments that it would refuse."""
+    declared = _declared(kind)
+    if declared is None:
+        return None
+    missing = dataclasses.MISSING
+    positional: dict[str, tuple[Any, Any]] = {}
+    by_name: dict[str, tuple[Any, Any]] = {}
+    may_lack = False
+    for name, given in declared.items():
+        described = isinstance(given, dataclasses.Field)
+        default, make = (given.default, given.default_factory) if described else (given, missing)
+        if described and given.kw_only is True:
+            by_name[name] = default, make
+            continue
+        positional[name] = default, make
+        lacks = default is not missing or make is not missing
+        if may_lack and not lacks:
+            return (
+                None  # a field without a default follows one with a default: refused where that is compiled
+            )
+        may_lack = lacks
+    every, most = {**positional, **by_name}, len(positional)
+    put = object.__setattr__ if kind.__dict__[PARAMS].frozen else setattr
+    checks = hasattr(kind, "__post_init__")
+
+    def init(self: Any, *args: Any, **kwargs: Any) -> Any:
+        values = dict(zip(positional, args, strict=False))
+        if len(args) > most or not (kwargs.keys() <= every.keys() - values.keys()):
+            return UNUSUAL
+        values.update(kwargs)
+        for name, (default, make) in every.items():
+            if make is not missing and values.get(name, missing) is missing:
+                values[name] = make()
+            elif name not in values:
+                if default is missing:
+                    return UNUSUAL
+                values[name] = default
+        for name in every:
+            put(self, name, values[name])
+        return self.__post_init__() if checks else None
+
+    return init
+
+
+def _values_of(kind: type, hashed: bool) -> Callable[[Any], tuple[Any, ...]] | None:
+    """Return what gives the values of an instance that are compared, or those of them that are hashed."""
+    declared = _declared(kind)
+    if declared is None:
+        return None
+    names = []
+    for name, given in declared.items():
+        if not isinstance(given, dataclasses.Field) or (
+            given.compare if not hashed or given.hash is None else given.hash
+        ):
+            names.append(name)
+    return lambda made: tuple([getattr(made, name) for name in names])
+
+
+def _eq_in_parts(kind: type) -> Callable[..., Any] | None:
+    values = _values_of(kind, hashed=False)
+    if values is None:
+        return None
+
+    def eq(self: Any, other: object) -> Any:
+        return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
+
+    return eq
+
+
+def _hash_in_parts(kind: type) -> Callable[..., Any] | None:
+    values = _values_of(kind, hashed=True)
+    return None if values is None else lambda self: hash(values(self))
 
 
 def _positional(kind: type) -> tuple[str, ...]:
@@ -231,6 +338,7 @@ def _namespace_of(kind: type, frozen: bool, eq: bool) -> dict[str, Any]:
     inherited = {name for base in kind.__mro__[1:-1] for name in getattr(base, "__slots__", ())}
     namespace["__slots__"] = tuple(name for name in names if name not in inherited)
     namespace[FIELDS] = _Later(FIELDS, lambda made: _fields_of(made, own))
+    namespace[OWN] = own
     namespace[PARAMS] = SimpleNamespace(
         init=True, repr=True, eq=eq, order=False, unsafe_hash=False, frozen=frozen
     )
@@ -250,14 +358,14 @@ def _slotted(kind: type, frozen: bool, eq: bool) -> type:
     given = kind.__dict__
     made: type = type(kind)(kind.__name__, kind.__bases__, _namespace_of(kind, frozen, eq))
     made.__qualname__ = kind.__qualname__
-    compiled: dict[str, Callable[[type], Callable[..., Any]]] = {"__init__": _init_of}
+    methods: dict[str, Any] = {"__init__": (_init_of, _init_in_parts)}
     if eq:
-        compiled["__eq__"] = _eq_of
+        methods["__eq__"] = (_eq_of, _eq_in_parts)
     if eq and frozen:
-        compiled["__hash__"] = _hash_of
-    for name, compile_method in compiled.items():
+        methods["__hash__"] = (_hash_of, _hash_in_parts)
+    for name, ways in methods.items():
         if given.get(name) is None:  # Python says None of __hash__ where a class body has __eq__
-            setattr(made, name, when_called(made, name, compile_method))
+            setattr(made, name, when_called(made, name, *ways))
     if "__init__" not in given:
         made.__signature__ = Signature(made, _init_of)  # type: ignore[attr-defined]  # what inspect looks for
     return made

@@ -75,8 +75,12 @@ def outcome(act: str, made: Any) -> object:
         return type(error)
 
 
+@pytest.mark.parametrize("few", [0, 1, named_tuple.FEW, 1000])
 @pytest.mark.parametrize("body", [place, bare, empty])
-def test_a_class_behaves_as_the_standard_librarys(body: Any) -> None:
+def test_a_class_behaves_as_the_standard_librarys(
+    body: Any, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(named_tuple, "FEW", few)
     ours, theirs = body(named_tuple.NamedTuple), body(typing.NamedTuple)
     assert {act: outcome(act, ours) for act in ACTS} == {act: outcome(act, theirs) for act in ACTS}
 

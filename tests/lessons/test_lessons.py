@@ -126,6 +126,12 @@ def test_a_natural_wrong_answer_is_told_what_is_wrong(one: Lesson):
             pytest.fail(f"{wrong} is taken for right")
 
 
+@pytest.mark.parametrize(("number", "name"), [(3, "kinds"), (8, "reached")])
+def test_an_answer_without_the_step_that_is_given_is_checked_all_the_same(number: int, name: str):
+    one = lesson(number)
+    check(one, one.solution[one.solution.index(f"{name} = ") :])
+
+
 def test_the_gains_of_the_cards_are_those_that_were_measured():
     measured = json.loads((RESULTS / "lesson_cards.json").read_text("utf-8"))["rows"]
     for row in measured:

@@ -120,6 +120,7 @@ WRONG_ANSWERS = {
         (', "r0": {"r"}', "", "r0 is missing"),
     ),
     9: (
+        ("T.dot(x_t, W + W) + T.dot(h_tm1, U)", "x_t * (W + W) + h_tm1 * U", "place by place"),
         ("x_t, W + W", "x_t, W", "not by `W`"),
         ("T.dot(x_t, W + W) + T.dot(h_tm1, U)", "T.dot(h_tm1, W + W) + T.dot(x_t, U)", "belongs to `x_t`"),
         ("T.tanh", "", "the `tanh` is missing"),
@@ -144,6 +145,7 @@ WRONG_ANSWERS = {
         ),
     ),
     10: (
+        ("slow_line = 9", "slow_line = 15", "no part of a step"),
         ("first_step = 17", "first_step = 18", "counted from 0"),
         ("first_step = 17", "first_step = 23", "how many steps are NaN"),
         ("first_step = 17", "first_step = ...", "still open"),

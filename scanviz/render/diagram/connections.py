@@ -6,7 +6,7 @@ from a step to a later one.  Of all paths it is one of fewest steps, and of thes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from scanviz.render.diagram.model import Cluster, Diagram, Node
 if TYPE_CHECKING:
     import networkx
 
+NAMED_WITHIN = 80  # columns of text in which the names of a matrix's columns stand above them
 _A_STEP = 10**6  # what a step later costs in nodes: fewer steps come first
 _NO_LATER = 10**12  # through a state's rows although no later step reads what was written
 
@@ -54,15 +55,22 @@ class ConnectionMatrix:
     column_entries: tuple[ListEntry, ...] = ()
 
     def as_text(self) -> str:
-        """Return the matrix as text, ``●`` where an input reaches an output."""
+        """Return the matrix as text, ``●`` where an input reaches an output; where columns' names are too long they stand below."""
         labels = [f"{entry.index} {sanitize(entry.label)}" for entry in self.row_entries]
-        heads = [str(entry.index) for entry in self.column_entries]
+        named = [f"{entry.index} {sanitize(entry.label)}" for entry in self.column_entries]
         width = max(map(len, labels), default=0)
-        lines = [f"loop {sanitize(self.loop)}", " " * width + "".join(f"  {text:>2}" for text in heads)]
+        fits = width + sum(len(name) + 3 for name in named) <= NAMED_WITHIN
+        heads = named if fits else [str(entry.index) for entry in self.column_entries]
+        lines = [f"loop {sanitize(self.loop)}", _columns("".ljust(width), heads, heads)]
         for label, cells in zip(labels, self.cells, strict=True):
-            lines.append(label.ljust(width) + "".join("   " + ("●" if cell else "·") for cell in cells))
-        lines += [f"{entry.index} = {sanitize(entry.label)}" for entry in self.column_entries]
+            lines.append(_columns(label.ljust(width), ["●" if cell else "·" for cell in cells], heads))
+        lines += [] if fits else [f"{entry.index} = {sanitize(entry.label)}" for entry in self.column_entries]
         return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _columns(label: str, texts: Sequence[str], heads: Sequence[str]) -> str:
+    """Return a line: each text begins where the head of its column does."""
+    return label + "".join(f"   {text:<{len(head)}}" for text, head in zip(texts, heads, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +111,9 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
     >>> loop = LoopRecord(1, 1, None, "rnn", None, variables=(h,), connection_pattern=((False,), (True,)))
     >>> print(connection_matrix(loop).as_text(), end="")
     loop rnn
-                0
+                0 h
     0 n_steps   ·
     1 h         ●
-    0 = h
     """
     lists = entries_of(loop)
     rows, columns, cells = lists["outer_inp"], lists["outer_out"], loop.connection_pattern

@@ -132,9 +132,15 @@ def test_the_matrix_in_text_has_a_mark_where_an_input_reaches_an_output(record):
     [loop] = [each for each in record.loops if each.name == "rnn"]
     matrix = connection_matrix(loop)
     lines = matrix.as_text().splitlines()
-    [row] = [line for line in lines if line.endswith("●   ●") and " W_out " in line]
+    assert lines[1].split() == ["0", "x", "1", "y"]
+    [row] = [line for line in lines if " W_out " in line]
     assert row.split()[0] == str(matrix.rows.index("W_out"))
-    assert lines[-2:] == ["0 = x", "1 = y"]
+    assert [row[lines[1].index(head)] for head in ("0 x", "1 y")] == ["●", "●"]
+    long = replace(
+        matrix, column_entries=tuple(replace(e, label=e.label * 50) for e in matrix.column_entries)
+    )
+    lines = long.as_text().splitlines()
+    assert lines[1].split() == ["0", "1"] and lines[-2:] == [f"0 = {'x' * 50}", f"1 = {'y' * 50}"]
 
 
 def test_the_table_in_text_stands_in_columns_and_is_harmless():

@@ -331,7 +331,7 @@ def _film(
         raise UsageError(f"no rewrite of {sanitize(function.name)} was kept")
     scan = parsed.options.get("scan")
     name = _loop_named(record, {function.key}, scan).name if scan is not None else None
-    film = film_of(function.rewrites, name, plumbing="plumbing" in parsed.options)
+    film = film_of(function.rewrites, name, plumbing="plumbing" in parsed.options, chips=True)
     return (
         film_file(laid_out(film), form, dark="dark" in parsed.options),
         "",

@@ -70,7 +70,7 @@ def signed(label: str, change: str) -> str:
 def node_lines(node: Node, types: bool) -> list[str]:
     """Return the lines written on a node: its label first, then less important ones."""
     lines = [signed(short(node.label, LONGEST if node.band is None else LONGEST_IN_TIME), node.change)]
-    if node.kind == "port" and node.loop_kind:
+    if node.kind == "port" and node.loop_kind and node.loop_kind != "n_steps":
         lines.append(kind_name(node.loop_kind))
     if node.note:
         lines.append(short(node.note))

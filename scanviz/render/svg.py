@@ -51,6 +51,10 @@ from scanviz.render.layout.placed import LETTER, PORT_LONGEST, SMALL, SMALL_LINE
 from scanviz.render.layout.ways import is_straight, sign, way_text
 from scanviz.render.marks import MARK
 
+_SLIDE, _MOST_SCALE = (
+    1100.0,
+    2.2,
+)  # how wide a picture is whose title has its usual size, and how much larger one may be
 _PLUS = 4.0  # radius of the sign of a sum
 _ROUND = {"input": 9, "inner_input": 9, "inner_output": 9, "output": 9, "shared": 4, "until": 3}
 _DASHED = ("constant", "summary")
@@ -83,10 +87,15 @@ def to_svg(diagram: Diagram, placed: Placed, *, types: bool = False) -> str:
 
 
 def document(title: str, head: list[tuple[str, float]], body: str, placed: Placed, more: float = 0.0) -> str:
-    """Return an SVG: rows with their widths at the top, below them what is drawn, and so much more room at the end."""
-    top = 18.0 * len(head) + 8.0
-    width = max(placed.width, *(row_width for _, row_width in head)) + 8.0
+    """Return an SVG: rows with their widths at the top, below them what is drawn, and so much more room at the end.
+
+    The rows of a picture that is wider than a slide are larger, so that they are read where it is shown smaller.
+    """
+    scale = max(1.0, min(_MOST_SCALE, placed.width / _SLIDE))
+    top = (18.0 * len(head) + 8.0) * scale
+    width = max(placed.width, *(row_width * scale for _, row_width in head)) + 8.0
     height = placed.height + top + 8.0 + more
+    larger = f" scale({scale:.2f})" if scale > 1.0 else ""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.1f} {height:.1f}" font-family="Helvetica, Arial, sans-serif" font-size="{LETTER:g}">',
@@ -95,7 +104,7 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
         f"<style>{style_sheet()}</style>",
         f'<rect class="sv-ground" width="100%" height="100%" fill="{PAPER}"/>',
         *(
-            f'<g transform="translate({(width - row_width) / 2:.1f},{18 * k + 6})">{row}</g>'
+            f'<g transform="translate({(width - row_width * scale) / 2:.1f},{(18 * k + 6) * scale:.1f}){larger}">{row}</g>'
             for k, (row, row_width) in enumerate(head)
         ),
         f'<g transform="translate(0,{top:.1f})">',
@@ -233,8 +242,8 @@ def _label_place(points: list[Point]) -> Point:
     """Return where an edge's label stands: beside its line."""
     if len(points) == 6 and is_straight(points):  # on rails: beside the loop
         return points[2][0] + 3, (points[2][1] + points[3][1]) / 2
-    x, y = points[len(points) // 2]
-    return x + 3, y
+    (x, y), (a, b) = points[(len(points) - 1) // 2], points[len(points) // 2]
+    return (x + a) / 2 + 3, (y + b) / 2 + 3
 
 
 def _plus(points: list[Point], colour: str, classes: str) -> str:

@@ -115,6 +115,7 @@ class PictureLevel:
             kind = _LEAVES.get(variable.role, "input")
             wanted = self.path + (variable.key or f"v{number}")
             label = variable.label or variable.name or variable.type
+            label = " ".join(label.split()) if kind == "constant" else label  # values stand in lines
             known = self.source_of[number] = self.node(
                 Node(wanted, kind, label, type=variable.type, key=variable.key)
             )

@@ -16,6 +16,8 @@ from scanviz.render.layout.ordering import acyclic
 
 HOPS = 2
 _AT_EDGES = ("port", "inner_input", "inner_output")  # of a loop
+_LEAVES = ("input", "shared", "constant")
+_MORE = "more/"  # before ids of what stands for others
 _FEW = 24  # nodes, which are drawn whole
 
 
@@ -55,6 +57,7 @@ def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
     closed = replace(close_loops(diagram, far), notes=diagram.notes)
     closed = fold(closed, [(_more(members), _ids(members)) for members in _at_edges(closed, kept)])
     small = fold(closed, [(_more(members), _ids(members)) for members in _groups(closed, kept)])
+    small = _without_far_leaves(small, kept)
     note = f"{count} node{'' if count == 1 else 's'} further than {hops} lines from any change are folded"
     return replace(small, notes=(*diagram.notes, note)) if count else diagram
 
@@ -62,27 +65,41 @@ def near_changes(diagram: Diagram, hops: int = HOPS) -> Diagram:
 def _changed(diagram: Diagram) -> set[str]:
     """Return ids of nodes that changed, or that lines lead to which did."""
     owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
-    found = {node.id for node in diagram.nodes if node.change}
-    boxes = {cluster.id for cluster in diagram.clusters if cluster.change}
-    found |= {node.id for node in diagram.nodes if node.cluster in boxes}
+    found = _changed_nodes(diagram)
     for edge in diagram.edges:
         if edge.change:
             found |= {owner.get(end, end) for end in (edge.source, edge.target)}
     return found
 
 
+def _changed_nodes(diagram: Diagram) -> set[str]:
+    """Return ids of nodes that changed, or stand in a loop that did."""
+    boxes = {cluster.id for cluster in diagram.clusters if cluster.change}
+    return {node.id for node in diagram.nodes if node.change or node.cluster in boxes}
+
+
 def _beside(diagram: Diagram, changed: set[str], hops: int) -> set[str]:
-    """Return ids of nodes that so many lines lead to."""
+    """Return ids of what so many lines lead from to a change, and of what so many lead to from one.
+
+    What else is made of the same input is not near: lines are followed up or down, never first one and then the other.
+    """
     owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
-    beside: dict[str, set[str]] = defaultdict(set)
+    above: dict[str, set[str]] = defaultdict(set)
+    below: dict[str, set[str]] = defaultdict(set)
+    own = _changed_nodes(diagram)
+    up, down = set(own), set(own)
     for edge in diagram.edges:
         source, target = owner.get(edge.source, edge.source), owner.get(edge.target, edge.target)
-        beside[source].add(target)
-        beside[target].add(source)
-    found, last = set(changed), changed
-    for _ in range(hops):
-        last = {other for name in last for other in beside[name]} - found
-        found |= last
+        below[source].add(target)
+        above[target].add(source)
+        if edge.change:
+            up.add(source)
+            down.add(target)
+    found = set(changed)
+    for near, last in ((above, up), (below, down)):
+        for _ in range(hops):
+            last = {other for name in last for other in near[name]}
+            found |= last
     return found
 
 
@@ -136,6 +153,21 @@ def _groups(diagram: Diagram, kept: set[str]) -> Iterable[list[Node]]:
     return [members for members in groups.values() if len(members) > 1]
 
 
+def _without_far_leaves(diagram: Diagram, kept: set[str]) -> Diagram:
+    """Return a picture without leaves that are not kept, and without lines from leaves to what is folded."""
+    leaves = {node.id for node in diagram.nodes if node.kind in _LEAVES and not node.change}
+    folded = {node.id for node in diagram.nodes if node.id.startswith(_MORE)}
+    return replace(
+        diagram,
+        nodes=tuple(node for node in diagram.nodes if node.id in kept or node.id not in leaves),
+        edges=tuple(
+            edge
+            for edge in diagram.edges
+            if edge.change or edge.source not in leaves or (edge.source in kept and edge.target not in folded)
+        ),
+    )
+
+
 def _ends(diagram: Diagram) -> list[tuple[str, str]]:
     """Return what lines lead from and to, but for those that a later step reads."""
     owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
@@ -170,7 +202,7 @@ def _more(members: list[Node]) -> Node:
     first = members[0]
     kind: NodeKind = first.kind if first.kind in _AT_EDGES else "summary"
     label = f"{len(members)} more"
-    return Node(f"more/{first.id}", kind, label, first.cluster, loop=first.loop, side=first.side)
+    return Node(f"{_MORE}{first.id}", kind, label, first.cluster, loop=first.loop, side=first.side)
 
 
 def _ids(members: list[Node]) -> list[str]:

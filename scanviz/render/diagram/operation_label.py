@@ -6,8 +6,14 @@ import re
 from collections.abc import Sequence
 
 _BETWEEN = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "power": "**"}
-_DEFAULTS = re.compile(r", keepdims=False|keepdims=False, |\{keepdims=False\}")
 _TRANSPOSED = "dimshuffle{order=(1, 0)}"
+_PARAMETERS = re.compile(r"(\w+)=(\([^()]*\)|[^,{}]*)")
+_IN_WORDS = {
+    "state_history": "initial rows, then steps",
+    "first_rows": "first rows",
+    "state_shape": "shaped as",
+    "dimension": "size",
+}
 OPEN = "·"  # stands for what an arrow brings
 
 
@@ -32,9 +38,11 @@ def operation_label(op: str, written: Sequence[str | None], name: str = "") -> s
     >>> operation_label("assign[:, 192:]+=", [None, None], "∂gates"), operation_label("dimshuffle{order=(1, 0)}", [None])
     ('∂gates = [:, 192:] +=', 'transpose')
     >>> operation_label("sum{axes=(0,), keepdims=False}", [None]), operation_label("clip", [None, "0.0", "1.0"])
-    ('sum{axes=(0,)}', 'clip(·, 0, 1)')
+    ('sum over axis 0', 'clip(·, 0, 1)')
+    >>> operation_label("subtract", [None, None], "updates[0][1]"), operation_label("cast{dtype=float64}", [None])
+    ('subtract', 'cast to float64')
     """
-    label = _plain(op)
+    label, name = _plain(op), "" if _is_place(name) else name
     if any(text is not None for text in written):
         texts = [OPEN if text is None else text.removesuffix(".0") for text in written]
         sign = _BETWEEN.get(op) if len(texts) == 2 else None
@@ -54,7 +62,40 @@ def _plain(op: str) -> str:
     if op.startswith("assign["):
         place, _, sign = op.removeprefix("assign").rpartition("]")
         return f"{place}] {sign}"
-    return "transpose" if op == _TRANSPOSED else _DEFAULTS.sub("", op)
+    return "transpose" if op == _TRANSPOSED else _in_words(op)
+
+
+def _is_place(name: str) -> bool:
+    """Return whether a result has no name but its place: among the outputs, or in a list of tuples such as ``updates[0][1]``."""
+    return re.fullmatch(r"output \d+|\w+(\[\d+\]){2,}", name) is not None
+
+
+def _in_words(op: str) -> str:
+    """Return an operation with the parameters that say what it does, in words.
+
+    Examples
+    --------
+    >>> _in_words("max{axes=(0, 1), keepdims=True}"), _in_words("concatenate{axis=1}"), _in_words("state_shape{∂W of grad}")
+    ('max over axes 0, 1', 'concatenate along axis 1', 'shaped as ∂W')
+    >>> _in_words("draw_normal{sizes=2, dtype=float64, replace=True}"), _in_words("dimension{axis=0}")
+    ('draw normal', 'size of axis 0')
+    """
+    name, _, inside = op.partition("{")
+    known = dict(_PARAMETERS.findall(inside))
+    axes = re.findall(r"-?\d+", known.get("axes", ""))
+    words = _IN_WORDS.get(name, name.replace("draw_", "draw "))
+    if name == "state_shape":
+        return f"{words} {inside.partition(' of ')[0]}"
+    if name == "first_rows":
+        return f"{words} {inside.rstrip('}')}"
+    if axes:
+        return f"{words} over {'axis' if len(axes) == 1 else 'axes'} {', '.join(axes)}"
+    axis = known.get("axis", "0")
+    if name == "dimension" or (axis != "0" and name != "reshape"):
+        return f"{words} {'of' if name == 'dimension' else 'along'} axis {axis}"
+    if name == "cast":
+        return f"{words} to {known.get('dtype', 'another dtype')}"
+    return f"{name} {known['order']}" if "order" in known else words
 
 
 __all__ = ["OPEN", "operation_label"]

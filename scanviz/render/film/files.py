@@ -5,12 +5,17 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
+from typing import TYPE_CHECKING
 
 from scanviz.record.plain_text import sanitize
-from scanviz.render.colours import darkened
+from scanviz.render.colours import DARK_PAPER, PAPER, darkened
 from scanviz.render.film.drawing import SECONDS, FilmDrawing, frames_of
 from scanviz.render.marks import MARK
 from scanviz.render.png import to_png
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 FORMS = ("html", "svg", "gif")
 _WIDEST = 1400.0  # pixels of a GIF
@@ -102,10 +107,13 @@ def _gif(drawing: FilmDrawing, dark: bool) -> bytes:
     from PIL import Image
 
     wide = max(drawing.placed.width, 1.0)
-    pictures = []
+    pictures: list[Image.Image] = []
     for svg in frames_of(drawing):
         data, _ = to_png(_toned(svg, dark).encode(), min(1.5, _WIDEST / wide))
-        pictures.append(Image.open(io.BytesIO(data)).convert("RGB").quantize(128))
+        pictures.append(Image.open(io.BytesIO(data)).convert("RGB"))
+    # One palette of the colours that are drawn: one found by counting loses those of thin lines.
+    palette = _palette(_toned(drawing.moving(), dark), DARK_PAPER if dark else PAPER)
+    pictures = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
     pause = int(SECONDS * 1000)
     out = io.BytesIO()
     pictures[0].save(
@@ -118,3 +126,25 @@ def _gif(drawing: FilmDrawing, dark: bool) -> bytes:
         comment=MARK.encode(),
     )
     return out.getvalue()
+
+
+def _palette(markup: str, ground: str) -> Image.Image:
+    """Return the colours of a picture and steps from each to the ground, where lines are smooth, as the palette of a GIF."""
+    from PIL import Image
+
+    colours = list(dict.fromkeys([ground, *re.findall("#[0-9a-f]{6}", markup)]))
+    steps = max(1, 255 // len(colours))
+    paper = _channels(ground)
+    shades = [
+        tuple(round(p + (c - p) * (k + 1) / steps) for c, p in zip(_channels(colour), paper, strict=True))
+        for colour in colours
+        for k in range(steps)
+    ]
+    chosen = list(dict.fromkeys([paper, *shades]))[:256]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([channel for shade in chosen for channel in shade])
+    return palette
+
+
+def _channels(colour: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(colour.removeprefix("#")))

@@ -14,6 +14,7 @@ from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 from scanviz.render.diagram.build import unknown_loop, whole_picture
+from scanviz.render.diagram.chips import READABLE, with_chips
 from scanviz.render.diagram.difference import parents_first, with_loops_of
 from scanviz.render.diagram.folding import only_loops
 from scanviz.render.diagram.heat import HeatMap
@@ -106,8 +107,8 @@ class GraphVersions:
     rewrites: RewritesRecord
     pictures: tuple[Diagram, ...]
 
-    def film(self, scan: str | None = None) -> Film:
-        """Return the film of all, or of one loop alone.
+    def film(self, scan: str | None = None, *, chips: bool = False) -> Film:
+        """Return the film of all, or of one loop alone; of a large one with inputs beside their readers where ``chips`` are wanted.
 
         Raises
         ------
@@ -120,6 +121,8 @@ class GraphVersions:
             if not any(picture.clusters for picture in pictures):
                 raise unknown_loop(scan, self.rewrites.loops())
         whole, names, edges = _united(pictures)
+        if chips and len(whole.nodes) > READABLE:
+            whole, names, edges = _united([with_chips(picture, 0) for picture in pictures])
         frames: list[FilmFrame] = []
         for after, shown in enumerate(names):
             caption, text = _words(self.rewrites.applications[after - 1] if after else None)
@@ -163,9 +166,11 @@ def versions_of(rewrites: RewritesRecord, *, plumbing: bool = False) -> GraphVer
     return GraphVersions(rewrites, tuple(found))
 
 
-def film_of(rewrites: RewritesRecord, scan: str | None = None, *, plumbing: bool = False) -> Film:
+def film_of(
+    rewrites: RewritesRecord, scan: str | None = None, *, plumbing: bool = False, chips: bool = False
+) -> Film:
     """Return the film of a function's rewrites, or of one loop alone (`GraphVersions.film`)."""
-    return versions_of(rewrites, plumbing=plumbing).film(scan)
+    return versions_of(rewrites, plumbing=plumbing).film(scan, chips=chips)
 
 
 def _notes(left_out: int) -> list[str]:

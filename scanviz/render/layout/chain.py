@@ -16,6 +16,7 @@ from pathlib import Path
 
 from scanviz.record.codec import encode
 from scanviz.render.colours import darkened
+from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
@@ -72,6 +73,7 @@ def drawn(
     types: bool = False,
     largest: int = LARGEST,
     dark: bool = False,
+    chips: bool = True,
 ) -> Drawing:
     """Draw a picture.
 
@@ -91,6 +93,8 @@ def drawn(
         Nodes that are drawn.
     dark : bool
         Whether in the colours of the dark, whatever the reader prefers.
+    chips : bool
+        Whether weights and other inputs of a large picture stand beside whatever reads them.
 
     Raises
     ------
@@ -105,6 +109,7 @@ def drawn(
     """
     in_time = largest == LARGEST and has_time(diagram)
     diagram = summarised(diagram, LARGEST_IN_TIME if in_time else largest)
+    diagram = with_chips(diagram) if chips else diagram
     if form == "dot":
         text = to_dot(diagram, types=types)
         return Drawing((darkened(text) if dark else text).encode(), "no engine", diagram.notes)

@@ -36,6 +36,8 @@ class LayeredLevel:
         A part that stands in the middle of the box, and what else is in its layer beside it.
     beside : pair of float
         What the box holds at the left and at the right of the layers.
+    widest : float
+        How wide a layer may be; a wider one that is neither at the top nor at the end becomes several.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class LayeredLevel:
         near: Collection[int] = (),
         title: int | None = None,
         beside: tuple[float, float] = (0.0, 0.0),
+        widest: float = math.inf,
     ) -> None:
         self.sizes, self.title, self.beside = list(sizes), title, beside
         self.count = count = len(sizes)
@@ -55,6 +58,7 @@ class LayeredLevel:
             count, [(a, b) for a, b in pairs if b not in first and a not in last], first, last
         )
         self._lower(pairs, near, set(first) | set(last))
+        self._break(widest, {*first, *last})
         self.joints: dict[int, list[int]] = {}
         self.ends = {number: (a, b) for number, a, b in edges}
         self.links: list[tuple[int, int]] = []
@@ -73,14 +77,53 @@ class LayeredLevel:
         if not near:
             return
         below: dict[int, list[int]] = defaultdict(list)
-        above: dict[int, int] = defaultdict(int)
+        above: dict[int, list[int]] = defaultdict(list)
         for a, b in pairs:
             below[a].append(b)
-            above[b] += a not in near
+            above[b].append(a)
+        light = set(near)  # what is made of such parts alone, each for one reader, goes down with them
+        heavy: dict[int, int] = {}
+        for part in sorted(range(self.count), key=lambda part: self.layer[part]):
+            heavy[part] = sum(
+                one not in light or (one not in near and len(below[one]) > 1) for one in above[part]
+            )
+            if above[part] and not heavy[part] and part not in fixed:
+                light.add(part)
         for part in sorted(range(self.count), key=lambda part: -self.layer[part]):
-            free = part in near or (part not in fixed and above[part] < len(below[part]))
+            free = part in near or (part not in fixed and heavy[part] < len(below[part]))
             if free and below[part]:
-                self.layer[part] = max(1, min(self.layer[b] for b in below[part]) - 1)
+                self.layer[part] = max(min(1, len(fixed)), min(self.layer[b] for b in below[part]) - 1)
+
+    def _break(self, widest: float, fixed: set[int]) -> None:
+        """Let a layer that is too wide be several, one below the other; no edge joins parts of one layer."""
+        layers: dict[int, list[int]] = defaultdict(list)
+        for part, layer in enumerate(self.layer):
+            layers[layer].append(part)
+        below = 0
+        for layer in sorted(layers):
+            rows = (
+                self._rows_of(layers[layer], widest) if fixed.isdisjoint(layers[layer]) else [layers[layer]]
+            )
+            for k, row in enumerate(rows):
+                for part in row:
+                    self.layer[part] = layer + below + k
+            below += len(rows) - 1
+
+    def _rows_of(self, parts: list[int], widest: float) -> list[list[int]]:
+        """Return what stands in a layer in rows that are not too wide: small parts in turn, below them the large ones."""
+        small = [part for part in parts if self.sizes[part].width <= widest / 2]
+        large = [part for part in parts if self.sizes[part].width > widest / 2]
+        total = sum(self.sizes[part].width + GAP for part in small)
+        count = max(1, math.ceil(total / widest)) if small else 0
+        rows = [small[k::count] for k in range(count)]
+        width = total if count == 1 else widest
+        for part in large:
+            width += self.sizes[part].width + GAP
+            if not rows or width > widest:
+                rows.append([])
+                width = self.sizes[part].width + GAP
+            rows[-1].append(part)
+        return rows
 
     def _lead(self, number: int, a: int, b: int) -> None:
         """Let an edge that passes layers stand in each of them."""
@@ -138,6 +181,16 @@ class LayeredLevel:
         way = [start] if self.boxes[upper].bottom < start[1] - 1 else []
         way += self.routes.get(number, [])
         return [*way, end] if self.boxes[lower].y > end[1] + 1 else way
+
+    def through_rows(self, number: int) -> list[Point]:
+        """Return the way of an edge from or to the outermost row, through this as well."""
+        way = self.in_rows(number)
+        for part, at_end in zip(self.ends[number], (False, True), strict=True):
+            if self.sizes[part].height == 0.0:
+                layer, x = self.layer[part], self.boxes[part].centre
+                through = self._through(x, self.tops[layer], self.heights[layer])
+                way = [*way, *through] if at_end else [*through, *way]
+        return list(dict.fromkeys(way))
 
     @staticmethod
     def _through(x: float, top: float, height: float) -> list[Point]:

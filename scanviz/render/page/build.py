@@ -165,7 +165,7 @@ def _picture(
     function: FunctionRecord, diagram: Diagram, element: str, seconds: float
 ) -> tuple[dict[str, Any], str]:
     """Return a picture as data, and as an element of the page."""
-    drawing = drawn(diagram, "svg", seconds=seconds)
+    drawing = drawn(diagram, "svg", seconds=seconds, chips=False)  # whose every part answers
     engine, notes = drawing.engine, drawing.notes
     data = {
         "function": function.key,

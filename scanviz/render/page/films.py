@@ -69,7 +69,7 @@ def _drawings(
     own = [loop for loop in record.loops if loop.function == function.key and loop.name in ever]
     loops = dict.fromkeys(loop.name for loop in sorted(own, key=lambda loop: -loop.total_ns))
     for scan in (None, *loops, *(name for name in ever if name not in loops)):
-        film = versions.film(scan)
+        film = versions.film(scan, chips=True)
         if len(film.frames) > 1:
             drawing = laid_out(film)
             size = drawing.placed.width, drawing.placed.height

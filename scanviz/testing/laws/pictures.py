@@ -18,6 +18,7 @@ from scanviz.record.graph import GraphSnapshot
 from scanviz.record.rewrites_snapshot import rewrites_record
 from scanviz.render.colours import HEAT
 from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.model import Diagram, Node
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.dot import to_dot
@@ -64,13 +65,56 @@ def states_flow_at_one_height_and_nothing_overlaps(case: LoopCase, steps: int, r
         assert not lower or max(upper) < min(lower)
 
 
+@law(
+    sample=5,
+    case=LOOPS,
+    rewritten=st.booleans(),
+    plumbing=st.booleans(),
+    widest=st.sampled_from([120.0, 300.0, 900.0]),
+)
+def a_line_of_open_loops_crosses_no_box_and_no_title(
+    case: LoopCase, rewritten: bool, plumbing: bool, widest: float
+) -> None:
+    """In the picture of a graph with its loops open, in however many rows, a line crosses no node and no loop's title."""
+    whole = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
+    for picture in (whole, with_chips(whole, 0)):
+        placed = layered(picture, widest=widest)
+        _check_lines(picture, placed)
+        _check_titles(picture, placed)
+        _check_apart([placed.boxes[node.id] for node in picture.nodes])
+
+
 @law(sample=5, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())
-def a_line_of_open_loops_crosses_no_box_and_no_title(case: LoopCase, rewritten: bool, plumbing: bool) -> None:
-    """In the picture of a graph with its loops open, a line crosses no node and no loop's title, and feedback runs on rails."""
-    picture = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
-    placed = layered(picture)
-    _check_lines(picture, placed)
-    _check_titles(picture, placed)
+def inputs_beside_their_readers_tell_what_lines_from_them_told(
+    case: LoopCase, rewritten: bool, plumbing: bool
+) -> None:
+    """With inputs beside what reads them every operation reads the same, and each of these inputs has one reader."""
+    whole = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
+    small = with_chips(whole, 0)
+    assert _reads(small) == _reads(whole)
+    owner = {port.id: node for node in small.nodes for port in node.ports} | {
+        node.id: node for node in small.nodes
+    }
+    readers: dict[str, set[str]] = {}
+    for edge in small.edges:
+        readers.setdefault(edge.source, set()).add(owner[edge.target].id)
+    for node in small.nodes:
+        if node.kind in ("input", "shared", "constant"):
+            assert len(readers.get(node.id, ())) <= 1, node.label
+    assert with_chips(small, 0) == small
+
+
+def _reads(picture: Diagram) -> dict[str, list[tuple[int, str, str]]]:
+    """Return what each operation and each result reads, by place: the label of what gives it, and what its line says."""
+    nodes = {node.id: node for node in picture.nodes}
+    ports = {port.id: port.label for node in picture.nodes for port in node.ports}
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for edge in picture.edges:
+        reader = nodes.get(edge.target)
+        if reader is not None and reader.kind in ("operation", "output", "until", "inner_output"):
+            label = nodes[edge.source].label if edge.source in nodes else ports[edge.source]
+            found.setdefault(edge.target, []).append((edge.place or 0, label, edge.label))
+    return {name: sorted(given) for name, given in found.items()}
 
 
 @law(sample=30, shares=st.lists(st.none() | st.floats(0.0, 1.0), min_size=1, max_size=8))

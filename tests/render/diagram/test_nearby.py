@@ -5,6 +5,7 @@ from graphlib import CycleError, TopologicalSorter
 from hypothesis import given, settings
 
 from scanviz.render.diagram.difference import difference
+from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.render.diagram.nearby import near_changes
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import assert_sound, history, several_taps, with_gradients
@@ -52,3 +53,17 @@ def test_a_loop_without_a_change_is_closed():
     with_changes = {node.cluster for node in whole.nodes if node.change} - {None}
     assert {cluster.id for cluster in small.clusters} == with_changes
     assert len(small.nodes) < len(whole.nodes) and "folded" in small.notes[-1]
+
+
+def test_what_else_reads_the_same_input_is_not_near():
+    nodes = [
+        Node("x", "input", "x"),
+        Node("new", "operation", "dot", change="added"),
+        Node("after", "output", "y"),
+    ]
+    nodes += [Node(f"other{k}", "operation", "exp") for k in range(30)]
+    edges = [Edge("x", "new", change="added"), Edge("new", "after", change="added")]
+    edges += [Edge("x", f"other{k}") for k in range(30)]
+    small = near_changes(Diagram("f", tuple(nodes), (), tuple(edges)))
+    assert {"x", "new", "after"} <= {node.id for node in small.nodes}
+    assert "30 nodes further than 2 lines from any change are folded" in small.notes

@@ -1,0 +1,192 @@
+"""Large pictures without lines from far: weights and other inputs stand beside whatever reads them, again at each place.
+
+The weights of a network are read by its loop, by the loop of its gradient and by their own updates, so their lines would cross all
+of a picture.  A loop variable that only hands a leaf of the same name on to the step goes, too: the leaf stands in the step.  What
+nothing that is drawn reads (the step reads its size alone, which is plumbing) is not drawn, and a note names it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from scanviz.render.diagram.model import Diagram, Edge, Node
+
+READABLE = 80  # nodes of a picture that is read at a glance
+_LEAVES = ("input", "shared", "constant")
+_MOST_NAMES = 12  # in a note
+
+
+def with_chips(diagram: Diagram, least: int | None = None) -> Diagram:
+    """Return a picture whose leaves stand beside their readers; one of few nodes, or of steps side by side, comes back as it is.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Any picture.
+    least : int, optional
+        Nodes up to which a picture stays as it is; by default 80, half as many of one with changes.
+
+    Examples
+    --------
+    >>> nodes = Node("W", "shared", "W"), Node("a", "operation", "dot"), Node("b", "operation", "add")
+    >>> small = with_chips(Diagram("f", nodes, (), (Edge("W", "a"), Edge("W", "b"))), 0)
+    >>> [(node.label, node.id) for node in small.nodes], [(edge.source, edge.target) for edge in small.edges]
+    ([('W', 'W at a'), ('dot', 'a'), ('W', 'W at b'), ('add', 'b')], [('W at a', 'a'), ('W at b', 'b')])
+    """
+    if least is None:
+        least = READABLE // 2 if any(node.change for node in diagram.nodes) else READABLE
+    if len(diagram.nodes) <= least or any(node.row is not None for node in diagram.nodes):
+        return diagram
+    return _beside_readers(_into_closed_loops(_without_handing_on(_without_unread(diagram))))
+
+
+def _without_unread(diagram: Diagram) -> Diagram:
+    """Return a picture without what loops are given and nothing that is drawn reads, and without leaves read nowhere else."""
+    readers: dict[str, list[Edge]] = defaultdict(list)
+    for edge in diagram.edges:
+        readers[edge.source].append(edge)
+    gone: dict[str, Node] = {}
+    for node in diagram.nodes:
+        handed = node.kind == "inner_input" and node.loop_kind in ("sequence", "non_sequence")
+        if handed and not node.change and not readers[node.id]:
+            gone[node.id] = node
+    for node in reversed(diagram.nodes):  # from the innermost loop outwards
+        reached = readers[node.id]
+        handed = node.kind == "port" and node.side == "in" and node.loop_kind in ("sequence", "non_sequence")
+        leaf = node.kind in ("shared", "constant") or (node.kind == "inner_input" and node.id not in gone)
+        if (handed or leaf) and reached and not node.change and _all_plain(reached, gone):
+            gone[node.id] = node
+    if not gone:
+        return diagram
+    names = list(
+        dict.fromkeys(node.label for node in diagram.nodes if node.id in gone and node.kind == "port")
+    )
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    note = f"not drawn, for the step reads sizes of it alone: {', '.join(names[:_MOST_NAMES])}{more}"
+    return _without(replace(diagram, notes=(*diagram.notes, note) if names else diagram.notes), gone)
+
+
+def _all_plain(edges: Iterable[Edge], gone: dict[str, Node]) -> bool:
+    return all(edge.target in gone and not edge.change for edge in edges)
+
+
+def _without_handing_on(diagram: Diagram) -> Diagram:
+    """Return a picture in which steps read leaves themselves that loop variables only handed on under the same name."""
+    nodes = {node.id: node for node in diagram.nodes}
+    given: dict[str, list[Edge]] = defaultdict(list)
+    enters: dict[str, list[Edge]] = defaultdict(list)
+    for edge in diagram.edges:
+        given[edge.target].append(edge)
+        if edge.role == "enters":
+            enters[edge.source].append(edge)
+    leaf = {node.id: node.id for node in diagram.nodes if node.kind in _LEAVES}
+    gone: dict[str, Node] = {}
+    for node in diagram.nodes:  # a loop stands after what it is given
+        if (
+            node.kind != "port"
+            or node.side != "in"
+            or node.loop_kind != "non_sequence"
+            or len(given[node.id]) != 1
+        ):
+            continue
+        line, lines = given[node.id][0], enters[node.id]
+        inside = [nodes[edge.target] for edge in lines]
+        around = leaf.get(line.source)
+        if around is None or not all(part.label == nodes[around].label for part in (node, *inside)):
+            continue
+        if any(edge.change for edge in (line, *lines)) or any(part.change for part in (node, *inside)):
+            continue
+        for part in (node, *inside):
+            gone[part.id] = part
+            leaf[part.id] = around
+    if not gone:
+        return diagram
+    edges = [
+        replace(edge, source=leaf[edge.source]) if edge.source in gone else edge
+        for edge in diagram.edges
+        if edge.target not in gone
+    ]
+    return _without(replace(diagram, edges=tuple(edges)), gone)
+
+
+def _into_closed_loops(diagram: Diagram) -> Diagram:
+    """Return a picture without lines from leaves to ports of closed loops that are called as they are."""
+    labels = {
+        port.id: port.label for node in diagram.nodes for port in node.ports if port.kind == "non_sequence"
+    }
+    leaves = {node.id: node for node in diagram.nodes if node.kind in _LEAVES}
+    said = [
+        edge
+        for edge in diagram.edges
+        if edge.source in leaves and not edge.change and labels.get(edge.target) == leaves[edge.source].label
+    ]
+    edges = tuple(edge for edge in diagram.edges if edge not in said)
+    still = {edge.source for edge in edges}
+    gone = {edge.source: leaves[edge.source] for edge in said if edge.source not in still}
+    gone = {name: node for name, node in gone.items() if node.kind != "input" and not node.change}
+    return _without(replace(diagram, edges=edges), gone)
+
+
+def _beside_readers(diagram: Diagram) -> Diagram:
+    """Return a picture with each leaf that is read at several places, or in another loop, at each of these places."""
+    nodes = {node.id: node for node in diagram.nodes}
+    owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+    parent = {cluster.id: cluster.parent for cluster in diagram.clusters}
+    places: dict[str, dict[str, Node]] = defaultdict(dict)
+    for edge in diagram.edges:
+        if nodes.get(edge.source) is not None and nodes[edge.source].kind in _LEAVES:
+            reader = nodes[owner.get(edge.target, edge.target)]
+            places[edge.source][reader.id] = reader
+    chips: dict[tuple[str, str], Node] = {}
+    for name, readers in places.items():
+        for reader in readers.values():
+            cluster = reader.cluster
+            if reader.kind == "port" and reader.side == "in" and cluster is not None:
+                cluster = parent[cluster]
+            if len(readers) > 1 or cluster != nodes[name].cluster:
+                chips[name, reader.id] = _chip(nodes[name], reader, cluster)
+    if not chips:
+        return diagram
+    moved = {name for name, _ in chips}
+    before: dict[str, list[Node]] = defaultdict(list)
+    for (_, reader_id), chip in chips.items():
+        before[_stands_before(nodes[reader_id], chip, diagram)].append(chip)
+    drawn = [part for node in diagram.nodes for part in (*before[node.id], node) if part.id not in moved]
+    edges = [
+        replace(edge, source=chips[edge.source, owner.get(edge.target, edge.target)].id)
+        if (edge.source, owner.get(edge.target, edge.target)) in chips
+        else edge
+        for edge in diagram.edges
+    ]
+    note = "weights and other inputs stand beside whatever reads them"
+    notes = diagram.notes if note in diagram.notes else (*diagram.notes, note)
+    return replace(diagram, nodes=tuple(drawn), edges=tuple(edges), notes=notes)
+
+
+def _chip(leaf: Node, reader: Node, cluster: str | None) -> Node:
+    name = f"{leaf.id} at {reader.id}"
+    if cluster is None or cluster == leaf.cluster or leaf.kind == "constant":
+        return replace(leaf, id=name, cluster=cluster)
+    return replace(
+        leaf, id=name, cluster=cluster, kind="inner_input", loop_kind="non_sequence", loop=reader.loop
+    )
+
+
+def _stands_before(reader: Node, chip: Node, diagram: Diagram) -> str:
+    """Return what a chip stands before in the order of computation: its reader, or the first part of this port's loop."""
+    if reader.cluster == chip.cluster:
+        return reader.id
+    return next(node.id for node in diagram.nodes if node.cluster == reader.cluster)
+
+
+def _without(diagram: Diagram, gone: dict[str, Node]) -> Diagram:
+    return replace(
+        diagram,
+        nodes=tuple(node for node in diagram.nodes if node.id not in gone),
+        edges=tuple(edge for edge in diagram.edges if edge.source not in gone and edge.target not in gone),
+    )
+
+
+__all__ = ["READABLE", "with_chips"]

@@ -95,7 +95,7 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
     top = (18.0 * len(head) + 8.0) * scale
     width = max(placed.width, *(row_width * scale for _, row_width in head)) + 8.0
     height = placed.height + top + 8.0 + more
-    larger = f" scale({scale:.2f})" if scale > 1.0 else ""
+    larger = f" scale({scale:.2f},{scale:.2f})" if scale > 1.0 else ""
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}"'
         f' viewBox="0 0 {width:.1f} {height:.1f}" font-family="Helvetica, Arial, sans-serif" font-size="{LETTER:g}">',

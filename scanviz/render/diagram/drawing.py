@@ -13,10 +13,9 @@ from scanviz.record.names import TakenNames
 from scanviz.record.plumbing import plumbing, shown_variable
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
-from scanviz.render.diagram.operation_label import operation_label
+from scanviz.render.diagram.operation_label import SHORT, constant_text, operation_label
 from scanviz.render.diagram.taps import at_step, lags, steps_text, taps, with_taps
 
-_SHORT = 12  # characters of a constant that is written into its reader's label
 _LEAVES: dict[str, NodeKind] = {"shared": "shared", "constant": "constant"}
 
 
@@ -115,7 +114,7 @@ class PictureLevel:
             kind = _LEAVES.get(variable.role, "input")
             wanted = self.path + (variable.key or f"v{number}")
             label = variable.label or variable.name or variable.type
-            label = " ".join(label.split()) if kind == "constant" else label  # values stand in lines
+            label = constant_text(label) if kind == "constant" else label
             known = self.source_of[number] = self.node(
                 Node(wanted, kind, label, type=variable.type, key=variable.key)
             )
@@ -124,8 +123,8 @@ class PictureLevel:
     def written_out(self, number: int) -> str | None:
         """Return a small constant without a name as text, None for all else."""
         variable = self.graph.variables[number]
-        small = variable.role == "constant" and not variable.name and 0 < len(variable.label) <= _SHORT
-        return variable.label if small and variable.label != variable.type else None
+        label = constant_text(variable.label) if variable.role == "constant" and not variable.name else ""
+        return label if 0 < len(label) <= SHORT and label != variable.type else None
 
     def operation(self, node: NodeSnapshot, place: int) -> None:
         """Draw an operation, with small constants in its label."""

@@ -14,6 +14,8 @@ _IN_WORDS = {
     "state_shape": "shaped as",
     "dimension": "size",
 }
+SHORT = 12  # characters of a constant that is written into its reader's label
+_NUMBER = re.compile(r"-?\d+\.\d+(e-?\d+)?")
 OPEN = "·"  # stands for what an arrow brings
 
 
@@ -53,6 +55,19 @@ def operation_label(op: str, written: Sequence[str | None], name: str = "") -> s
     elif name and label.startswith("[") and name.endswith(label):
         return name
     return f"{name} = {label}" if name else label
+
+
+def constant_text(label: str) -> str:
+    r"""Return a constant's value in one line, a number of many digits with six of them.
+
+    Examples
+    --------
+    >>> constant_text("0.09999999999999998"), constant_text("[[4. 0.]\n [0. 4.]]"), constant_text("0.25")
+    ('≈0.1', '[[4. 0.] [0. 4.]]', '0.25')
+    """
+    if len(label) > SHORT and _NUMBER.fullmatch(label):
+        return f"≈{float(label):.6g}"
+    return " ".join(label.split())
 
 
 def _plain(op: str) -> str:
@@ -98,4 +113,4 @@ def _in_words(op: str) -> str:
     return f"{name} {known['order']}" if "order" in known else words
 
 
-__all__ = ["OPEN", "operation_label"]
+__all__ = ["OPEN", "SHORT", "constant_text", "operation_label"]

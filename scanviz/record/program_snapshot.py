@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.expressions import operation
 from scanviz.engine.graph.nodes import describe
+from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.observe import CompiledFunction
@@ -157,6 +158,8 @@ class _Names:
         if name != NAMELESS or maker is None:
             return name or NAMELESS
         if isinstance(maker, Instruction):
+            if maker.op.declaration.notation is fitted and maker.op.facts.weight == "free":
+                return self.of(maker.inputs[0])  # another look at it, such as at its first rows
             return operation(maker.op, maker.inputs, self._parts, self.of, self._rank)
         return self.label(maker)
 

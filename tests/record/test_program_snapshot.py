@@ -11,8 +11,9 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.observe import CompiledFunction
+from scanviz.engine.program.instructions import Instruction
 from scanviz.record.model import LoopRecord
-from scanviz.record.program_snapshot import function_record, loop_records
+from scanviz.record.program_snapshot import function_record, loop_records, value_name
 
 
 @pytest.fixture(autouse=True)
@@ -46,6 +47,18 @@ def test_a_sum_names_its_axes_where_they_are_not_all_and_says_that_they_stay() -
     matrix = T.matrix("matrix")
     [label] = labels(scanviz.function([matrix], matrix.sum(axis=0)))
     assert label == "sum(matrix, axis=0)"
+
+
+def test_a_value_that_is_another_look_at_a_named_one_has_its_name() -> None:
+    x, m = T.vector("x"), T.vector("m")
+    sums, _ = scanviz.scan(lambda x_t, m_t, h: h + T.where(m_t > 0, x_t, 0.0), [x, m], 0.0, name="sums")
+    program = scanviz.function([x, m], sums[-1], mode=scanviz.Mode("numpy", "all")).program
+    looks = [
+        made
+        for made in program.instructions
+        if isinstance(made, Instruction) and made.op.name == "first_rows"
+    ]
+    assert looks and {value_name(program, look.outputs[0]) for look in looks} <= {"x", "m"}
 
 
 def test_loops_come_outer_before_inner_with_their_kinds() -> None:

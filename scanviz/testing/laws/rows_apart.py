@@ -27,6 +27,7 @@ TURNS: dict[str, _Turn] = {
     "and the state": lambda v, h, x, w, a, c: v * 0.25 - h,
     "times weights": lambda v, h, x, w, a, c: T.dot(v, w) if v.ndim == 2 else v * T.sum(w),
     "times what stays": lambda v, h, x, w, a, c: v * a,
+    "what stays alone": lambda v, h, x, w, a, c: T.dot(a, T.dot(x.T, x)) * 0.01 if v.ndim == 2 else v,
     "what stays as a whole": lambda v, h, x, w, a, c: v + T.sum(a, axis=0),
     "one what stays in both ways": lambda v, h, x, w, a, c: v * a + T.max(a),
     "a number a row": lambda v, h, x, w, a, c: v + (T.dot(v, w[:, 0])[:, None] if v.ndim == 2 else c),
@@ -58,7 +59,7 @@ class RowsCase:
     turns : tuple of str
         What a step does, in order.
     read : str
-        What is asked for: ``"all"`` rows, the ``"last"``, an ``"output"`` beside it, or the ``"gradient"``.
+        What is asked for: ``"all"`` rows, the ``"last"``, an ``"output"`` beside it, the ``"gradient"``, or the rows of a loop with ``"no state"``.
     dtype : str
         Of all numbers.
     strided : bool
@@ -100,6 +101,9 @@ class RowsCase:
             return [T.cast(value * 0.5, self.dtype), T.cast(value, self.dtype)]
 
         begin = {"initial": start[0] if self.taps == 1 else start, "taps": list(range(-self.taps, 0))}
+        if self.read == "no state":
+            rows, _ = scanviz.scan(lambda x_t: step(x_t, x_t)[1], x, return_list=True)
+            return inputs, [rows[0]]
         rows, _ = scanviz.scan(step, x, [begin, None], return_list=True)
         match self.read:
             case "last":
@@ -120,7 +124,7 @@ CASES = st.builds(
     steps=st.integers(1, 6),
     taps=st.integers(1, 2),
     turns=st.lists(st.sampled_from(sorted(TURNS)), min_size=1, max_size=5).map(tuple),
-    read=st.sampled_from(["all", "last", "output", "gradient"]),
+    read=st.sampled_from(["all", "last", "output", "gradient", "no state"]),
     dtype=st.sampled_from(["float64", "float32"]),
     strided=st.booleans(),
 )

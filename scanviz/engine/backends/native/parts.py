@@ -108,6 +108,8 @@ def _divided(
         for number, shape in zip(body.inputs, shapes, strict=True)
     ]
     plan = plan_loop(loop, smaller, how[0], how[1], [_part(shape, count) for shape in rows])
+    # what gives all rows of inputs that a part has as a whole would be written beyond the part's own
+    _must(all(_shape(plan, number)[0] * count == size for number in around))
     _check_stores(whole, plan)
     _check_sizes(loop, whole, plan)
     return Parts(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import scanviz
-from scanviz import config
+from scanviz import Mode, config
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 
@@ -103,6 +103,15 @@ def test_rows_that_are_mixed_are_not():
     f, given = batch_of_rows(lambda x_t, h: T.tanh(h - T.mean(h, axis=0) + x_t / x_t.shape[0]))
     f(given), f(given)
     assert not divided(f)
+
+
+def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
+    weights, x = T.matrix("weights"), T.tensor3("x")
+    rows, _ = scanviz.scan(lambda x_t, weights: T.dot(weights, x_t), x, None, weights)
+    f = scanviz.function([weights, x], rows, mode=Mode("native", "none"))
+    given = [np.random.default_rng(0).normal(size=shape) for shape in ((64, 20), (300, 20, 8))]
+    for _ in range(3):
+        np.testing.assert_allclose(f(*given), given[0] @ given[1])
 
 
 def test_threads_that_wait_use_no_processor():

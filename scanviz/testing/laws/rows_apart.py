@@ -59,7 +59,8 @@ class RowsCase:
     turns : tuple of str
         What a step does, in order.
     read : str
-        What is asked for: ``"all"`` rows, the ``"last"``, an ``"output"`` beside it, the ``"gradient"``, or the rows of a loop with ``"no state"``.
+        What is asked for: ``"all"`` rows, the ``"last"``, an ``"output"`` beside it, the ``"gradient"``, or the rows of a loop
+        with ``"no state"``.
     dtype : str
         Of all numbers.
     strided : bool

@@ -53,7 +53,7 @@ def test_the_help_of_every_command_is_a_page_with_a_row_for_each_option(tool):
             assert rows[-1] == "| `-h, --help` | show this help |", path
             assert all(len(re.split(r"(?<!\\)\|", row)) == 4 for row in rows)
     text = tool.command_page(
-        "usage: scanviz x FILE\n\nOne_two, `a_b`.\n\noptions:\n  --y[=A,B]  do\n  --diff RULE|N            it\n"
+        "usage: scanviz x FILE\n\nOne_two, `a_b` or --b-c=1 of well-known -d.\n\noptions:\n  --y[=A,B]  do\n  --diff RULE|N            it\n"
     )
     assert (
         "One\\_two, `a_b`." in text

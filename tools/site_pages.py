@@ -160,7 +160,7 @@ def rewrites() -> str:
 
 def command_pages() -> Iterable[tuple[Path, str]]:
     """A page a command: its help."""
-    for name, about in COMMANDS.items():
+    for name in COMMANDS:
         done = subprocess.run(
             [sys.executable, "-m", "scanviz", name, "--help"],
             env=ENVIRONMENT,
@@ -168,7 +168,7 @@ def command_pages() -> Iterable[tuple[Path, str]]:
             text=True,
             check=True,
         )
-        text = f"# scanviz {name}\n\n{about[0].upper()}{about[1:]}.\n\n{command_page(done.stdout)}"
+        text = f"# scanviz {name}\n\n{command_page(done.stdout)}"
         yield WRITTEN / "commands" / f"{name}.md", text
     entries = "\n".join(f"commands/{name}" for name in COMMANDS)
     yield WRITTEN / "commands.md", f"# The command line\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n"
@@ -178,10 +178,11 @@ def command_page(text: str) -> str:
     """Return a command's help as Markdown: how it is called, paragraphs that fit any screen, and a table of options."""
     usage, *about = text.rstrip().split("\n\n")
     *about, options = about
-    parts = [f"```text\n{usage}\n```"]
+    parts = []
     for paragraph in about:
         listed = any(line.startswith(" ") for line in paragraph.splitlines())
         parts.append(f"```text\n{paragraph}\n```" if listed else escaped(paragraph))
+    parts.insert(1, f"```text\n{usage}\n```")
     rows = []
     for line in options.splitlines()[1:]:
         option = OPTION.match(line)
@@ -191,12 +192,13 @@ def command_page(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return plain text as Markdown; what stands in backticks stays code."""
-    pieces = text.split("`")
-    plain = [
-        re.sub(r"([*_<\[\]$])", r"\\\1", piece) if k % 2 == 0 else piece for k, piece in enumerate(pieces)
-    ]
-    return "`".join(plain)
+    """Return plain text as Markdown; what stands in backticks stays code, and names of options become code."""
+    pieces = re.split(r"(`[^`]*`)|(?<![\w-])(--?[A-Za-z][\w-]*)", text)
+    found = []
+    for plain, code, option in itertools.zip_longest(pieces[::3], pieces[1::3], pieces[2::3]):
+        found.append(re.sub(r"([*_<\[\]$])", r"\\\1", plain))
+        found.append(code or (f"`{option}`" if option else ""))
+    return "".join(found)
 
 
 def api_pages() -> Iterable[tuple[Path, str]]:

@@ -56,7 +56,7 @@ def test_the_help_of_every_command_is_a_page_with_a_row_for_each_option(tool):
         "usage: scanviz x FILE\n\nOne_two, `a_b` or --b-c=1 of well-known -d.\n\noptions:\n  --y[=A,B]  do\n  --diff RULE|N            it\n"
     )
     assert (
-        "One\\_two, `a_b`." in text
+        "One\\_two, `a_b` or `--b-c`=1 of well-known `-d`.\n\n```text\nusage" in text
         and "| `--y[=A,B]` | do |" in text
         and "| `--diff RULE\\|N` | it |" in text
     )

@@ -16,7 +16,7 @@ from scanviz.tui.state import ViewState, start
 from scanviz.tui.views.base import TabView
 from scanviz.tui.views.values import ValuesView
 
-LEGEND = "a step's rows: r read · W written · B read and written back · i initial"
+LEGEND = "r read · W written · B read and written · i initial"  # fits half of 110 columns
 
 
 class ValuesBesideText(ValuesView):

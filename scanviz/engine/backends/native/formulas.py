@@ -5,6 +5,7 @@ The same rows write the wide code and that of the last elements, so both give th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,6 +39,7 @@ _INTRINSICS = {
     "absolute": "fabs", "copysign": "copysign", "floor": "floor", "ceil": "ceil", "truncate": "trunc",
     "round_even": "roundeven", "sqrt": "sqrt",
 }  # fmt: skip
+_NOT_A_NUMBER = re.compile(r"0x[7F]F[F][0-9A-F]{13}")  # or infinite
 _STRUCTURE = frozenset({"constant", "select", "cast", "bitcast", "table", "loop", "when", "call"})
 _NO_LANES = frozenset({"loop", "when", "table"})  # written for one number at a time
 _WRITTEN = frozenset(
@@ -83,7 +85,7 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
             assert isinstance(line.data, bytes)
             return [constant(np.frombuffer(line.data, dtype)[0], dtype, lanes)]
         case "select":
-            return [code.select(*given)]
+            return [_bounded(code, block, line, given) or code.select(*given)]
         case "cast":
             return [cast(code, given[0], dtype)]
         case "bitcast":
@@ -99,6 +101,30 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
         case "loop":
             return _loop(code, line, given)
     return [primitive(code, line.op, given)]
+
+
+def _bounded(code: Code, block: Block, line: Statement, given: Sequence[Value]) -> Value | None:
+    """Return ``select((a ≤ b) | (a is NaN), a, b)``, or with ≥, of a constant b: for that processors have an instruction.
+
+    It gives its second number where either is NaN and where both are equal, as the formula does.
+    """
+    _, first, second = given
+    if KINDS[first.dtype] != "floating" or second.text.startswith("%") or _NOT_A_NUMBER.search(second.text):
+        return None
+    made = {number: one for one in block.lines for number in one.outputs}
+
+    def parts(number: int, op: str) -> list[int]:
+        return list(made[number].inputs) if number in made and made[number].op == op else []
+
+    condition, one, other = line.inputs
+    tests = parts(condition, "bit_or")
+    unknown = [n for test in tests[1:] for n in parts(test, "bit_not")]
+    compared = parts(tests[0], "less_equal") if tests else []
+    if [parts(n, "equal") for n in unknown] != [[one, one]] or set(compared) != {one, other}:
+        return None
+    sides = [first, second] if compared == [other, one] else [second, first]
+    beyond = code.op(f"fcmp olt {sides[0].typed}, {sides[1].text}", BOOLEAN, first.lanes)
+    return code.select(beyond, second, first)
 
 
 def primitive(code: Code, name: str, given: Sequence[Value]) -> Value:

@@ -55,11 +55,11 @@ class KnownMemory:
 
     def forget(self) -> None:
         """Know nothing any more."""
-        self._stored.clear()
+        self._stored = {}  # a new one: what is kept stays as it is
 
     def kept(self) -> dict[Hashable, dict[int, StoredLanes]]:
-        """Return what is known, to be known again where nothing has been written since: see :meth:`know_again`."""
-        return {array: dict(parts) for array, parts in self._stored.items()}
+        """Return what is known, to be known again after blocks that store nothing: see :meth:`know_again`."""
+        return self._stored
 
     def know_again(self, kept: dict[Hashable, dict[int, StoredLanes]]) -> None:
         """Know what was known before, and nothing else."""

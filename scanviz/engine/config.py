@@ -68,6 +68,8 @@ class Config:
         Defaults of loops.
     native : NativeConfig
         Settings of native code.
+    kept_memory : int
+        Bytes of memory of long arrays that nobody holds any more, kept for the rows of later calls; 0 gives it back to the system.
     traceback : str
         ``"short"`` hides scanviz's own frames in the tracebacks that Python prints, ``"full"`` shows them.
 
@@ -77,7 +79,7 @@ class Config:
     True
     """
 
-    __slots__ = ("_floatX", "_traceback", "mode", "native", "rewrites", "scan")
+    __slots__ = ("_floatX", "_traceback", "kept_memory", "mode", "native", "rewrites", "scan")
 
     def __init__(self) -> None:
         self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
@@ -85,6 +87,7 @@ class Config:
         self.rewrites = os.environ.get("SCANVIZ_REWRITES", "auto")
         self.scan = ScanConfig()
         self.native = NativeConfig()
+        self.kept_memory = int(os.environ.get("SCANVIZ_KEPT_MEMORY") or 64_000_000)
         debugging = "full" if os.environ.get("SCANVIZ_DEBUG") else "short"
         self.traceback = os.environ.get("SCANVIZ_TRACEBACK", debugging)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from scanviz.engine.function.arguments import is_on_device
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.runtime.recycled import LentMemory
 
 
 class Memory:
@@ -98,7 +99,9 @@ def _are_own(found: Iterable[Any], held: Iterable[Any], constants: Memory) -> bo
         while type(array) is np.ndarray and array.base is not None:
             array = array.base
         owner = id(array)
-        if type(array) is not np.ndarray or owner in owners or not array.flags.owndata:
+        if owner in owners or not (
+            type(array) is LentMemory or (type(array) is np.ndarray and array.flags.owndata)
+        ):
             return False
         owners.add(owner)
     return True
@@ -117,7 +120,7 @@ def owner_of(array: Any) -> int | None:
         return None
     while isinstance(array.base, np.ndarray):
         array = array.base
-    return id(array) if array.flags.owndata else None
+    return id(array) if array.flags.owndata else id(array.base) if type(array.base) is LentMemory else None
 
 
 def may_share_memory(first: Any, second: Any) -> bool:

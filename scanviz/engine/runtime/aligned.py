@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.recycled import lent_bytes
 
 LONG = 2048  # bytes: of shorter arrays making one takes longer than what is gained
 
@@ -29,9 +29,7 @@ def aligned_bytes(size: int) -> Array:
     >>> address(memory) % 64, len(memory) >= 100
     (0, True)
     """
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -address(memory) % ALIGNMENT
-    return memory[start : start + size]
+    return lent_bytes(size)
 
 
 class AlignedArrays(ArrayModule):

@@ -11,12 +11,12 @@ from functools import partial
 from scanviz.engine.backends.auto.loop import AutoLoop, Counted
 from scanviz.engine.backends.base import RUNS, Availability, Executable, Support
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
-from scanviz.engine.backends.numpy import AlignedNumpy, NumpyBackend
+from scanviz.engine.backends.numpy import NumpyBackend
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
 
-LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(module=AlignedNumpy()))
+LIBRARY = NUMPY
 
 
 class AutoExecutable(ShortCallsExecutable):

@@ -43,7 +43,7 @@ class NumpyModule(ArrayModule):
 
 
 class AlignedNumpy(AlignedArrays, NumpyModule):
-    """The same with long arrays aligned, for loops that machine code may take over."""
+    """The same with long arrays aligned, as machine code wants them that may take over, in memory that is used again."""
 
     __slots__ = ()
 
@@ -59,7 +59,7 @@ def _interpreted(program: Program) -> Interpreter:
     return Interpreter(program, perform, ArrayModule(), other_tier=OtherTierLoop)
 
 
-LIBRARY = Library(Tier("numpy", EMITS, NumpyModule(), _interpreted), statements)
+LIBRARY = Library(Tier("numpy", EMITS, AlignedNumpy(), _interpreted), statements)
 
 
 class NumpyBackend:

@@ -1,0 +1,129 @@
+"""Memory of long arrays, used again once nobody holds an array in it any more.
+
+The rows of a loop are new arrays in every call, for the caller may keep them.  Memory that the system has just given has no pages
+yet: each is found, and filled with zeros, when it is first written to, which takes longer than many a step.  So long arrays look
+into memory that is *lent*: the last array that looks into it (a row that the user kept, a view of that) holds what was lent, and
+when that goes, the memory waits for the next who wants as much.
+
+What waits is bounded (``scanviz.config.kept_memory``), the oldest goes first.  While ``tracemalloc`` watches nothing is lent, so
+that it sees what is really used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+
+import numpy as np
+
+from scanviz.engine.config import Config, config
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.plan.location import ALIGNMENT
+
+SHORTEST = 32_768  # bytes: the system's allocator keeps the pages of shorter arrays itself, mostly
+_FINENESS = (
+    8  # rooms have sizes that are this many to each power of two, so that one serves arrays of about a size
+)
+_MOST_WAITING = 64
+
+# Memory in nobody's hands, the oldest first.  Its methods are atomic, and no lock is taken: what is lent may end wherever
+# Python collects garbage.
+_waiting: deque[Array] = deque(maxlen=_MOST_WAITING)
+
+
+class LentMemory:
+    """Memory in the hands of the arrays that look into it; as their base it lives as long as the last of them.
+
+    Parameters
+    ----------
+    memory : array
+        The room.
+    size : int
+        How many bytes of it are wanted.
+    """
+
+    __slots__ = ("__array_interface__", "_memory")
+
+    def __init__(self, memory: Array, size: int) -> None:
+        self._memory = memory
+        start = memory.__array_interface__["data"][0]
+        self.__array_interface__ = {
+            "data": (start + -start % ALIGNMENT, False),
+            "shape": (size,),
+            "typestr": "|u1",
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        self._give_back(self._memory)
+
+    @staticmethod
+    def _give_back(memory: Array, waiting: deque[Array] = _waiting, settings: Config = config) -> None:
+        """Let memory wait for the next; a default is there still when Python ends, and a module's name is not."""
+        waiting.append(memory)
+        most, held = settings.kept_memory, sum(other.nbytes for other in list(waiting))
+        while held > most:
+            try:
+                held -= waiting.popleft().nbytes
+            except IndexError:  # another thread has taken what was there
+                return
+
+
+def lent_bytes(size: int) -> Array:
+    """Return memory that begins at a multiple of 64 bytes, used before or new; its bytes are anything.
+
+    Examples
+    --------
+    >>> first = lent_bytes(100_000)
+    >>> kept, place = first[5:6], first.ctypes.data
+    >>> del first
+    >>> other = lent_bytes(100_000)  # somebody still looks into the first
+    >>> other.ctypes.data == place
+    False
+    >>> del kept
+    >>> lent_bytes(100_000).ctypes.data == place
+    True
+    """
+    room = _room(size)
+    if size < SHORTEST or room > config.kept_memory or _is_traced():
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+        start = -memory.__array_interface__["data"][0] % ALIGNMENT
+        return memory[start : start + size]
+    found = _taken(room)
+    return np.asarray(LentMemory(np.empty(room, np.uint8) if found is None else found, size))
+
+
+def waiting_bytes() -> int:
+    """Return how much memory waits to be used again."""
+    return sum(memory.nbytes for memory in list(_waiting))
+
+
+def _taken(room: int) -> Array | None:
+    """Return memory of a size that waits, the one given back last; None if there is none."""
+    others: list[Array] = []
+    found = None
+    while found is None:
+        try:
+            memory = _waiting.pop()
+        except IndexError:
+            break
+        if memory.nbytes == room:
+            found = memory
+        else:
+            others.append(memory)
+    _waiting.extend(reversed(others))
+    return found
+
+
+def _room(size: int) -> int:
+    """Return the bytes of the room that an array of a size gets."""
+    step = max(4096, 1 << max(0, size.bit_length() - 1) >> _FINENESS.bit_length() - 1)
+    return -(-size // step) * step + ALIGNMENT
+
+
+def _is_traced() -> bool:
+    tracing = sys.modules.get("tracemalloc")
+    return tracing is not None and tracing.is_tracing()
+
+
+__all__ = ["LentMemory", "lent_bytes", "waiting_bytes"]

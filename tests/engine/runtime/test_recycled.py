@@ -1,0 +1,138 @@
+"""Memory of long arrays is used again when nobody holds an array in it, and never before."""
+
+import gc
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.function.memory import owner_of
+from scanviz.engine.runtime import recycled
+from scanviz.engine.runtime.aligned import address
+from scanviz.engine.runtime.recycled import SHORTEST, lent_bytes, waiting_bytes
+
+LONG = 3 * SHORTEST
+
+
+@pytest.fixture(autouse=True)
+def nothing_waits(monkeypatch):
+    monkeypatch.setattr(scanviz.config, "kept_memory", 64_000_000)
+    gc.collect()
+    recycled._waiting.clear()
+    yield
+    recycled._waiting.clear()
+
+
+def test_memory_comes_back_when_the_last_array_that_looks_into_it_is_gone():
+    first = lent_bytes(LONG)
+    place, view = address(first), first.view("float64").reshape(3, -1)[1:, ::2].T
+    del first
+    assert not waiting_bytes()
+    other = lent_bytes(LONG)
+    assert address(other) != place
+    del view
+    assert waiting_bytes() >= LONG
+    assert address(lent_bytes(LONG)) == place
+
+
+def test_memory_of_about_a_size_serves_and_begins_at_a_line_of_the_cache():
+    place = address(lent_bytes(LONG))
+    fits = lent_bytes(LONG - 100)
+    assert address(fits) == place and place % 64 == 0 and len(fits) == LONG - 100
+    assert address(lent_bytes(2 * LONG)) != place
+
+
+def test_what_waits_is_bounded_and_the_oldest_goes(monkeypatch):
+    monkeypatch.setattr(scanviz.config, "kept_memory", 5 * LONG)
+    held = [lent_bytes(LONG) for _ in range(20)]
+    places = [address(array) for array in held]
+    while held:
+        del held[0]
+    assert 3 * LONG < waiting_bytes() <= 5 * LONG
+    assert address(lent_bytes(LONG)) == places[-1]
+
+
+def test_nothing_is_kept_where_that_is_wished_nor_of_arrays_that_are_short(monkeypatch):
+    del (short := [lent_bytes(SHORTEST - 1)])[0]
+    assert not short and not waiting_bytes()
+    monkeypatch.setattr(scanviz.config, "kept_memory", 0)
+    lent_bytes(LONG)
+    assert not waiting_bytes()
+
+
+def test_what_traces_memory_sees_every_array():
+    lent_bytes(LONG)
+    tracemalloc.start()
+    try:
+        held = lent_bytes(LONG)
+        assert tracemalloc.get_traced_memory()[0] >= LONG
+        del held
+        assert tracemalloc.get_traced_memory()[0] < LONG
+    finally:
+        tracemalloc.stop()
+
+
+def test_threads_never_hold_the_same_memory():
+    wrong = []
+
+    def work(number):
+        random = np.random.default_rng(number)
+        held = {}
+        for k in range(400):
+            array = lent_bytes(int(random.integers(1, 4)) * SHORTEST)
+            array[:] = number
+            held[k] = array
+            if len(held) > 5:
+                array = held.pop(int(random.choice(list(held))))
+                if not (array == number).all():
+                    wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def smoothing(mode):
+    x = T.matrix("x")
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, T.zeros_like(x[0]), name="smoothing")
+    cost = T.sum(rows**2)
+    return scanviz.function([x], [rows, rows[5], scanviz.grad(cost, x)], mode=mode)
+
+
+FUNCTIONS = {mode: smoothing(mode) for mode in ("numpy", "native", "auto")}
+
+
+@pytest.mark.parametrize("mode", FUNCTIONS)
+@given(data=st.data())
+def test_results_that_are_held_stay_as_they_are(mode, data):
+    f, held = FUNCTIONS[mode], []
+    for seed in range(data.draw(st.integers(2, 6))):
+        x = np.random.default_rng(seed).normal(size=(data.draw(st.sampled_from([40, 200])), 60))
+        for result in f(x):
+            part = result[data.draw(st.sampled_from([slice(None), slice(3, 9), slice(None, None, -7)]))]
+            if data.draw(st.booleans()):
+                held.append((part, part.copy()))
+        if held and data.draw(st.booleans()):
+            held.pop(data.draw(st.integers(0, len(held) - 1)))
+    for part, before in held:
+        np.testing.assert_array_equal(part, before)
+
+
+@pytest.mark.parametrize("mode", FUNCTIONS)
+def test_calls_use_the_memory_of_earlier_ones(mode):
+    f, x = FUNCTIONS[mode], np.ones((300, 60))
+    waiting = []
+    for _ in range(12):
+        rows, row, gradient = f(x)
+        assert rows.flags.writeable and owner_of(rows) != owner_of(gradient) != owner_of(row)
+        del rows, row, gradient
+        waiting.append(waiting_bytes())
+    assert 2 * x.nbytes <= waiting[-1] == waiting[-2]

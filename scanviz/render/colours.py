@@ -96,6 +96,7 @@ _DARK_CHANGES = {"added": "#3fb950", "removed": "#ff7b72", "moved": "#58a6ff"}
 CHANGE_SIGNS = {"added": "+", "removed": "−", "moved": "~"}
 # From cold to hot; the ink stays readable on each.
 HEAT = ("#fff8f0", "#ffeeda", "#ffe2c0", "#ffd3a1", "#ffc282", "#ffae63", "#ff9a4a", "#fb8636")
+_WARM = 3  # steps on it from which small text is as dark as large
 _DARK_HEAT = ("#1f1710", "#2d1d10", "#3d2410", "#4e2b0f", "#60320d", "#73390b", "#874008", "#9a4705")
 
 ROLE_TEXT = {
@@ -136,6 +137,17 @@ def heat_level(share: float | None) -> int | None:
     if share is None:
         return None
     return min(len(HEAT) - 1, int(max(0.0, min(1.0, share)) ** 0.5 * len(HEAT)))
+
+
+def small_ink(share: float | None) -> str:
+    """Return the colour of small text on a node that took a part of the time: on warm ones faint text would not be read.
+
+    Examples
+    --------
+    >>> small_ink(0.01) == FAINT, small_ink(0.5) == INK
+    (True, True)
+    """
+    return INK if (heat_level(share) or 0) >= _WARM else FAINT
 
 
 def node_paint(kind: str, loop_kind: str, share: float | None, change: str) -> Paint:

@@ -167,11 +167,12 @@ class _Writer:
         classes = colours.node_classes(node.kind, node.loop_kind, warm, node.change)
         common = f'id={_quoted(element_id(node.id))} class="{classes}"'
         if node.kind == "loop" and self.html:
-            return f"{name} [label={_table(node, paint, self.types)} {common} shape=plain tooltip={tooltip}]"
+            label = _table(node, paint, self.types, colours.small_ink(warm))
+            return f"{name} [label={label} {common} shape=plain tooltip={tooltip}]"
         if node.kind == "loop":
             record = _record(node, self.types)
             return f'{name} [label={record} {common} shape=record style=filled fillcolor="{paint.fill}" color="{paint.line}"]'
-        label = self._written(node_lines(node, self.types))
+        label = self._written(node_lines(node, self.types), below=colours.small_ink(warm))
         thick = " penwidth=2.4" if node.change else ""
         shape = _SHAPES.get(node.kind, _SHAPES["operation"])
         column = getattr(node, "column", None)
@@ -230,10 +231,10 @@ class _Writer:
                 self.lines.append(f"  {before} -> {names[0]} [style=invis]")
             before = names[0]
 
-    def _written(self, lines: list[str], bold: bool = False) -> str:
+    def _written(self, lines: list[str], bold: bool = False, below: str = FAINT) -> str:
         """Return lines as a label."""
         # Without any letter, Graphviz as WebAssembly aborts.
-        return _label(lines, bold) if self.html else _quoted("\n".join(lines) if any(lines) else " ")
+        return _label(lines, bold, below) if self.html else _quoted("\n".join(lines) if any(lines) else " ")
 
     def _header(self) -> str:
         """Return the title, the notes and the legend as a table; where there are no tables, in words."""
@@ -315,17 +316,17 @@ def _text(text: str) -> str:
     return escape(_printable(text)).replace("\\", "&#92;") or " "
 
 
-def _label(lines: list[str], bold: bool = False) -> str:
-    """Return lines as an HTML-like label, the first as it is and the others small."""
+def _label(lines: list[str], bold: bool, below: str) -> str:
+    """Return lines as an HTML-like label, the first as it is and the others small, in a colour of their own."""
     first = f"<B>{_text(lines[0])}</B>" if bold else _text(lines[0])
-    rest = "".join(f'<BR/><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{_text(line)}</FONT>' for line in lines[1:])
+    rest = "".join(f'<BR/><FONT POINT-SIZE="8.5" COLOR="{below}">{_text(line)}</FONT>' for line in lines[1:])
     return f"<{first}{rest}>"
 
 
-def _table(node: Node, paint: Paint, types: bool) -> str:
+def _table(node: Node, paint: Paint, types: bool, below: str) -> str:
     """Return a closed loop as a table: ports that go in, its name, ports that go out."""
     lines = [_text(line) for line in node_lines(node, types)]
-    middle = f'<B>{lines[0]}</B><FONT POINT-SIZE="8.5" COLOR="{FAINT}">{"".join(f"<BR/>{line}" for line in lines[1:])} </FONT>'
+    middle = f'<B>{lines[0]}</B><FONT POINT-SIZE="8.5" COLOR="{below}">{"".join(f"<BR/>{line}" for line in lines[1:])} </FONT>'
     rows = [
         _ports(node, "in"),
         f'<TR><TD BGCOLOR="{paint.fill}" COLOR="{paint.line}" CELLPADDING="6">{middle}</TD></TR>',

@@ -27,6 +27,7 @@ from scanviz.render.colours import (
     edge_line,
     node_classes,
     node_paint,
+    small_ink,
     style_sheet,
 )
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
@@ -107,7 +108,7 @@ def document(title: str, head: list[tuple[str, float]], body: str, placed: Place
             f'<g transform="translate({(width - row_width * scale) / 2:.1f},{(18 * k + 6) * scale:.1f}){larger}">{row}</g>'
             for k, (row, row_width) in enumerate(head)
         ),
-        f'<g transform="translate(0,{top:.1f})">',
+        f'<g transform="translate({(width - 8.0 - placed.width) / 2:.1f},{top:.1f})">',
         body,
     ]
     return "\n".join([*lines, "</g>", "</svg>", ""])
@@ -192,8 +193,9 @@ def _node(node: Node, placed: Placed, types: bool, warm: float | None) -> str:
     room = box.height - 26.0 * sum(ports)
     y = middle + room / 2 - SMALL_LINE * (len(lines) - 1) / 2 + LETTER * 0.36
     parts.append(text_at(box.centre, y, lines[0], extra=' font-weight="bold"' if node.kind == "loop" else ""))
+    below = small_ink(warm)
     parts += [
-        text_at(box.centre, y + SMALL_LINE * k, line, size=SMALL, colour=FAINT)
+        text_at(box.centre, y + SMALL_LINE * k, line, size=SMALL, colour=below)
         for k, line in enumerate(lines[1:], 1)
     ]
     inside = "".join(_port(port, placed.boxes[port.id]) for port in node.ports if port.id in placed.boxes)
@@ -271,13 +273,21 @@ def _tip(points: list[Point], colour: str, classes: str) -> str:
     return f'<polygon class="sv-tip {classes}" points="{path}" fill="{colour}" stroke="{colour}"/>'
 
 
+def title_row(title: str) -> tuple[str, float]:
+    """Return a title for the head of a picture, and how wide it is about; in the middle of that it stands in any font."""
+    width = text_width(title[:90], 13)
+    return text_at(width / 2, 11, short(title, 90), extra=' font-weight="bold"'), width
+
+
+def words_row(words: str) -> tuple[str, float]:
+    """Return small text for the head of a picture, as :func:`title_row` does."""
+    width = text_width(words[:160], SMALL)
+    return text_at(width / 2, 11, short(words, 160), size=SMALL, colour=FAINT), width
+
+
 def svg_head(diagram: Diagram) -> list[tuple[str, float]]:
     """Return the title, the notes and the legend as rows with their widths."""
-    title = text_at(0, 11, short(diagram.title, 90), anchor="start", extra=' font-weight="bold"')
-    rows = [(title, text_width(diagram.title[:90], 13))]
-    for note in diagram.notes:
-        words = text_at(0, 11, short(note, 160), size=SMALL, anchor="start", colour=FAINT)
-        rows.append((words, text_width(note[:160], SMALL)))
+    rows = [title_row(diagram.title), *map(words_row, diagram.notes)]
     legend = legend_of(diagram)
     rows.append(swatches([(KIND_TEXT[kind], NODE_KINDS[kind], kind) for kind in legend.kinds]))
     kinds = [(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}") for kind in legend.loop_kinds]

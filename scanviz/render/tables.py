@@ -10,11 +10,13 @@ from scanviz.render.diagram.entries import COLUMNS, ListEntry
 from scanviz.render.diagram.mappings import HEADINGS, MappingsTable
 from scanviz.render.labels import kind_name, short, text_width
 from scanviz.render.layout.placed import LETTER, Box, Placed
-from scanviz.render.svg import document, rect, swatches, text_at
+from scanviz.render.svg import document, rect, swatches, text_at, title_row, words_row
 
 _ROW, _HEIGHT, _GROUP_GAP, _COLUMN_GAP = 30.0, 22.0, 8.0, 80.0
 _TOP = 34.0  # below the headings
 _LONGEST = 30  # characters of an entry
+_JOINED = "numbers are places in the lists; lines join what belongs together"
+_REACHED = "rows: inputs, columns: outputs; ● reaches it in some step, · never does"
 
 
 def mappings_svg(table: MappingsTable) -> str:
@@ -49,7 +51,9 @@ def mappings_svg(table: MappingsTable) -> str:
             body.append(_entry(entry, boxes[entry.column, entry.index]))
     title = f"loop {table.loop}: what its variables are called outside and inside"
     placed = Placed(width=lefts[-1] + widths[-1] + 10.0, height=top)
-    return document(title, _head(title, [group.kind for group in table.groups]), "\n".join(body), placed)
+    return document(
+        title, _head(title, _JOINED, [group.kind for group in table.groups]), "\n".join(body), placed
+    )
 
 
 def connections_svg(matrix: ConnectionMatrix) -> str:
@@ -75,14 +79,14 @@ def connections_svg(matrix: ConnectionMatrix) -> str:
     kinds = [entry.kind for entry in (*matrix.row_entries, *matrix.column_entries)]
     wide = (starts[-1] + widths[-1] if starts else left) + 10.0
     placed = Placed(width=wide, height=_TOP + len(matrix.rows) * _ROW)
-    return document(title, _head(title, kinds), "\n".join(body), placed)
+    return document(title, _head(title, _REACHED, kinds), "\n".join(body), placed)
 
 
-def _head(title: str, kinds: Sequence[str]) -> list[tuple[str, float]]:
+def _head(title: str, words: str, kinds: Sequence[str]) -> list[tuple[str, float]]:
     shown = [kind for kind in LOOP_KINDS if kind in kinds]
-    first = text_at(0, 11, short(title, 90), anchor="start", extra=' font-weight="bold"')
     return [
-        (first, text_width(title[:90], 13)),
+        title_row(title),
+        words_row(words),
         swatches([(kind_name(kind), LOOP_KINDS[kind], f"port sv-kind-{kind}") for kind in shown]),
     ]
 

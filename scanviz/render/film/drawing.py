@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scanviz.render.colours import CHANGE_SIGNS, CHANGES, EDGES, FAINT, INK, PAPER
 from scanviz.render.film.frames import Film
@@ -73,7 +73,7 @@ class FilmDrawing:
         return self._drawn(wrap)
 
     def _drawn(self, wrap: Wrap, bare: bool = False) -> str:
-        film, count = self.film, len(self.film.frames)
+        film, placed, count = self.film, self.placed, len(self.film.frames)
         always = (1.0,) * count
         body = []
         for name, markup in svg_parts(film.whole, self.placed):
@@ -86,9 +86,14 @@ class FilmDrawing:
             head = head[1 + len(film.whole.notes) :]
         else:
             head.insert(1, self._captions(wrap))
-            body.append(_curve(film, self.placed, wrap))
-            below = _CURVE_HEIGHT + 40.0
-        return document(film.whole.title, head, "\n".join(body), self.placed, below)
+            aside = max(
+                0.0, (_LEAST_WIDTH - placed.width) / 2
+            )  # a narrow picture stands over the middle of the curve
+            picture = "\n".join(body)
+            body = [f'<g transform="translate({aside:.1f},0)">{picture}</g>', _curve(film, placed, wrap)]
+            placed = replace(placed, width=max(placed.width, _LEAST_WIDTH))
+            below = _CURVE_HEIGHT + 52.0
+        return document(film.whole.title, head, "\n".join(body), placed, below)
 
     def _signs(self, name: str, wrap: Wrap) -> list[str]:
         """Return the borders that show what is new, and what is gone, in the frames in which it is."""
@@ -157,7 +162,7 @@ def _curve(film: Film, placed: Placed, wrap: Wrap) -> str:
     floating = film.floating
     most, count = max(values, default=0) or 1, len(values)
     top, left = placed.height, _CURVE_SIDES
-    floor, end = top + _CURVE_HEIGHT + 22.0, max(placed.width, _LEAST_WIDTH) - _CURVE_SIDES
+    floor, end = top + _CURVE_HEIGHT + 34.0, max(placed.width, _LEAST_WIDTH) - _CURVE_SIDES
     across = [left + (end - left) * k / max(1, count - 1) for k in range(count)]
     parts = [
         text_at(14, top + 12, film.counted, size=SMALL, anchor="start", colour=FAINT),

@@ -6,6 +6,7 @@ import html
 import io
 import json
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scanviz.record.plain_text import sanitize
@@ -113,7 +114,7 @@ def _gif(drawing: FilmDrawing, dark: bool) -> bytes:
         pictures.append(Image.open(io.BytesIO(data)).convert("RGB"))
     # One palette of the colours that are drawn: one found by counting loses those of thin lines.
     palette = _palette(_toned(drawing.moving(), dark), DARK_PAPER if dark else PAPER)
-    pictures = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures]
+    pictures = [_in_colours(picture, palette) for picture in pictures]
     pause = int(SECONDS * 1000)
     out = io.BytesIO()
     pictures[0].save(
@@ -128,22 +129,37 @@ def _gif(drawing: FilmDrawing, dark: bool) -> bytes:
     return out.getvalue()
 
 
-def _palette(markup: str, ground: str) -> Image.Image:
-    """Return the colours of a picture and steps from each to the ground, where lines are smooth, as the palette of a GIF."""
-    from PIL import Image
-
+def _palette(markup: str, ground: str) -> Sequence[tuple[int, ...]]:
+    """Return the colours of a picture and steps from each to the ground, where lines are smooth: 256 at most."""
     colours = list(dict.fromkeys([ground, *re.findall("#[0-9a-f]{6}", markup)]))
     steps = max(1, 255 // len(colours))
     paper = _channels(ground)
     shades = [
-        tuple(round(p + (c - p) * (k + 1) / steps) for c, p in zip(_channels(colour), paper, strict=True))
-        for colour in colours
+        tuple(round(p + (c - p) * (steps - k) / steps) for c, p in zip(_channels(colour), paper, strict=True))
         for k in range(steps)
+        for colour in colours
     ]
-    chosen = list(dict.fromkeys([paper, *shades]))[:256]
-    palette = Image.new("P", (1, 1))
-    palette.putpalette([channel for shade in chosen for channel in shade])
-    return palette
+    return list(dict.fromkeys([paper, *shades]))[:256]
+
+
+def _in_colours(picture: Image.Image, palette: Sequence[tuple[int, ...]]) -> Image.Image:
+    """Return a picture in the nearest colours of a palette; Pillow's own way takes a neighbour of white for white."""
+    import numpy as np
+    from PIL import Image
+
+    pixels = np.asarray(picture).reshape(-1, 3).astype(np.int64)
+    packed = pixels[:, 0] * 65536 + pixels[:, 1] * 256 + pixels[:, 2]
+    found, places = np.unique(packed, return_inverse=True)
+    channels = np.stack([found // 65536, found // 256 % 256, found % 256], axis=1)
+    known = np.array(palette, dtype=np.int64)
+    distances = (known**2).sum(
+        axis=1
+    ) - 2 * channels @ known.T  # less what is the same for all of the palette
+    nearest = distances.argmin(axis=1).astype(np.uint8)[places.ravel()]
+    nearest = nearest.reshape(picture.height, picture.width)
+    drawn = Image.fromarray(nearest)
+    drawn.putpalette([channel for shade in palette for channel in shade])
+    return drawn
 
 
 def _channels(colour: str) -> tuple[int, ...]:

@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from scanviz import tensor
 from scanviz.engine import collecting
 from scanviz.engine.config import config
-from scanviz.engine.display import PICTURES
+from scanviz.engine.display import PICTURES, WRITERS
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
 from scanviz.engine.observe import PROFILER
-from scanviz.engine.ops.effects import WRITERS, Assert, Print
 from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.rewrites.rule import RULES_ABOVE
 from scanviz.engine.scan.build import scan
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from scanviz.engine.gradient.transforms import jvp, vjp
     from scanviz.engine.observe import Observer
     from scanviz.engine.ops.clone import clone, equal_computations
+    from scanviz.engine.ops.effects import Assert, Print
     from scanviz.engine.ops.subgraph import named_subgraph
     from scanviz.engine.rewrites.batching.vmap import vmap
     from scanviz.engine.scan.args import ScanArgs
@@ -62,6 +62,7 @@ __version__ = "0.2.0"
 
 # Names that are imported when first used, so that `import scanviz` stays fast.
 _LATER = {
+    "Assert": "scanviz.engine.ops.effects",
     "clone": "scanviz.engine.ops.clone",
     "dprint": "scanviz.render.dump",
     "draw": "scanviz.render.draw",
@@ -83,6 +84,7 @@ _LATER = {
     "map": "scanviz.engine.scan.views",
     "named_subgraph": "scanviz.engine.ops.subgraph",
     "Out": "scanviz.engine.function",
+    "Print": "scanviz.engine.ops.effects",
     "profile": "scanviz.profiler",
     "reduce": "scanviz.engine.scan.views",
     "Rop": "scanviz.engine.gradient.operators",

@@ -13,8 +13,6 @@ from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.assign import inc_subtensor, set_subtensor
 from scanviz.engine.ops.control import ifelse
-from scanviz.engine.ops.creation import arange
-from scanviz.engine.ops.effects import Assert
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import flattened
 from scanviz.engine.ops.options import listed, one_of
@@ -115,6 +113,8 @@ def take_along_axis(x: Any, indices: Any, axis: int | None) -> Variable:
 def _places(x: Variable, axis: int) -> Variable:
     """Return 0, 1, 2, … along one axis of ``x``, with size 1 along the others."""
     order = ["x" if k != axis else 0 for k in range(tensor_type(x).ndim)]
+    from scanviz.engine.ops.creation import arange  # seldom needed, and all import this file
+
     return dimshuffle(arange(dimension(x, axis)), order)
 
 
@@ -201,6 +201,8 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Variable,
     total: Any = 1
     for size in sizes:
         total = e.multiply(size, total)
+    from scanviz.engine.ops.effects import Assert
+
     rest = Assert("unravel_index: an index is beyond the array")(
         rest, e.greater_equal(rest, 0), e.less(rest, total)
     )
@@ -287,6 +289,8 @@ def _within(place: Variable, size: Variable, mode: Any) -> Variable:
         return e.mod(place, size)
     if mode == "clip":
         return e.minimum(e.maximum(place, 0), e.subtract(size, 1))
+    from scanviz.engine.ops.effects import Assert
+
     return Assert("ravel_multi_index: an index is beyond its axis")(
         place, e.greater_equal(place, 0), e.less(place, size)
     )

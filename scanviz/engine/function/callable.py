@@ -26,7 +26,6 @@ from scanviz.engine.function.watched import WatchedCall, passing
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.shared import COMMIT_LOCK
 from scanviz.engine.graph.typecheck import typecheck
-from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
@@ -401,6 +400,8 @@ class Function(Shown):
 
     def _looked_at(self, arrays: list[Array], looking: tuple[observe.Observer, ...]) -> None:
         """Compute a call once more for its values: what it prints was printed already."""
+        from scanviz.engine.ops.effects import without_printing
+
         with without_printing():
             self._told_run(arrays, looking)
 

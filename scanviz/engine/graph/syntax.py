@@ -33,7 +33,7 @@ def _meaning_of(name: str) -> Callable[..., Any] | None:
 
 
 def _mean(name: str, *arguments: Any, **options: Any) -> Any:
-    meaning = MEANINGS.get(name)
+    meaning = MEANINGS.get(name) or _meaning_of(name)
     if meaning is None:
         raise InternalError(f"no layer gives a meaning to `{name}`: import scanviz.tensor")
     return meaning(*arguments, **options)

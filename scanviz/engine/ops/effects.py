@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, TextIO
 
 import numpy as np
 
+from scanviz.engine.display import WRITERS
 from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Declaration, Op
@@ -33,9 +34,6 @@ ATTRIBUTES = ("shape", "dtype", "size", "min", "max", "mean", "std", "sum")
 LONGEST = 2000  # characters of a line
 SUMMARISED = 40  # elements; larger arrays are shown by their ends, as NumPy does
 _STANDARD_ERROR, _STANDARD_OUTPUT = 0, 1
-
-Write = Callable[[str, TextIO], None]
-WRITERS: list[Write] = []  # filled by the layer that knows how text gets to a terminal without steering it
 
 _numbers = itertools.count(2)
 _open_files: dict[int, TextIO] = {}  # a function that prints may be all that holds a file

@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
@@ -21,11 +21,13 @@ from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import CompiledLoop, FailedRun
 from scanviz.engine.runtime.events import OwnTime, Watch
-from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.stamps import Clock, OperationStamps, Stamps, StepStamps
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.interpreter import Interpreter
 
 CACHED = 8  # sets of shapes whose code is kept
 MISSES = 24  # after so many, shapes are taken to change all the time

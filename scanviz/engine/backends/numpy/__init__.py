@@ -6,7 +6,7 @@ profile measures what runs without it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,8 +19,10 @@ from scanviz.engine.program.instructions import Program, is_scalar
 from scanviz.engine.program.verify import verify_program
 from scanviz.engine.runtime.aligned import LONG, AlignedArrays
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.specialised import Tier
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.interpreter import Interpreter
 
 
 class NumpyModule(ArrayModule):
@@ -55,6 +57,7 @@ class AlignedNumpy(AlignedArrays, NumpyModule):
 def _interpreted(program: Program) -> Interpreter:
     from scanviz.engine.backends.other_tier import OtherTierLoop  # seldom needed
     from scanviz.engine.backends.reference import perform
+    from scanviz.engine.runtime.interpreter import Interpreter
 
     return Interpreter(program, perform, ArrayModule(), other_tier=OtherTierLoop)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
@@ -14,8 +14,10 @@ from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits, Plan
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.floating import as_before, ignore_errors
-from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.engine.runtime.ledger import Weighing
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.interpreter import Interpreter
 
 
 class SourceExecutable:

@@ -1,8 +1,8 @@
 """One tool's loop in a process of its own that imports nothing else: ``first.py MODULE MODE ENDING FAMILY SIZES``.
 
-It prints when the first result was there, by the system's clock, the seconds of building and the first call, and the bytes that
-the process held at most beyond what it held with its inputs alone: to the first result, and after two more calls.  Of scanviz
-also the bytes that a call may take by its forecast.
+It prints when the first result was there, by the system's clock, the seconds of building and the first call, those that drawing the
+inputs took, which are no tool's work, and the bytes that the process held at most beyond what it held with its inputs alone: to
+the first result, and after two more calls.  Of scanviz also the bytes that a call may take by its forecast.
 """
 
 import sys
@@ -30,7 +30,9 @@ def most_held() -> int:
 def main() -> None:
     module, mode, ending, family, sizes = sys.argv[1:]
     numbers = [int(each) for each in sizes.split(",")]
+    begun = time.perf_counter()
     given = getattr(inputs, family)(*numbers)
+    drawing = time.perf_counter() - begun
     before = most_held()
     found = import_module(f"peer_programs.{module}")
     if mode:
@@ -43,7 +45,7 @@ def main() -> None:
     call(*given)
     call(*given)
     forecast = call.memory_forecast(*given).peak_bytes if hasattr(call, "memory_forecast") else 0
-    print(ended, ended - begun, held, most_held() - before, forecast)
+    print(ended, ended - begun, drawing, held, most_held() - before, forecast)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,8 @@ from scanviz.tui.verdict_bar import VerdictBar, place_of
 from scanviz.tui.view_tabs import ViewTabs
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import TabView, TextBlock
+from scanviz.tui.views.steps import StepsView
+from scanviz.tui.views.values import ValuesView
 
 SOON = 0.3  # seconds after which nobody waits for the first tab any more
 TIDYING = 10.0  # seconds between two searches for objects that nothing holds
@@ -66,6 +68,7 @@ class ScanvizApp(TabbedApp):
             for k in range(1, len(VIEWS) + 1)
         ),
         Binding("slash", "search", "filter", priority=True),
+        Binding("colon", "step_by_number", "go to step", show=False, priority=True),
         Binding("n", "found(1)", "next found", show=False),
         Binding("N", "found(-1)", "found before", show=False),
         Binding("left_square_bracket", "rewrite(-1)", "rewrite before", show=False),
@@ -232,7 +235,7 @@ class ScanvizApp(TabbedApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys that have priority to a line that is being written, and to a screen above."""
         below = len(self.screen_stack) > 1 or isinstance(self.focused, Input)
-        return not (action in ("view", "search") and below)
+        return not (action in ("view", "search", "step_by_number") and below)
 
     def action_view(self, number: int) -> None:
         """Choose a tab: escape then goes to the tree, as from a tab that nothing led to."""
@@ -259,6 +262,13 @@ class ScanvizApp(TabbedApp):
     def action_step(self, by: int) -> None:
         """Go a step back or forward."""
         self.state = self.state.at_step(self.state.step + by)
+
+    def action_step_by_number(self) -> None:
+        """Ask for a step, and go there: in Steps as it is seen, from any other tab to its values."""
+        if not isinstance(self.view, StepsView | ValuesView):
+            self.action_view(VIEWS.index(ValuesView))
+        if isinstance(self.view, StepsView | ValuesView):
+            self.view.action_ask()
 
     def action_other(self) -> None:
         """Go from a loop to its gradient, and back."""

@@ -94,6 +94,7 @@ _SENTENCES = {
     "shown": "the chosen variable's numbers, its course over time, or its cells as heat",
     "sort(1)": "sort by the next column",
     "stay": "stay",
+    "step_by_number": "go to the values of a step by its number; in Steps, go to it there",
     "step(-1)": "a step back",
     "step(1)": "a step on",
     "style": "changed lines, before beside after, the whole graph, or the costs",

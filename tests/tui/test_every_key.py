@@ -139,6 +139,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("N", lambda app: app.view.found_at, before="3 slash h enter"),
             Key("left_square_bracket", lambda app: app.state.rewrite, 1),
             Key("right_square_bracket", lambda app: app.state.rewrite, 3),
+            Key("colon", focus, "values-ask", before="3", back="escape"),
             Key("comma", step, 2),
             Key("full_stop", step, 4),
             Key("tab", focus),

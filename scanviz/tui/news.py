@@ -47,6 +47,7 @@ class News:
             worker.group == "record" and worker.is_running for worker in app.workers
         ):
             app.run_worker(self._read_record, thread=True, group="record")
+        self.pulse = self.pulse.turned()
         self._around.tell_pulse(self.pulse)
         told = [view.news(app.source) for view in app.views]  # every view is asked
         if self._status != app.source.status():

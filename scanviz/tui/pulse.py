@@ -6,7 +6,7 @@ does not depend on when somebody looked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from rich.text import Text
@@ -55,7 +55,7 @@ class Pulse:
     at_work : tuple of int
         Keys of the loops that have taken time since the record before, the one that took most first.
     turns : int
-        In how many records steps had been counted since the one before.
+        How often the sign has turned: with each record in which steps had been counted, and while one waits for the next.
     """
 
     beats: tuple[Beat, ...] = ()
@@ -76,6 +76,10 @@ class Pulse:
         at_work = sorted((key for key, more in grown.items() if more > 0), key=lambda key: -grown[key])
         kept = (*self.beats, beat)[-MOST:] if beat.wall_ns > last.wall_ns else self.beats
         return Pulse(kept, spent, tuple(at_work), self.turns + (beat.steps > last.steps))
+
+    def turned(self) -> Pulse:
+        """Return the pulse with its sign turned, if steps are being counted: records come more seldom than looks."""
+        return replace(self, turns=self.turns + 1) if self.at_work else self
 
     @property
     def sign(self) -> str:

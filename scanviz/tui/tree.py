@@ -74,7 +74,11 @@ class LoopTree(Tree[Key]):
         key: Key = ("loop", state.loop) if state.loop is not None else ("function", state.function or 0)
         node = self._by_key.get(key)
         if node is not None and node is not self.cursor_node:
-            self.call_after_refresh(self.move_cursor, node)  # a new tree has its lines only then
+            self.call_after_refresh(self._go_to, node)  # a new tree has its size only then
+
+    def _go_to(self, node: TreeNode[Key]) -> None:
+        if self.last_line >= 0:  # asked first: it counts the lines anew where loops have changed places
+            self.move_cursor(node)
 
     def _fill_in(self, state: ViewState) -> None:
         closed = {key for key, node in self._by_key.items() if not node.is_expanded}

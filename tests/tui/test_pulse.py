@@ -103,14 +103,21 @@ async def test_a_script_that_runs_visibly_lives_and_one_that_has_ended_does_not(
         slowest = max(record.loops, key=lambda loop: loop.total_ns)
         seen = screen(app)
         assert "1:01" in seen and "steps/s" in seen and f"in {slowest.name}" in seen
-        assert [row for row in seen.split("\n") if app.news.pulse.sign in row and "%" in row]
+        assert app.loop_tree.sign and [
+            row for row in seen.split("\n") if app.loop_tree.sign in row and "%" in row
+        ]
+        app.news.take()
+        await pilot.pause()
+        assert (
+            app.news.pulse.sign in screen(app) and screen(app) != seen
+        )  # it turns while one waits for a record
         source.running = False
         source.next = record
         app.news.take()
         await app.workers.wait_for_complete()
         app.news.take()
         await pilot.pause()
-        assert "steps/s" not in screen(app) and app.news.pulse.sign not in screen(app)
+        assert "steps/s" not in screen(app) and app.loop_tree.sign not in screen(app)
 
 
 def test_the_loop_that_is_looked_at_stays_in_the_one_line_of_the_tree_when_loops_change_places():
@@ -130,7 +137,11 @@ def test_the_loop_that_is_looked_at_stays_in_the_one_line_of_the_tree_when_loops
                 app.news.take()
                 await pilot.pause()
                 looked_at = app.state.loop_record.name
-                (shown,) = [row for row in screen(app).split("\n") if "%" in row and row.startswith(("├", "└", "▼"))]
-                assert shown.replace("↩", "").split()[-3 if "ms" in shown or "µs" in shown else -1] == looked_at
+                (shown,) = [
+                    row for row in screen(app).split("\n") if "%" in row and row.startswith(("├", "└", "▼"))
+                ]
+                assert (
+                    shown.replace("↩", "").split()[-3 if "ms" in shown or "µs" in shown else -1] == looked_at
+                )
 
     run()

@@ -59,7 +59,7 @@ def _interpreted(program: Program) -> Interpreter:
     from scanviz.engine.backends.reference import perform
     from scanviz.engine.runtime.interpreter import Interpreter
 
-    return Interpreter(program, perform, ArrayModule(), other_tier=OtherTierLoop)
+    return Interpreter(program, perform, AlignedArrays(), other_tier=OtherTierLoop)
 
 
 LIBRARY = Library(Tier("numpy", EMITS, AlignedNumpy(), _interpreted), statements)

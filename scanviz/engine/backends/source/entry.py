@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from scanviz.engine.program.plan import Plan, StoreKind, wraps
 from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.runtime.calling import FailedRun
 from scanviz.engine.runtime.errors import in_words
+from scanviz.engine.runtime.recycled import SHORTEST
 from scanviz.engine.runtime.rows import last_rows
 from scanviz.engine.runtime.specialised import Entry
 
@@ -144,9 +146,13 @@ class _Entry:
         return f"{self.emitter.bind(partial(ring_size, slot), 'ring_size')}(last)"
 
     def _make(self, name: str, size: str, row: tuple[int, ...], dtype: str) -> None:
-        empty = self.emitter.bind(np.empty, "empty")
+        element, kind = self.emitter.bind(np.dtype(dtype), "dtype"), np.dtype(dtype)
         shape = f"({size}, {', '.join(map(str, row))})" if row else size
-        self.rows.append(f"{name} = {empty}({shape}, {self.emitter.bind(np.dtype(dtype), 'dtype')})")
+        make = self.emitter.bind(np.empty, "empty")
+        if row_bytes := prod(row) * kind.itemsize:  # of many rows the module knows better where they lie
+            longer = self.emitter.bind(self.module.empty, "long")
+            make = f"({make} if {size} < {-(-SHORTEST // row_bytes)} else {longer})"
+        self.rows.append(f"{name} = {make}({shape}, {element})")
 
     def _others(self) -> None:
         """Take carries and non-sequences, and make the rows of outputs."""

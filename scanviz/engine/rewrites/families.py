@@ -15,6 +15,7 @@ from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     casts,
     fewer_steps,
     fill,
+    first_row,
     fold,
     inline,
     keep,

@@ -147,6 +147,7 @@ ORDER: Sequence[str] = (
     "PushOutSeqScan",
     "PushOutShortRows",
     "PushOutScanOutput",
+    "mitmot_to_sitsot",
     "ScanMerge",
     "scan_merge_inouts",
     "ScanSaveMem",  # before rows from the end are asked for by numbers that only a call knows

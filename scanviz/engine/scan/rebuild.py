@@ -77,7 +77,7 @@ def rebuilt_loop(
             continue
         source = given.get(now)
         if source is None and old is not None:
-            source = given.get(old) or view.outer_input(old)
+            source = given.get(old, view.outer_input(old))
         assert source is not None, f"loop variable `{now.name}` has no outer input"
         inputs.append(source)
     fresh = Scan([now for _, now in pairs], until, op.settings if settings is None else settings)

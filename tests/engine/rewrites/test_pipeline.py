@@ -42,7 +42,7 @@ def extra(monkeypatch):
 def rnn(gradient=True):
     x, w = T.matrix("x"), T.matrix("w")
     h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + T.dot(h, w)), x, T.zeros(3), w, name="rnn")
-    cost = T.sum(h[-1] ** 2)
+    cost = T.sum(h**2)
     return [x, w], [cost, scanviz.grad(cost, w)] if gradient else [cost]
 
 

@@ -127,7 +127,7 @@ def test_a_profile_holds_the_rewrites_of_its_functions(tmp_path):
     assert function.rewrites is not None
     assert {application.rule for application in function.rewrites.applications} >= {
         "PushOutDot1",
-        "ScanInplaceOptimizer",
+        "mitmot_to_sitsot",
     }
 
 

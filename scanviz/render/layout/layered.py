@@ -125,8 +125,21 @@ class _Layout:
         labels = [text_width(self.diagram.edges[edge].label, SMALL) for edge in self.around[cluster]]
         lanes = sum(LANE + width for width in labels)
         near = [k for k, part in enumerate(parts) if k not in first and self._is_leaf(part)]
+        aims = {
+            k: self.placed.boxes[self.diagram.edges[k].target].x
+            for k, _, b in edges
+            if self._is_loop(parts[b])
+        }
         level = LayeredLevel(
-            sizes, [*edges, *doors], first, last, near, title, beside=(0.0, lanes), widest=self.widest
+            sizes,
+            [*edges, *doors],
+            first,
+            last,
+            near,
+            title,
+            beside=(0.0, lanes),
+            widest=self.widest,
+            aims=aims,
         )
         for part, k in number.items():
             self._shift(part, level.boxes[k].x + MARGIN, level.boxes[k].y + above)
@@ -140,6 +153,10 @@ class _Layout:
             self.lanes[edge] = right + LANE
             right += LANE + width
         return BoxSize(right + MARGIN, level.height + MARGIN + above)
+
+    def _is_loop(self, part: str) -> bool:
+        """Return whether something is a loop that is open, whose ports have places in it."""
+        return part in self.clusters
 
     def _is_leaf(self, part: str) -> bool:
         """Return whether something stands right above its reader: nothing leads to it."""

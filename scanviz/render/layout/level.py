@@ -38,6 +38,8 @@ class LayeredLevel:
         What the box holds at the left and at the right of the layers.
     widest : float
         How wide a layer may be; a wider one that is neither at the top nor at the end becomes several.
+    aims : mapping of int to float, optional
+        Of edges, by their number, how far right they end in the large part that they lead to.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class LayeredLevel:
         title: int | None = None,
         beside: tuple[float, float] = (0.0, 0.0),
         widest: float = math.inf,
+        aims: Mapping[int, float] | None = None,
     ) -> None:
         self.sizes, self.title, self.beside = list(sizes), title, beside
         self.count = count = len(sizes)
@@ -69,8 +72,16 @@ class LayeredLevel:
         for part, layer in enumerate(self.layer):
             if part != title:
                 rows[layer].append(part)
-        self._untitled = self.rows = ordered(rows, self.links)
+        self._untitled = self.rows = ordered(rows, self.links, self._aims(aims or {}))
         self.place({})
+
+    def _aims(self, aims: Mapping[int, float]) -> dict[int, float]:
+        """Return how far right the edges of parts end, and those of what stands for edges in layers that they pass."""
+        ends: dict[int, list[float]] = defaultdict(list)
+        for number, aim in aims.items():
+            for part in (self.ends[number][0], *self.joints[number]):
+                ends[part].append(aim)
+        return {part: sum(found) / len(found) for part, found in ends.items()}
 
     def _lower(self, pairs: list[tuple[int, int]], near: Collection[int], fixed: Collection[int]) -> None:
         """Let parts stand right above the first that they lead to, where that makes more edges short than long."""

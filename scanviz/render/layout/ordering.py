@@ -90,8 +90,12 @@ def layers_of(
     return [used[number] for number in layer]
 
 
-def ordered(rows: list[list[int]], edges: Sequence[Edge]) -> list[list[int]]:
+def ordered(
+    rows: list[list[int]], edges: Sequence[Edge], aims: Mapping[int, float] | None = None
+) -> list[list[int]]:
     """Return layers in orders with few crossings; edges join neighbouring layers.
+
+    Nodes that want the same place, such as those that all lead to one loop, stand in the order of their ``aims``.
 
     Examples
     --------
@@ -110,14 +114,16 @@ def ordered(rows: list[list[int]], edges: Sequence[Edge]) -> list[list[int]]:
         near = above if down else below
         for k in range(1, len(current)) if down else range(len(current) - 2, -1, -1):
             fixed = {node: place for place, node in enumerate(current[k - 1 if down else k + 1])}
-            current[k] = _by_medians(current[k], near, fixed)
+            current[k] = _by_medians(current[k], near, fixed, aims or {})
         count = crossings(current, above)
-        if count < fewest:
+        if count < fewest or (aims and count == fewest):
             best, fewest = [list(row) for row in current], count
     return best
 
 
-def _by_medians(row: list[int], near: Mapping[int, list[int]], fixed: Mapping[int, int]) -> list[int]:
+def _by_medians(
+    row: list[int], near: Mapping[int, list[int]], fixed: Mapping[int, int], aims: Mapping[int, float]
+) -> list[int]:
     """Return a layer ordered by medians; nodes without neighbours keep their places."""
     wanted: dict[int, float] = {}
     for node in row:
@@ -125,7 +131,12 @@ def _by_medians(row: list[int], near: Mapping[int, list[int]], fixed: Mapping[in
         if places:
             half = len(places) // 2
             wanted[node] = places[half] if len(places) % 2 else (places[half - 1] + places[half]) / 2
-    moving = iter(sorted((number for number in row if number in wanted), key=lambda number: wanted[number]))
+    moving = iter(
+        sorted(
+            (number for number in row if number in wanted),
+            key=lambda number: (wanted[number], aims.get(number, 0.0)),
+        )
+    )
     return [next(moving) if number in wanted else number for number in row]
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from rich.text import Text
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.events import DescendantFocus, Resize
@@ -30,6 +30,7 @@ from scanviz.record.plain_text import plain_lines, sanitize
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.state import ViewState
+from scanviz.tui.terminal_gone import OutlivesItsTerminal
 
 NARROW = 110  # columns below which one pane is seen at a time
 WIDE = 170  # columns from which on all are
@@ -46,7 +47,7 @@ _STOP_OF: dict[str, Stop] = {PROGRAM: "program", ANSWER: "exercise"}  # of what 
 LEAST_TOLD = 4  # lines below the editors, with the one that parts them
 
 
-class LearnApp(App[None]):
+class LearnApp(OutlivesItsTerminal):
     """The lessons.
 
     Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from textual.app import App
 from textual.css.query import NoMatches
 from textual.reactive import reactive
 from textual.screen import Screen
@@ -10,13 +9,14 @@ from textual.screen import Screen
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
+from scanviz.tui.terminal_gone import OutlivesItsTerminal
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.view_tabs import ViewTabs
 from scanviz.tui.views.base import TabView
 
 
-class TabbedApp(App[None]):
+class TabbedApp(OutlivesItsTerminal):
     """An application of a tree and tabs.
 
     Parameters

@@ -26,6 +26,7 @@ OTHER_WAYS = {
     "cli/files.py": "bytes of a file, to what is no terminal",
     "render/layout/worker.py": "bytes of a picture, to scanviz itself",
     "render/text.py": "Rich colours what went through sanitize()",
+    "tui/terminal_gone.py": "what Textual writes to its terminal, as it is",
 }
 
 

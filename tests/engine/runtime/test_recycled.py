@@ -136,3 +136,20 @@ def test_calls_use_the_memory_of_earlier_ones(mode):
         del rows, row, gradient
         waiting.append(waiting_bytes())
     assert 2 * x.nbytes <= waiting[-1] == waiting[-2]
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native", "auto"])
+def test_rows_of_single_numbers_are_used_again_too(mode):
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda x_t, s: s * 0.5 + x_t, x, 0.0, name="scalar")
+    f = scanviz.function([x], [rows, rows[-1] * 2], mode=mode)
+    short, long = np.ones(10), np.arange(6.0 * SHORTEST)
+    for array in (
+        [short] * 40 + [long] * 3 + [short, long]
+    ):  # after some calls of one size the loop has code for short runs
+        expected, state = [], 0.0
+        for number in array[:50]:
+            state = state * 0.5 + number
+            expected.append(state)
+        np.testing.assert_allclose(f(array)[0][:50], expected)
+    assert waiting_bytes() >= long.nbytes

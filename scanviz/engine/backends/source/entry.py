@@ -147,7 +147,7 @@ class _Entry:
 
     def _make(self, name: str, size: str, row: tuple[int, ...], dtype: str) -> None:
         element, kind = self.emitter.bind(np.dtype(dtype), "dtype"), np.dtype(dtype)
-        shape = f"({size}, {', '.join(map(str, row))})" if row else size
+        shape = f"({', '.join(map(str, (size, *row)))},)"
         make = self.emitter.bind(np.empty, "empty")
         if row_bytes := prod(row) * kind.itemsize:  # of many rows the module knows better where they lie
             longer = self.emitter.bind(self.module.empty, "long")

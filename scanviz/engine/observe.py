@@ -168,13 +168,14 @@ class CountedRuns:
         Steps and nanoseconds of those that no error ended, one by one, of so many at most: the first.
     """
 
-    __slots__ = ("elapsed_ns", "failed", "lengths", "longest", "runs", "steps", "times")
+    __slots__ = ("_noted", "elapsed_ns", "failed", "lengths", "longest", "runs", "steps", "times")
     MOST_KEPT = 4096
 
     def __init__(self) -> None:
         self.runs = self.failed = self.steps = self.longest = self.elapsed_ns = 0
         self.lengths: list[int] = []
         self.times: list[int] = []
+        self._noted: list[tuple[int, int]] = []
 
     @staticmethod
     def of(runs: RunsAlone) -> CountedRuns:
@@ -190,6 +191,18 @@ class CountedRuns:
         self.failed += runs.failed
         self.longest = max(self.longest, runs.longest)
         self.elapsed_ns += max(0, runs.elapsed_ns)
+
+    def note(self, steps: int, elapsed_ns: int) -> None:
+        """Note a run that no error ended, between two steps that are timed: it is counted when there is time."""
+        self._noted.append((steps, elapsed_ns))
+        if len(self._noted) >= self.MOST_KEPT:
+            self.count_noted()
+
+    def count_noted(self) -> None:
+        """Count the runs that were only noted."""
+        noted, self._noted = self._noted, []
+        for steps, elapsed_ns in noted:
+            self.add(steps, elapsed_ns, False)
 
     def add(self, steps: int, elapsed_ns: int, failed: bool) -> None:
         """Count a run."""

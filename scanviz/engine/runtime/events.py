@@ -264,6 +264,7 @@ class Watch:
     def tell_counted(self) -> None:
         """Tell the runs that were only counted."""
         for loop, runs in (self.counted or {}).items():
+            runs.count_noted()
             for observer in self.observers:
                 observer.loop_counted(self.function, loop, runs)
 

@@ -31,18 +31,22 @@ def entered_counted(
     enter: Enter, key: int, values: Sequence[Any], steps: int, counted: dict[int, CountedRuns], own: OwnTime
 ) -> list[Any] | None:
     """Run a loop so and count the run; None where it needs an arena."""
-    begun = perf_counter_ns() - own.ns
-    found = entered(enter, values)
+    before, begun = own.ns, perf_counter_ns()
+    try:
+        found = enter(values)
+    except BaseException as error:
+        found = FailedRun(0, error, error.__cause__)
+    elapsed = perf_counter_ns() - begun
     if found is None:
         return None
     runs = counted.get(key)
     if runs is None:
         runs = counted[key] = CountedRuns()
-    failed = isinstance(found, FailedRun)
-    runs.add(
-        found.step if isinstance(found, FailedRun) else steps, perf_counter_ns() - own.ns - begun, failed
-    )
-    return results_of(found)
+    if isinstance(found, list):
+        runs.note(steps, elapsed - (own.ns - before))
+        return found
+    runs.add(found.step, elapsed - (own.ns - before), True)
+    raise found.error from found.cause
 
 
 def results_of(found: list[Any] | FailedRun) -> list[Any]:

@@ -237,6 +237,7 @@ class LoopAggregate:
         totals = self._totals
         totals.runs += runs.runs
         totals.unseen_runs += runs.runs
+        totals.counted_runs += runs.runs
         totals.failed_runs += runs.failed
         totals.total_ns += runs.elapsed_ns
         totals.longest_run = max(totals.longest_run, runs.longest)
@@ -320,6 +321,10 @@ class LoopAggregate:
         timed = self.stamps - self._ticks
         return self._ticked_steps * division.tick_ns + timed * division.stamp_ns
 
+    def _counted_ns(self) -> float:
+        """Return what counting a run took: nothing where none was counted, for the price is measured when it is asked for."""
+        return self._calibration.counted_ns if self._totals.counted_runs else 0.0
+
     def snapshot(self, now: int, price: float = 0.0) -> LoopRecord:
         """Return the record so far; runs that go on count up to now, and those of calls passed over took that share less."""
         self._times.count_gathered()
@@ -350,7 +355,7 @@ class LoopAggregate:
             copy_ns=division.copies if division is not None else 0.0,
             overhead_ns=division.rest if division is not None else 0.0,
             cost_ns=self.cost_ns(division),
-            watching_ns=self.recorder_ns,
+            watching_ns=self.recorder_ns + round(totals.counted_runs * self._counted_ns()),
             buffer_bytes=totals.buffer_bytes,
             clock=totals.clock,
             resolution_ns=totals.resolution_ns,
@@ -448,6 +453,7 @@ class _Totals:
         "alone_ns",
         "buffer_bytes",
         "clock",
+        "counted_runs",
         "failed_runs",
         "first_run_ns",
         "longest_run",
@@ -462,6 +468,7 @@ class _Totals:
 
     def __init__(self) -> None:
         self.unseen_runs = 0  # passed over: there is no time of their steps
+        self.counted_runs = 0  # of these, in steps of a loop around
         self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
         self.total_ns = self.setup_ns = self.first_run_ns = 0
         self.alone_ns = 0  # of them in calls that were told as a whole

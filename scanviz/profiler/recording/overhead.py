@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from scanviz.engine.observe import observers
+from scanviz.engine.observe import CountedRuns, observers
 from scanviz.profiler.recording.alone_cost import alone_cost
 
 
@@ -36,6 +36,11 @@ class Prices(Protocol):
         """Nanoseconds that a call which is passed over takes more than alone, beyond what it is timed itself."""
         ...
 
+    @property
+    def counted_ns(self) -> float:
+        """Nanoseconds that a run of a loop in a step takes more for being counted."""
+        ...
+
 
 class OverheadCalibration(NamedTuple):
     """A price that is known.
@@ -48,11 +53,14 @@ class OverheadCalibration(NamedTuple):
         Nanoseconds of entering and leaving a call.
     alone_ns : float
         Nanoseconds that a call which is passed over takes more than alone.
+    counted_ns : float
+        Nanoseconds that a run of a loop in a step takes more for being counted.
     """
 
     stamp_ns: float = 0.0
     call_ns: float = 0.0
     alone_ns: float = 0.0
+    counted_ns: float = 0.0
 
 
 class MeasuredOverhead:
@@ -74,6 +82,11 @@ class MeasuredOverhead:
     def alone_ns(self) -> float:
         """Nanoseconds that a call which is passed over takes more than alone."""
         return alone_cost()
+
+    @property
+    def counted_ns(self) -> float:
+        """Nanoseconds that a run of a loop in a step takes more for being counted."""
+        return counted_cost()
 
 
 FREE = OverheadCalibration()
@@ -102,6 +115,36 @@ def call_cost() -> float:
     """
     called, values = _Called(), (np.ones(64), np.empty(64))
     return max(0, sorted(_around(called, values) for _ in range(_ROUNDS))[_ROUNDS // 2]) / _CALLS
+
+
+@cache
+def counted_cost() -> float:
+    """Return the nanoseconds that a run of a short loop in a step takes more where it is counted, with its steps and its time."""
+    from scanviz.engine.runtime.events import (
+        OwnTime,
+    )  # which a script that builds no function does not wait for
+    from scanviz.engine.runtime.untimed import entered_counted
+
+    values, result = np.ones(64), np.empty(64)
+    given: list[Any] = [values, np.asarray(1)]
+    own = OwnTime()
+
+    def enter(given: Any) -> list[Any]:
+        for _ in range(2):
+            np.tanh(np.multiply(given[0], 0.5, result), result)
+        return [result]
+
+    def counted() -> None:
+        runs: dict[int, CountedRuns] = {}
+        for _ in range(_CALLS):
+            entered_counted(enter, 0, given, int(given[1]), runs, own)
+        runs[0].count_noted()
+
+    def plain() -> None:
+        for _ in range(_CALLS):
+            enter(given)
+
+    return max(0, sorted(_differences(counted, plain))[_ROUNDS // 2]) / _CALLS
 
 
 def _around(called: Any, values: tuple[Any, ...]) -> int:

@@ -16,6 +16,7 @@ from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.runtime.aligned import aligned_bytes
+from scanviz.engine.runtime.specialised import ENTERED
 
 LARGE_BYTES = 64 * 2**10  # of an array that caches near the processor hold few of
 _INTO = re.compile(r"( +)(\w+)\((.*), (\w+)\)$")  # a call that writes its result into its last argument
@@ -63,6 +64,8 @@ class PlainLoop:
     def __init__(self, f: Any, name: str) -> None:
         self.loop = next(loop for loop, _ in all_loops(f.program) if loop.name == name)
         self.made = all_made(f.executable.flat.runners)[self.loop.key]
+        # the code that short runs are entered by knows nothing of what is done here
+        self.made.entry, self.made.runs = None, ENTERED
         self.plain = self.made.written("plain")
         self.lines = self.plain.text.splitlines()
         self.head = next(k for k, text in enumerate(self.lines, 1) if text.startswith("        for "))

@@ -70,6 +70,16 @@ def test_the_end_stays_in_sight_until_one_scrolls_up_and_is_followed_again_from_
     played(steps)
 
 
+def test_the_end_stays_in_sight_in_a_smaller_window():
+    async def steps(app, pilot, pane):
+        await tell(app, pilot, "".join(f"line {k}\n" for k in range(100)))
+        await pilot.resize_terminal(80, 15)
+        await pilot.pause()
+        assert pane.follows and "line 99" in screen(app)
+
+    played(steps)
+
+
 def test_a_progress_bar_is_one_line_that_changes():
     async def steps(app, pilot, pane):
         await tell(app, pilot, "epoch 1\n 10 %|#         |")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
+from textual.events import Resize
 from textual.geometry import Size
 from textual.strip import Strip
 
@@ -23,6 +24,7 @@ class PrintedPane(LinesPane):
         self.printed = Printed()
         self.wanted = ""  # text that is marked where it stands
         self.found: int | None = None  # a line that is marked whole, counted from the first that was printed
+        self._height = 0  # that it had last
 
     @property
     def count(self) -> int:
@@ -45,6 +47,12 @@ class PrintedPane(LinesPane):
             self.scroll_to(y=self.scroll_offset.y - (self.printed.gone - gone), animate=False, force=True)
         self.refresh()
         self.post_message(Scrolled())
+
+    def on_resize(self, event: Resize) -> None:
+        """Keep the end in sight where it was."""
+        before, self._height = self._height, event.size.height
+        if self.scroll_offset.y >= self.count - before:
+            self.scroll_to(y=self.count, animate=False, force=True)
 
     def show_found(self, line: int) -> None:
         """Mark a line and bring it into view, with some before it."""

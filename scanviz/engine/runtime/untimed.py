@@ -32,10 +32,7 @@ def entered_counted(
 ) -> list[Any] | None:
     """Run a loop so and count the run; None where it needs an arena."""
     before, begun = own.ns, perf_counter_ns()
-    try:
-        found = enter(values)
-    except BaseException as error:
-        found = FailedRun(0, error, error.__cause__)
+    found = entered(enter, values)
     elapsed = perf_counter_ns() - begun
     if found is None:
         return None

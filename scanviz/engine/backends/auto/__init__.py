@@ -10,13 +10,10 @@ from functools import partial
 
 from scanviz.engine.backends.auto.loop import AutoLoop, Counted
 from scanviz.engine.backends.base import RUNS, Availability, Executable, Support
-from scanviz.engine.backends.numpy import LIBRARY as NUMPY
-from scanviz.engine.backends.numpy import NumpyBackend
+from scanviz.engine.backends.numpy import LIBRARY, NumpyBackend
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
-
-LIBRARY = NUMPY
 
 
 class AutoExecutable(ShortCallsExecutable):
@@ -80,4 +77,4 @@ class AutoBackend:
         return AutoExecutable(program)
 
 
-__all__ = ["LIBRARY", "AutoBackend", "AutoExecutable"]
+__all__ = ["AutoBackend", "AutoExecutable"]

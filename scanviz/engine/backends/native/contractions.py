@@ -45,12 +45,13 @@ def contract(step: Step, a: ArrayPlace, b: ArrayPlace, target: ArrayPlace, over:
         return
     first, second = _pair(step, a, b, over)
     behind = range(len(left), len(left) + len(right))
-    goal = _grouped(target, [axes for axes in (range(len(left)), behind) if len(axes)])
+    groups = [axes for axes in (range(len(left)), behind) if len(axes)]
+    goal = _grouped(target, groups)
     if goal is not None:
         _multiply(step, first, second, goal)
         return
     held = step.places.temporary(target.shape, target.dtype)
-    in_order = _grouped(held, [axes for axes in (range(len(left)), behind) if len(axes)])
+    in_order = _grouped(held, groups)
     assert in_order is not None
     _multiply(step, first, second, in_order)
     copy(step, held, target)

@@ -12,6 +12,7 @@ import ctypes
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -76,7 +77,28 @@ def at_the_end(action: Callable[[], None]) -> None:
     sys.unraisablehook = hook
 
 
+def note_interrupts() -> None:
+    """Let ctrl+c wait for the very end, when all that was asked for is done; a second one ends the process at once.
+
+    What is left then is python's own tidying, which would stop half done and tell of a KeyboardInterrupt that nobody made.
+    """
+    _exchange_interrupts(_note)
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    EXIT.number = number
+    signal.signal(number, signal.SIG_DFL)
+
+
+def _exchange_interrupts(answer: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
+    """Give ctrl+c another answer, unless it is the program's own, in the one thread that may."""
+    here = threading.current_thread() is threading.main_thread()
+    if here and signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _note):
+        signal.signal(signal.SIGINT, answer)
+
+
 def _finish() -> None:
+    _exchange_interrupts(signal.SIG_DFL)  # nobody is left who would take what it raises
     if EXIT.number is not None and sys.platform != "win32":
         die_by(EXIT.number)
     if EXIT.failed:
@@ -123,6 +145,7 @@ __all__ = [
     "Terminated",
     "at_the_end",
     "die_by",
+    "note_interrupts",
     "terminations_as_interrupts",
     "watch_the_end",
 ]

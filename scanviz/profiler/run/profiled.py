@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.run.exits import EXIT, at_the_end, watch_the_end
+from scanviz.profiler.run.exits import EXIT, at_the_end, note_interrupts, watch_the_end
 from scanviz.profiler.run.live_file import live_file
 from scanviz.profiler.run.progress import Progress
 from scanviz.profiler.run.runner import CannotRunError, Script, run
@@ -229,6 +229,8 @@ class Ending:
             except KeyboardInterrupt:
                 EXIT.number = signal.SIGINT
                 self._try(self._tell_interrupted)
+        if os.getpid() == self.process:
+            note_interrupts()
 
     def _finish(self) -> None:
         record = None

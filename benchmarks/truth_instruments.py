@@ -15,7 +15,7 @@ from truth_workloads import Case
 from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.program.instructions import all_loops
-from scanviz.engine.runtime.aligned import aligned_bytes
+from scanviz.engine.runtime.recycled import lent_bytes
 from scanviz.engine.runtime.specialised import ENTERED
 
 LARGE_BYTES = 64 * 2**10  # of an array that caches near the processor hold few of
@@ -102,7 +102,7 @@ class PlainLoop:
             return text
         dtype = np.dtype(self.loop.body.registers[outputs[0]].type.dtype)
         # as the loop's own: other memory takes longer to write
-        spare = aligned_bytes(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
+        spare = lent_bytes(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
         if spare.nbytes >= LARGE_BYTES and written[4] not in re.findall(r"\w+", written[3]):
             return text
         namespace["spare"] = spare

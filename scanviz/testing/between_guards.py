@@ -33,7 +33,7 @@ def between_guards() -> Iterator[None]:
         made.append((memory, start, start + size))
         return memory[start : start + size]
 
-    with patch.object(whole, "aligned_bytes", room):
+    with patch.object(whole, "lent_bytes", room):
         yield
     for memory, start, end in made:
         outside = np.concatenate([memory[:start], memory[end:]])

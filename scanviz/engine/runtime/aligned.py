@@ -20,18 +20,6 @@ def address(array: Array) -> int:
     return found
 
 
-def aligned_bytes(size: int) -> Array:
-    """Return memory that begins at a multiple of 64 bytes.
-
-    Examples
-    --------
-    >>> memory = aligned_bytes(100)
-    >>> address(memory) % 64, len(memory) >= 100
-    (0, True)
-    """
-    return lent_bytes(size)
-
-
 class AlignedArrays(ArrayModule):
     """NumPy's arrays, the long ones aligned."""
 
@@ -42,7 +30,7 @@ class AlignedArrays(ArrayModule):
         size = prod(shape) * np.dtype(dtype).itemsize
         if size < LONG:
             return np.empty(shape, dtype)
-        return aligned_bytes(size).view(dtype).reshape(shape)
+        return lent_bytes(size).view(dtype).reshape(shape)
 
     def copy(self, value: Any) -> Any:
         """Return a copy of an array that nothing else holds."""

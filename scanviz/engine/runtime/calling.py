@@ -15,7 +15,7 @@ chunks of steps wherever rows must grow, observers are to be notified, or ctrl+c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.plan import Plan
@@ -52,6 +52,10 @@ class FailedRun(NamedTuple):
     error: BaseException
     cause: BaseException | None
     tier: str = "numpy"
+
+    def reraise(self) -> NoReturn:
+        """Raise what ended the run."""
+        raise self.error from self.cause
 
 
 class CompiledLoop(Protocol):

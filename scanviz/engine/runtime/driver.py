@@ -26,7 +26,6 @@ from scanviz.engine.runtime.untimed import (
     entered,
     entered_counted,
     entered_passed_over,
-    results_of,
     run_counted,
     run_passed_over,
     run_plain,
@@ -84,7 +83,7 @@ class LoopRunner:
             if isinstance(found, list):
                 return found
             if found is not None:
-                raise found.error from found.cause
+                found.reraise()
         if not self.effects:
             return self._run(values, watch)
         with running_loop(self.loop.name):
@@ -116,10 +115,11 @@ class LoopRunner:
             found = entered(self.enter, values)
             if isinstance(found, list):
                 self._note(watch, int(values[self.inputs.n_steps]), begun)
-            elif found is not None and watch is not None:
-                watch.ran(self.loop.key, found.step, begun, 1)
+                return found
             if found is not None:
-                return results_of(found)
+                if watch is not None:
+                    watch.ran(self.loop.key, found.step, begun, 1)
+                found.reraise()
         arena, code = self._opened(values, None)
         try:
             done = run_plain(arena, code)

@@ -43,14 +43,7 @@ def entered_counted(
         runs.note(steps, elapsed - (own.ns - before))
         return found
     runs.add(found.step, elapsed - (own.ns - before), True)
-    raise found.error from found.cause
-
-
-def results_of(found: list[Any] | FailedRun) -> list[Any]:
-    """Return the results of a run; raise the error that ended it."""
-    if isinstance(found, list):
-        return found
-    raise found.error from found.cause
+    found.reraise()
 
 
 def entered_passed_over(
@@ -69,7 +62,7 @@ def entered_passed_over(
     if isinstance(found, FailedRun):
         watch.loop_begin(key, steps, 0)
         _tell_failed(watch, key, found.step, begun, found.tier, found.error)
-        raise found.error from found.cause
+        found.reraise()
     _tell_unseen(watch, key, steps, begun, schedule)
     return found
 

@@ -35,12 +35,15 @@ class Exit:
         The signal that the process dies by.
     failed : bool
         Whether what was asked for could not be done, so that 0 would be a lie.
+    tell : callable
+        Tells of errors that nobody can catch, as before.
     """
 
     began: bool = False
     ended_by_program: bool = False
     number: int | None = None
     failed: bool = False
+    tell: Callable[[sys.UnraisableHookArgs], object] = sys.unraisablehook
 
 
 EXIT = Exit()  # of this process: there is one end
@@ -66,15 +69,29 @@ def at_the_end(action: Callable[[], None]) -> None:
     """
     atexit.register(action)
     atexit.register(action)
-    tell = sys.unraisablehook
+    _WITHOUT_A_WORD.add(getattr(action, "__code__", None))
+    if sys.unraisablehook is not _hear:
+        EXIT.tell, sys.unraisablehook = sys.unraisablehook, _hear
 
-    def hook(found: sys.UnraisableHookArgs) -> None:
-        if isinstance(found.exc_value, KeyboardInterrupt) and found.object == action:
-            EXIT.number = signal.SIGINT
-        else:
-            tell(found)
 
-    sys.unraisablehook = hook
+_WITHOUT_A_WORD: set[object] = set()  # code of ours that may be interrupted at its first instruction
+
+
+def _hear(found: sys.UnraisableHookArgs) -> None:
+    """Note ctrl+c that came while python called what is registered for its end: it goes on, and its exit code would be 0.
+
+    It is told where the program's own code was interrupted, not where it hit python's way of calling it.
+    """
+    if isinstance(found.exc_value, KeyboardInterrupt) and "atexit" in (found.err_msg or ""):
+        EXIT.number = signal.SIGINT
+        trace = found.exc_traceback
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        if trace is None or trace.tb_frame.f_code in _WITHOUT_A_WORD:
+            return
+        if trace.tb_frame.f_globals.get("__name__") == "weakref":
+            return
+    EXIT.tell(found)
 
 
 def note_interrupts() -> None:

@@ -42,3 +42,40 @@ def test_ctrl_c_at_the_very_end_ends_the_process_without_a_word(tmp_path):
     assert "Exception ignored" not in done.stderr
     assert done.returncode == -signal.SIGINT
     assert (tmp_path / "nothing.scanviz").exists()
+
+
+@pytest.mark.parametrize("program_s_own", [False, True])
+def test_ctrl_c_while_python_calls_finalizers_is_told_only_where_the_program_s_own_was_interrupted(
+    program_s_own, tmp_path
+):
+    """The interrupt hits ``weakref``'s own code, which no program wrote, or a finalizer of the program."""
+    (tmp_path / "tidy.py").write_text(_TIDY.format(name="finalizer" if program_s_own else "select"), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "scanviz", "profile", "tidy.py"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ("Exception ignored in atexit" in done.stderr) == program_s_own, done.stderr
+    assert done.returncode == -signal.SIGINT
+    assert (tmp_path / "tidy.scanviz").exists()
+
+
+_TIDY = """
+import os, signal, weakref
+class Thing: pass
+thing = Thing()
+def finalizer():
+    if {name!r} == "finalizer":
+        os.kill(os.getpid(), signal.SIGINT)
+weakref.finalize(thing, finalizer)
+select = weakref.finalize._select_for_exit
+if {name!r} == "select":
+    # as an interrupt between two lines of weakref's: code of that module raises
+    code = compile("def interrupted(cls):\\n    raise KeyboardInterrupt", weakref.__file__, "exec")
+    scope = weakref.__dict__
+    exec(code, scope)
+    weakref.finalize._select_for_exit = classmethod(scope["interrupted"])
+"""

@@ -11,8 +11,8 @@ from scanviz.engine.backends.native.counts import table
 from scanviz.engine.backends.native.loop import CallArguments
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.runtime.aligned import aligned_bytes
 from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.recycled import lent_bytes
 
 _NOTHING = np.empty(0)
 
@@ -63,7 +63,7 @@ def gathered(
             case "stamps":
                 arrays.append(arena.record.numbers)
             case _:
-                arrays.append(aligned_bytes(handed.scratch))
+                arrays.append(lent_bytes(handed.scratch))
     return arrays, numbers
 
 

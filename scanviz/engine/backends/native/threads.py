@@ -19,8 +19,9 @@ from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.workers import WORKERS, threads_allowed
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, Plan
-from scanviz.engine.runtime.aligned import address, aligned_bytes
+from scanviz.engine.runtime.aligned import address
 from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.recycled import lent_bytes
 from scanviz.engine.runtime.schedule import Variant
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
@@ -94,7 +95,7 @@ class PartedCode:
     def _call(self, arena: LoopArena, part: int) -> Callable[[int, int], int]:
         """Return what takes the steps of one part from one step to another."""
         buffers = [
-            aligned_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in self._parts.plan.buffers
+            lent_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in self._parts.plan.buffers
         ]
         arrays, numbers = gathered(self._handed, self._constants, arena, buffers)
         addresses = [

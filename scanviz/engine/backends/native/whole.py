@@ -30,9 +30,10 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.plan import Plan, chains, plan_loop
 from scanviz.engine.program.verify import verify_plan
-from scanviz.engine.runtime.aligned import address, aligned_bytes
+from scanviz.engine.runtime.aligned import address
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
+from scanviz.engine.runtime.recycled import lent_bytes
 
 THREADS = 4  # as many calls at once keep their memory
 ENDED_WELL = 1 << 2  # one step, and nothing else
@@ -109,7 +110,7 @@ class _Memory:
                 case _ if base in handed.constants:
                     arrays.append(np.ascontiguousarray(handed.constants[base]))
                 case _:
-                    arrays.append(aligned_bytes(max(handed.scratch, 1)))
+                    arrays.append(lent_bytes(max(handed.scratch, 1)))
         addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
         self.where, self.what = addresses.buffer_info()[0], numbers.buffer_info()[0]
         self._held = arrays, addresses, numbers
@@ -117,7 +118,7 @@ class _Memory:
 
 def _empty(shape: Sequence[int], dtype: str) -> Array:
     size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
-    return aligned_bytes(max(size, 1))[:size].view(dtype).reshape(shape)
+    return lent_bytes(max(size, 1))[:size].view(dtype).reshape(shape)
 
 
 class WholeFunction:

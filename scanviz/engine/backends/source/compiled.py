@@ -74,7 +74,8 @@ def compile_source(
     made = CompiledSource(function, text, file, lines, names)
     scope[NOTE_FAILURE] = partial(failed or note_failure, made)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives
+    shown = weakref.finalize(function, linecache.cache.pop, file, None)  # shown as long as the code lives
+    shown.atexit = False
     return made
 
 

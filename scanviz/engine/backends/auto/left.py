@@ -7,7 +7,7 @@ it is follows from the shapes that a call met, by the estimate of :mod:`scanviz.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from scanviz.engine.backends.estimate import CALL_NS, work_ns
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
@@ -44,29 +44,37 @@ def left_ns(program: Program, inputs: Sequence[Partial | None], rules: Collectio
 
 def _loops_of(program: Program, moved: Collection[int]) -> dict[int, str]:
     """Return for instructions by index the loop that they belong to: that which reads their rows, or else made what they read."""
+    readers = _reached(program, moved, reversed(range(len(program.instructions))), backwards=True)
+    makers = _reached(program, moved, range(len(program.instructions)), backwards=False)
+    return makers | readers
+
+
+def _reached(
+    program: Program, moved: Collection[int], order: Iterable[int], *, backwards: bool
+) -> dict[int, str]:
+    """Return the loop from which each moved instruction is reached, against the way of the data or along it.
+
+    What is between them only looks at rows otherwise, or was moved itself.
+    """
     found: dict[int, str] = {}
-    reader: dict[int, str] = {}  # a register that a loop reads by way of other looks and of what was moved
-    for index in reversed(range(len(program.instructions))):
+    loops: dict[int, str] = {}  # of registers
+    for index in order:
         instruction = program.instructions[index]
         if isinstance(instruction, LoopInstruction):
-            reader |= dict.fromkeys((slot.outer for slot in instruction.sequences), instruction.name)
+            ends = [slot.outer for slot in instruction.sequences] if backwards else instruction.outputs
+            loops |= dict.fromkeys(ends, instruction.name)
         elif isinstance(instruction, Instruction):
-            name = next((reader[number] for number in instruction.outputs if number in reader), None)
-            if name is not None and index in moved:
+            near, far = instruction.inputs, instruction.outputs
+            if backwards:
+                near, far = far, near
+            name = next((loops[register] for register in near if register in loops), None)
+            if name is None:
+                continue
+            if index in moved:
                 found[index] = name
-            if name is not None and (index in moved or instruction.op.declaration.views is not None):
-                for number in instruction.inputs:
-                    reader.setdefault(number, name)
-    maker: dict[int, str] = {}
-    for index, instruction in enumerate(program.instructions):
-        if isinstance(instruction, LoopInstruction):
-            maker |= dict.fromkeys(instruction.outputs, instruction.name)
-        elif isinstance(instruction, Instruction):
-            name = next((maker[number] for number in instruction.inputs if number in maker), None)
-            if name is not None and index in moved:
-                found.setdefault(index, name)
-            if name is not None and (index in moved or instruction.op.declaration.views is not None):
-                maker |= dict.fromkeys(instruction.outputs, name)
+            if index in moved or instruction.op.declaration.views is not None:
+                for register in far:
+                    loops.setdefault(register, name)
     return found
 
 

@@ -14,7 +14,8 @@ array([1., 3., 6.])
 
 from __future__ import annotations
 
-from scanviz import finding, starting  # noqa: F401  # they act before all that takes time, the imports below among that
+from scanviz import starting  # isort: skip  # ctrl+c may come any moment
+from scanviz import finding  # noqa: F401  # they act before all that takes time, the imports below among that
 
 # isort: split
 import importlib

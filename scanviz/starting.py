@@ -8,7 +8,7 @@ import of this module until :func:`scanviz.cli.main` takes over.  ``import scanv
 
 Garbage is collected seldom: modules stay, so looking through them again and again finds nothing.
 
-Python's own ``signal`` is imported where it is the command: it takes half a millisecond.
+Python's own ``signal`` is not imported for that: it takes half a millisecond, in which ctrl+c would find it at work.
 """
 
 import gc
@@ -37,11 +37,11 @@ def interrupts_are_raised() -> None:
 
 def _end_quietly() -> bool:
     """Let ctrl+c end the process quietly, and say so; not where it is ignored, as in a shell's background job."""
-    import signal
+    import _signal  # type: ignore[import-not-found]  # what Python's own consists of, already there
 
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if _signal.getsignal(_signal.SIGINT) is not _signal.default_int_handler:
         return False
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     return True
 
 

@@ -12,40 +12,26 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from scanviz.engine.observe import CountedRuns, StepSeries
-from scanviz.profiler.recording.operations import OperationTally, StepTally
+from scanviz.profiler.recording.open_runs import OpenRuns
+from scanviz.profiler.recording.operations import OperationTally
 from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.passed_over import PassedOver
 from scanviz.profiler.recording.processor import ProcessorTally
+from scanviz.profiler.recording.run_totals import RunTotals
 from scanviz.profiler.recording.steps import StepTimes, TierTimes
+from scanviz.profiler.recording.tier_steps import TierSteps
 from scanviz.record.measures import aggregated, declared
-from scanviz.record.statistics import median_of
 
 if TYPE_CHECKING:
     from scanviz.profiler.recording.division import Division
     from scanviz.record.model import (
         LoopRecord,
         LoopVariableRecord,
-        OperationRecord,
     )
 
-RECENT_RUNS = 256  # runs whose time around their steps is kept, the last ones
 _STATES = ("mitmot", "mitsot", "sitsot")
 TIERS = 16  # kinds of code told apart
-
-
-class _Run(NamedTuple):
-    number: int
-    begun: int
-    around: _Run | None  # what its thread had open before: a call was made while it ran
-
-
-def _with_those_around(run: _Run | None) -> list[_Run]:
-    found = []
-    while run is not None:
-        found.append(run)
-        run = run.around
-    return found
 
 
 class KnownLoop(NamedTuple):
@@ -92,16 +78,15 @@ class LoopAggregate:
         "_measures",
         "_open",
         "_operations",
-        "_parts",
         "_passed_over",
         "_plain_ns",
         "_plain_steps",
         "_processor",
         "_row_bytes",
         "_steps",
+        "_steps_by_tier",
         "_ticked_steps",
         "_ticks",
-        "_tier_steps",
         "_tiers",
         "_times",
         "_totals",
@@ -125,12 +110,11 @@ class LoopAggregate:
         self.detailed: bool | None = None
         self.has_loops = False
         self._times = StepTimes()
-        self._open: dict[int, _Run] = {}  # by thread, the innermost
+        self._open = OpenRuns()
         self._operations = OperationTally(self.operations)
-        self._parts: dict[str, StepTally] = {}  # by the tier of the code that ran
-        self._tier_steps: dict[str, int] = {}  # and how many steps it did
+        self._steps_by_tier = TierSteps(self.operations)
         self._tiers: dict[tuple[str, str], list[int]] = {}
-        self._totals = _Totals()
+        self._totals = RunTotals()
         self._processor = ProcessorTally()
         self._row_bytes: tuple[int, ...] = ()
         self._measures: dict[str, float] = {}
@@ -157,7 +141,7 @@ class LoopAggregate:
 
     def count_passed_over(self) -> None:
         """Count runs that were passed over; others may be added meanwhile."""
-        waiting, totals = self.passed_over, self._totals
+        waiting = self.passed_over
         count = len(waiting)
         if not count:
             return
@@ -165,16 +149,13 @@ class LoopAggregate:
         self._steps += sum(steps)
         self._passed_over.add(steps, elapsed)
         self.recorder_ns += sum(own)
-        totals.runs += count
-        totals.unseen_runs += count
-        totals.total_ns += sum(elapsed)
-        totals.longest_run = max(totals.longest_run, *steps)
+        self._totals.add_unseen(count, 0, sum(elapsed), max(steps))
 
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
         self.count_passed_over()
         totals = self._totals
-        self._open[thread] = _Run(totals.runs, now, self._open.get(thread))
+        self._open.begin(thread, totals.runs, now)
         totals.runs += 1
         totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
         self._processor.begin(totals.runs - 1)
@@ -206,11 +187,7 @@ class LoopAggregate:
         self.chunks += 1
         if self._totals.clock is not series.source and not series.control:
             self._totals.take_clock(series)
-        tally = self._parts.get(series.tier)
-        if tally is None:
-            tally = self._parts[series.tier] = StepTally(self.operations)
-        tally.add(series)
-        self._tier_steps[series.tier] = self._tier_steps.get(series.tier, 0) + series.steps
+        self._steps_by_tier.take(series)
         if series.control:
             self._control_steps += series.steps
             self._plain_steps += series.steps
@@ -224,7 +201,7 @@ class LoopAggregate:
         if series.stamp_ns is not None:
             self._foreign_ns += count * a_step * (series.stamp_ns - self._calibration.stamp_ns)
         if self.detailed and count:
-            run = self._open.get(thread)
+            run = self._open.innermost(thread)
             self._times.take(run.number if run is not None else 0, series, (a_step - 1) * self._stamp_ns())
 
     def _stamp_ns(self) -> float:
@@ -234,13 +211,7 @@ class LoopAggregate:
 
     def counted(self, runs: CountedRuns) -> None:
         """Take whole runs of which nothing else was told."""
-        totals = self._totals
-        totals.runs += runs.runs
-        totals.unseen_runs += runs.runs
-        totals.counted_runs += runs.runs
-        totals.failed_runs += runs.failed
-        totals.total_ns += runs.elapsed_ns
-        totals.longest_run = max(totals.longest_run, runs.longest)
+        self._totals.add_counted(runs)
         self._steps += runs.steps
         self._control_steps += runs.steps
         self._passed_over.add(runs.lengths, runs.times)
@@ -248,12 +219,9 @@ class LoopAggregate:
     def ran(self, run: Run, times: Sequence[int]) -> None:
         """Take the same runs of as many calls as there are times, of which nothing else was told."""
         (_, runs, steps, longest, failed, _), calls, totals = run, len(times), self._totals
-        totals.runs += runs * calls
-        totals.unseen_runs += runs * calls
-        totals.failed_runs += failed * calls
-        totals.total_ns += max(0, sum(times))
-        totals.alone_ns += max(0, sum(times))
-        totals.longest_run = max(totals.longest_run, longest)
+        together = max(0, sum(times))
+        totals.add_unseen(runs * calls, failed * calls, together, longest)
+        totals.alone_ns += together
         self._steps += steps * calls
         if runs == 1 and not failed:
             self._passed_over.add([steps] * calls, times)
@@ -273,35 +241,25 @@ class LoopAggregate:
 
     def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Close the run that the thread opened last."""
-        run, totals = self._pop(thread), self._totals
+        run = self._open.end(thread)
         if run is not None:
             self._processor.end(run.number)
         if run is not None and run.number == 0:
-            totals.first_run_ns = elapsed_ns
-        totals.total_ns += elapsed_ns
-        totals.setup_ns += setup_ns
-        totals.setups.append(setup_ns)
-        totals.longest_run = max(totals.longest_run, steps)
-        totals.failed_runs += run is not None and failed
+            self._totals.first_run_ns = elapsed_ns
+        self._totals.add_ended(steps, elapsed_ns, setup_ns, run is not None and failed)
 
     def open_runs(self, thread: int) -> int:
         """Return how many runs a thread has open: more than one where a call was made while another one ran."""
-        return len(_with_those_around(self._open.get(thread)))
+        return self._open.count(thread)
 
     def abandon(self, thread: int, kept: int, now: int) -> None:
         """Close the runs that a thread has open but the first ``kept`` of them: an error ended the others."""
         while self.open_runs(thread) > kept:
-            run = self._pop(thread)
+            run = self._open.end(thread)
             assert run is not None
             self._processor.drop(run.number)
             self._totals.failed_runs += 1
             self._totals.total_ns += max(0, now - run.begun)
-
-    def _pop(self, thread: int) -> _Run | None:
-        run = self._open.pop(thread, None)
-        if run is not None and run.around is not None:
-            self._open[thread] = run.around
-        return run
 
     def made(self, tier: str, why: str, elapsed_ns: int) -> None:
         """Count code that was made for the loop."""
@@ -331,13 +289,15 @@ class LoopAggregate:
         self.count_passed_over()
         from scanviz.record.model import TierRecord
 
-        totals, division, tier = self._totals, self._division(), self._usual_tier
-        going_on = [run for innermost in self._open.values() for run in _with_those_around(innermost)]
+        totals, division, tier = self._totals, self._division(), self._steps_by_tier.usual
+        parts, going_on = self._steps_by_tier.parts, list(self._open)
         running = sum(max(0, now - run.begun) for run in going_on) - round(totals.alone_ns * price)
         tick = division.tick_ns if division is not None else 0.0
         return replace(
             self.record,
-            operations=self._operation_records(division),
+            operations=self._steps_by_tier.operation_records(
+                self._operations.records(self.record.operations), division
+            ),
             variables=self._variables(),
             runs=totals.runs,
             failed_runs=totals.failed_runs,
@@ -348,8 +308,8 @@ class LoopAggregate:
             setup_ns=totals.around_ns(),
             first_run_ns=totals.first_run_ns,
             step_times=self._times.record(division, tier),
-            sampled_steps=self._usual_parts.steps,
-            disturbed_steps=self._usual_parts.disturbed,
+            sampled_steps=parts.steps,
+            disturbed_steps=parts.disturbed,
             control_steps=self._control_steps,
             body_ns=math.fsum(division.operations) if division is not None else 0.0,
             copy_ns=division.copies if division is not None else 0.0,
@@ -372,8 +332,8 @@ class LoopAggregate:
             | self._times.measures(division, tier)
             | self._passed_over.measures()
             | self._plain_measures()
-            | self._slow_measures()
-            | self._other_code()
+            | self._steps_by_tier.slow_measures()
+            | self._steps_by_tier.others_measures(self._times.tiers)
             | _mean_measures(division),
             series_covers=self._times.sample.covers(),
         )
@@ -383,60 +343,14 @@ class LoopAggregate:
             return {}
         return {"plain_steps": float(self._plain_steps), "plain_ns": float(self._plain_ns)}
 
-    @property
-    def _usual_tier(self) -> str:
-        """The tier whose code did most steps: steps on NumPy and of machine code have no typical step together."""
-        return max(self._tier_steps, key=self._tier_steps.__getitem__, default="")
-
-    @property
-    def _usual_parts(self) -> StepTally:
-        return self._parts.get(self._usual_tier) or StepTally(self.operations)
-
-    def _slow_measures(self) -> dict[str, float]:
-        parts = self._usual_parts
-        if not parts.slow_steps:
-            return {}
-        longer = max(0.0, parts.slow_ns[-1])
-        return {"slow_timed_steps": float(parts.slow_steps), "slow_timed_ns": float(longer)}
-
-    def _other_code(self) -> dict[str, float]:
-        """Return how many steps other code than the usual one has run, and how long one takes of that which ran most of them."""
-        others = {tier: steps for tier, steps in self._tier_steps.items() if tier != self._usual_tier}
-        times = self._times.tiers.get(max(others, key=others.__getitem__, default=""))
-        if not others or times is None:
-            return {}
-        most = max((times.single, times.timed, times.blocks), key=lambda histogram: histogram.count)
-        return {"other_code_steps": float(sum(others.values())), "other_code_ns": most.median}
-
     def _division(self) -> Division | None:
         if len(self.record.operations) != self.operations:  # they are not described yet
             return None
         from scanviz.profiler.recording.division import divided
 
         nested = [self.has_loops and operation.kind != "operation" for operation in self.record.operations]
-        times = self._times.tiers.get(self._usual_tier) or TierTimes()
-        return divided(self._usual_parts, times.single, times.blocks, self._stamp_ns(), nested)
-
-    def _operation_records(self, division: Division | None) -> tuple[OperationRecord, ...]:
-        """Return the operations with their times: of the typical step, or as they were told one by one."""
-        told = self._operations.records(self.record.operations)
-        if division is None:
-            return told
-        count = self._usual_parts.steps
-        means = division.means[: len(told)] or [None] * len(told)
-        found = tuple(
-            replace(operation, samples=count, typical_ns=time, mean_ns=mean, spread_ns=spread)
-            for operation, time, mean, spread in zip(
-                told, division.operations, means, division.spreads, strict=True
-            )
-        )
-        if not self._usual_parts.slow_steps:
-            return found
-        more = self._usual_parts.slow_ns.tolist()
-        return tuple(
-            replace(done, measures=done.measures | {"slow_more_ns": float(max(0.0, ns))})
-            for done, ns in zip(found, more, strict=False)
-        )
+        times = self._times.tiers.get(self._steps_by_tier.usual) or TierTimes()
+        return divided(self._steps_by_tier.parts, times.single, times.blocks, self._stamp_ns(), nested)
 
 
 def _mean_measures(division: Division | None) -> dict[str, float]:
@@ -444,43 +358,3 @@ def _mean_measures(division: Division | None) -> dict[str, float]:
         return {}
     *_, copies, rest = division.means
     return {"mean_step_ns": math.fsum(division.means), "mean_copy_ns": copies, "mean_overhead_ns": rest}
-
-
-class _Totals:
-    """Sums over the runs of a loop."""
-
-    __slots__ = (
-        "alone_ns",
-        "buffer_bytes",
-        "clock",
-        "counted_runs",
-        "failed_runs",
-        "first_run_ns",
-        "longest_run",
-        "resolution_ns",
-        "runs",
-        "setup_ns",
-        "setups",
-        "stamp_ns",
-        "total_ns",
-        "unseen_runs",
-    )
-
-    def __init__(self) -> None:
-        self.unseen_runs = 0  # passed over: there is no time of their steps
-        self.counted_runs = 0  # of these, in steps of a loop around
-        self.runs = self.failed_runs = self.longest_run = self.buffer_bytes = 0
-        self.total_ns = self.setup_ns = self.first_run_ns = 0
-        self.alone_ns = 0  # of them in calls that were told as a whole
-        self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
-        self.clock, self.resolution_ns = "", 0.0
-        self.stamp_ns: float | None = None
-
-    def around_ns(self) -> int:
-        """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others."""
-        typical = float(median_of(self.setups)) if self.setups else 0.0
-        return self.setup_ns + round(typical * self.unseen_runs)
-
-    def take_clock(self, series: StepSeries) -> None:
-        """Note where times come from."""
-        self.clock, self.resolution_ns, self.stamp_ns = series.source, series.resolution_ns, series.stamp_ns

@@ -1,0 +1,87 @@
+"""Sums over the runs of a loop."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from scanviz.engine.observe import CountedRuns, StepSeries
+from scanviz.record.statistics import median_of
+
+RECENT_RUNS = 256  # runs whose time around their steps is kept, the last ones
+
+
+class RunTotals:
+    """What the runs of a loop come to together.
+
+    Attributes
+    ----------
+    runs, failed_runs, unseen_runs, counted_runs : int
+        All runs; of them those that an error ended, those that were passed over, so that there is no time of their steps, and of
+        these those in steps of a loop around.
+    longest_run : int
+        Steps of the longest one.
+    total_ns, setup_ns, first_run_ns, alone_ns : int
+        Time of all runs, around the steps of those seen, of the first one, and of those in calls that were told as a whole.
+    buffer_bytes : int
+        The most that a run held.
+    clock, resolution_ns, stamp_ns
+        Where times come from.
+    """
+
+    __slots__ = (
+        "alone_ns",
+        "buffer_bytes",
+        "clock",
+        "counted_runs",
+        "failed_runs",
+        "first_run_ns",
+        "longest_run",
+        "resolution_ns",
+        "runs",
+        "setup_ns",
+        "setups",
+        "stamp_ns",
+        "total_ns",
+        "unseen_runs",
+    )
+
+    def __init__(self) -> None:
+        self.runs = self.failed_runs = self.unseen_runs = self.counted_runs = 0
+        self.longest_run = self.buffer_bytes = 0
+        self.total_ns = self.setup_ns = self.first_run_ns = self.alone_ns = 0
+        self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
+        self.clock, self.resolution_ns = "", 0.0
+        self.stamp_ns: float | None = None
+
+    def add_unseen(self, runs: int, failed: int, elapsed_ns: int, longest: int) -> None:
+        """Count runs of whose steps there is no time."""
+        self.runs += runs
+        self.unseen_runs += runs
+        self.failed_runs += failed
+        self.total_ns += elapsed_ns
+        self.longest_run = max(self.longest_run, longest)
+
+    def add_counted(self, runs: CountedRuns) -> None:
+        """Count runs in steps of a loop around."""
+        self.add_unseen(runs.runs, runs.failed, runs.elapsed_ns, runs.longest)
+        self.counted_runs += runs.runs
+
+    def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
+        """Count the time of a run that was counted when it began."""
+        self.total_ns += elapsed_ns
+        self.setup_ns += setup_ns
+        self.setups.append(setup_ns)
+        self.longest_run = max(self.longest_run, steps)
+        self.failed_runs += failed
+
+    def around_ns(self) -> int:
+        """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others."""
+        typical = float(median_of(self.setups)) if self.setups else 0.0
+        return self.setup_ns + round(typical * self.unseen_runs)
+
+    def take_clock(self, series: StepSeries) -> None:
+        """Note where times come from."""
+        self.clock, self.resolution_ns, self.stamp_ns = series.source, series.resolution_ns, series.stamp_ns
+
+
+__all__ = ["RECENT_RUNS", "RunTotals"]

@@ -1,0 +1,91 @@
+"""Steps of a loop by the tier whose code ran them: steps on NumPy and of machine code have no typical step together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.recording.operations import StepTally
+from scanviz.profiler.recording.steps import TierTimes
+
+if TYPE_CHECKING:
+    from scanviz.profiler.recording.division import Division
+    from scanviz.record.model import OperationRecord
+
+
+class TierSteps:
+    """How many steps each tier's code has done, and the times of their parts.
+
+    Parameters
+    ----------
+    operations : int
+        How many operations a step has whose times are kept.
+    """
+
+    __slots__ = ("_operations", "_parts", "_steps")
+
+    def __init__(self, operations: int) -> None:
+        self._operations = operations
+        self._parts: dict[str, StepTally] = {}
+        self._steps: dict[str, int] = {}
+
+    def take(self, series: StepSeries) -> None:
+        """Take a chunk of steps."""
+        tally = self._parts.get(series.tier)
+        if tally is None:
+            tally = self._parts[series.tier] = StepTally(self._operations)
+        tally.add(series)
+        self._steps[series.tier] = self._steps.get(series.tier, 0) + series.steps
+
+    @property
+    def usual(self) -> str:
+        """The tier whose code did most steps."""
+        return max(self._steps, key=self._steps.__getitem__, default="")
+
+    @property
+    def parts(self) -> StepTally:
+        """Times of the parts of the usual tier's steps."""
+        return self._parts.get(self.usual) or StepTally(self._operations)
+
+    def slow_measures(self) -> dict[str, float]:
+        """Return how many steps were much longer than the usual one, and by how much together."""
+        parts = self.parts
+        if not parts.slow_steps:
+            return {}
+        longer = max(0.0, parts.slow_ns[-1])
+        return {"slow_timed_steps": float(parts.slow_steps), "slow_timed_ns": float(longer)}
+
+    def others_measures(self, tiers: Mapping[str, TierTimes]) -> dict[str, float]:
+        """Return how many steps other code than the usual one has run, and how long one takes of that which ran most of them."""
+        others = {tier: steps for tier, steps in self._steps.items() if tier != self.usual}
+        times = tiers.get(max(others, key=others.__getitem__, default=""))
+        if not others or times is None:
+            return {}
+        most = max((times.single, times.timed, times.blocks), key=lambda histogram: histogram.count)
+        return {"other_code_steps": float(sum(others.values())), "other_code_ns": most.median}
+
+    def operation_records(
+        self, told: Sequence[OperationRecord], division: Division | None
+    ) -> tuple[OperationRecord, ...]:
+        """Return operations with their times in the typical step; as they were told one by one where there is none."""
+        if division is None:
+            return tuple(told)
+        parts = self.parts
+        means = division.means[: len(told)] or [None] * len(told)
+        found = tuple(
+            replace(operation, samples=parts.steps, typical_ns=time, mean_ns=mean, spread_ns=spread)
+            for operation, time, mean, spread in zip(
+                told, division.operations, means, division.spreads, strict=True
+            )
+        )
+        if not parts.slow_steps:
+            return found
+        return tuple(
+            replace(done, measures=done.measures | {"slow_more_ns": float(max(0.0, ns))})
+            for done, ns in zip(found, parts.slow_ns.tolist(), strict=False)
+        )
+
+
+__all__ = ["TierSteps"]

@@ -9,15 +9,19 @@ import sys
 import time
 from dataclasses import replace
 from html import escape
-from itertools import product
+from itertools import combinations, pairwise, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scanviz
+from scanviz import tensor as T
+from scanviz.record.snapshot import snapshot
 from scanviz.render.colours import KIND_TEXT
 from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.dot import to_dot
 from scanviz.render.labels import kind_name, legend_of
 from scanviz.render.layout import CannotDrawError, chain, drawn
@@ -138,6 +142,38 @@ def test_time_goes_from_left_to_right_in_an_unrolled_picture():
                 assert boxes[a.id].right < boxes[b.id].x
             if a.band < b.band:
                 assert boxes[a.id].bottom < boxes[b.id].y
+
+
+def test_lines_to_cells_of_a_backward_walk_run_apart():
+    """Lesson 6's picture: a reader must see which product goes into which cell."""
+    first, a, b = T.vector("first"), T.scalar("a"), T.scalar("b")
+    y, _ = scanviz.scan(
+        lambda y_tm2, y_tm1, a, b: a * y_tm1 + b * y_tm2,
+        outputs_info=dict(initial=first, taps=[-2, -1]),
+        non_sequences=[a, b],
+        n_steps=3,
+        name="y",
+    )
+    diagram = unrolled(snapshot([y, scanviz.grad(y[2], first)]), "y", 3)
+    routes, kinds = layered(diagram).routes, {node.id: node.kind for node in diagram.nodes}
+    written = [
+        (edge.source, list(pairwise(routes[number])))
+        for number, edge in enumerate(diagram.edges)
+        if kinds[edge.target] == "cell"
+    ]
+    assert len(written) == 9  # each step writes a row, and adds to two
+    for (one, pieces), (other, more) in combinations(written, 2):
+        shared = [pair for pair in product(pieces, more) if _same_line(*pair)]
+        assert one == other or not shared, (one, other)
+
+
+def _same_line(one, other):
+    """Whether two pieces of straight lines lie on one another for more than a point."""
+    for along, across in ((0, 1), (1, 0)):
+        if len({round(point[across], 1) for point in (*one, *other)}) == 1:
+            (a, b), (c, d) = (sorted(point[along] for point in piece) for piece in (one, other))
+            return min(b, d) - max(a, c) > 0.5
+    return False
 
 
 def test_cycles_and_edges_of_nothing_do_no_harm():

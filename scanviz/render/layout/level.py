@@ -150,6 +150,11 @@ class LayeredLevel:
         if self.layer[a] != self.layer[b]:
             self.links += itertools.pairwise(chain)
 
+    def mirror(self) -> None:
+        """Let what stands at the left stand at the right: no more lines cross than before."""
+        self._untitled = [row[::-1] for row in self._untitled]
+        self.place({})
+
     def place(self, more: Mapping[int, float]) -> None:
         """Give every part its place, with so much more room below layers than usual."""
         count, centres = self.count, self._centres()  # which puts the title into its row

@@ -30,6 +30,8 @@ class Crossing:
         Numbers of edges, and what each reaches or leaves: the node, and the port or node itself.
     reads : bool
         Whether it comes in.
+    straight : bool
+        Whether it leads to the row right beside the step, or from there.
     port : float
         Where it crosses the border, from the top of the box.
     track : float
@@ -38,6 +40,7 @@ class Crossing:
 
     ends: list[tuple[int, str, str]]
     reads: bool
+    straight: bool = False
     port: float = 0.0
     track: float = 0.0
 
@@ -90,6 +93,7 @@ class StepBlock:
         self.routes: dict[int, list[Point]] = {}
         self.boxes: dict[str, Box] = {}
         self._layers(title)
+        self._turn()
         self._gutters()
         self._spaces()
 
@@ -130,6 +134,20 @@ class StepBlock:
 
     def _part(self, name: str) -> int:
         return self.number[self.parts.owner.get(name, name)]
+
+    def _turn(self) -> None:
+        """Let what writes the row beside the step stand at that side, where the other way round does: its line is straight then."""
+        mirrored = [row[::-1] for row in self.level.rows]
+        if self._bent(mirrored) < self._bent(self.level.rows):
+            self.level.mirror()
+
+    def _bent(self, rows: Sequence[Sequence[int]]) -> int:
+        """Return in how many layers another node stands between what writes the row beside the step and that row."""
+        writes = [crossing for crossing in self.crossings.values() if not crossing.reads]
+        near = {self.number[node] for one in writes if one.straight for _, node, _ in one.ends}
+        far = {self.number[node] for one in writes if not one.straight for _, node, _ in one.ends} - near
+        outermost = [(row[-1 if self.reads_left else 0], row) for row in rows if row]
+        return sum(end in far and not near.isdisjoint(row) for end, row in outermost)
 
     def _gutters(self) -> None:
         """Give each line through a side its place beside the others, and find what it may reach at the side."""

@@ -104,11 +104,15 @@ class TimeParts:
             if a[0] != b[0] and b[0]:
                 self.parts[b].from_above.setdefault(edge.source, []).append((number, edge.target))
             else:
-                crossing = self.crossings[b].setdefault(f"read {edge.source}", Crossing([], True))
+                crossing = self.crossings[b].setdefault(
+                    f"read {edge.source}", Crossing([], True, self.is_straight(source, target))
+                )
                 crossing.ends.append((number, target.id, edge.target))
         if a[1] % 2 and not self._leaves_below(source, a):
             name = f"write {edge.target}/{edge.source}"
-            crossing = self.crossings[a].setdefault(name, Crossing([], False))
+            crossing = self.crossings[a].setdefault(
+                name, Crossing([], False, self.is_straight(source, target))
+            )
             crossing.ends.append((number, source.id, edge.source))
 
     def _leaves_below(self, node: Node, place: Place) -> bool:

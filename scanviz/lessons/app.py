@@ -21,7 +21,7 @@ from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from scanviz.lessons.exercise import ANSWER, PROGRAM, Outcome, check_exercise, run_program
-from scanviz.lessons.player import Player
+from scanviz.lessons.player import KEYS, Player
 from scanviz.lessons.processes import SECONDS, Stopped
 from scanviz.lessons.source import Lesson, lessons
 from scanviz.record.errors import ScanvizValueError
@@ -123,7 +123,7 @@ class LearnApp(OutlivesItsTerminal):
                     id="told", wrap=True, min_width=1, markup=False, highlight=False, auto_scroll=False
                 )
             yield Player(id="player")
-        yield Footer()
+        yield Footer(first=KEYS)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what every line drawn goes through."""

@@ -16,6 +16,7 @@ from scanviz.tui.state import ViewState, start
 from scanviz.tui.views.base import TabView
 from scanviz.tui.views.values import ValuesView
 
+KEYS = ("b", "escape", "space", "colon", "f")  # a learner's, told first
 LEGEND = "r read · W written · B read and written · i initial"  # fits half of 110 columns
 
 
@@ -99,4 +100,4 @@ class Player(Vertical):
             self.view.point()
 
 
-__all__ = ["Player"]
+__all__ = ["KEYS", "Player"]

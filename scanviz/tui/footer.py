@@ -6,6 +6,7 @@ is one line of text.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from rich.text import Text
@@ -37,10 +38,17 @@ def _own_actions(kind: type) -> frozenset[str]:
 
 
 class Footer(Static):
-    """The keys of what has the focus; a click on one is as good as the key."""
+    """The keys of what has the focus; a click on one is as good as the key.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    first : sequence of str
+        Keys told before others, so that there is room for them on a narrow screen.
+    """
+
+    def __init__(self, first: Sequence[str] = ()) -> None:
         super().__init__(markup=False)
+        self._order = {key: place for place, key in enumerate(first)}
         self._places: list[tuple[int, int, Binding, DOMNode]] = []
         self._shown: list[tuple[str, str]] = []
 
@@ -62,6 +70,7 @@ class Footer(Static):
         active += [
             (binding, node) for binding, node in known if not binding.show and _worth_room(binding, node)
         ]
+        active.sort(key=lambda found: self._order.get(found[0].key, len(self._order)))
         shown = [(self.app.get_key_display(binding), binding.description) for binding, _ in active]
         if shown != self._shown:
             self._shown = shown

@@ -161,6 +161,8 @@ def test_the_backward_cells_are_stepped_through_beside_the_text():
         assert stepped == [(lesson(6).program, ("--mode", "reference"))]
         assert seen(app) == {"page", "player"}
         assert "row │ 0r│ 1r│ 2W│" in rulers(app)
+        keys = app.query_one(Footer)._shown  # the learner's own first: not all have room on 80 columns
+        assert [key for key, _ in keys[:5]] == ["b", "esc", "space", ":", "f"]
         await press(pilot, "b")
         cells = []
         await pilot.pause()

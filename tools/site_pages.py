@@ -30,7 +30,7 @@ from scanviz.engine.rewrites.batching.table import BATCHING  # noqa: E402
 from scanviz.engine.rewrites.families import all_rules  # noqa: E402
 from scanviz.engine.rewrites.rule import PHASES  # noqa: E402
 from scanviz.lessons.notebook import hints_that_open, notebook_name, notebook_text  # noqa: E402
-from scanviz.lessons.source import lessons  # noqa: E402
+from scanviz.lessons.source import Lesson, lessons  # noqa: E402
 
 DOCS = ROOT / "docs"
 WRITTEN = DOCS / "_generated"
@@ -83,21 +83,35 @@ def pages() -> Iterable[tuple[Path, str]]:
 def lesson_pages() -> Iterable[tuple[Path, str]]:
     """A page a lesson, with its picture, and hints that open one by one."""
     for one in lessons():
-        text = one.page.replace(
-            "## Formally", f"![the loop of this lesson]({one.number:02}.svg)\n\n## Formally", 1
-        )
+        text = one.page.replace("## Formally", f"{picture_that_opens(one)}\n\n## Formally", 1)
         ways = (
             f"`scanviz learn {one.number}` runs and checks it in the terminal, beside its steps;"
             f" {{download}}`the notebook <{notebook_name(one)}>` does in Jupyter."
         )
         check = f"{ways}\n\n{hints_that_open(one)}\n"
         yield WRITTEN / "lessons" / f"{one.number:02}.md", text.replace("## See it", f"{check}## See it", 1)
+    yield WRITTEN / "lessons.md", list_of_lessons()
+
+
+def list_of_lessons() -> str:
+    """Return the page that names the lessons with their questions."""
     entries = "\n".join(f"lessons/{one.number:02}" for one in lessons())
-    about = "Each is one question, a program, its picture, the formal statement and an exercise, in about 20 minutes."
-    yield (
-        WRITTEN / "lessons.md",
-        f"# Ten lessons\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{entries}\n```\n",
+    about = (
+        "For somebody who can program in Python with NumPy, and needs to know nothing else. Each lesson is one question, a program,"
+        " its picture, the formal statement and an exercise, in about 20 minutes. They build on one another: begin with the first."
+        " Here they can be read; `scanviz learn` in a terminal, or a notebook at the end of each page, runs them and checks what"
+        " you write."
     )
+    questions = "\n".join(
+        f"{one.number}. [{one.title}](lessons/{one.number:02}.md)<br>{one.question}" for one in lessons()
+    )
+    return f"# Ten lessons\n\n{about}\n\n{questions}\n\n```{{toctree}}\n:hidden:\n\n{entries}\n```\n"
+
+
+def picture_that_opens(one: Lesson) -> str:
+    """Return a lesson's picture, which a click shows as large as the window."""
+    name = f"{one.number:02}.svg"
+    return f"```{{image}} {name}\n:alt: the loop of this lesson\n:target: ../../_images/{name}\n```"
 
 
 def draw_pictures() -> None:

@@ -24,6 +24,8 @@ class Mode:
     ------
     ScanvizValueError
         If there is no rule or tag of a name.
+    ScanvizTypeError
+        If an argument is given that there is not, such as Theano's ``linker``: it says what to write.
 
     Examples
     --------
@@ -39,7 +41,11 @@ class Mode:
 
     __slots__ = ("backend", "rewrites")
 
-    def __init__(self, backend: str = "auto", rewrites: str | list[str] | Selection | None = None) -> None:
+    def __init__(
+        self, backend: str = "auto", rewrites: str | list[str] | Selection | None = None, **others: object
+    ) -> None:
+        if others:
+            raise _no_argument(backend, rewrites, others)
         self.backend = backend
         asked = config.rewrites if rewrites is None else rewrites
         self.rewrites = _usual_rewrites(backend) if asked == "auto" else as_selection(asked)
@@ -85,6 +91,27 @@ class Mode:
     def __repr__(self) -> str:
         shown = "" if self.rewrites == _usual_rewrites(self.backend) else f", rewrites={str(self.rewrites)!r}"
         return f"Mode({self.backend!r}{shown})"
+
+
+# Linkers and optimizers of Theano and PyTensor, and what does the same here; what is not among them is left to the default.
+_TIERS = {"py": "numpy", "c": "native", "c|py": "native", "numba": "native", "jax": "native"}
+_RULES = {"fast_run": "all", "fast_compile": "none", "none": "none", "o4": "all", "o3": "all"}
+
+
+def _no_argument(backend: str, rewrites: object, others: dict[str, object]) -> ScanvizTypeError:
+    """Return the error of arguments that Mode does not have, with the call that says the same."""
+    tier, rules = backend, rewrites
+    if "linker" in others:
+        tier = _TIERS.get(str(others["linker"]).lower(), "auto")
+    if "optimizer" in others:
+        rules = _RULES.get(str(others["optimizer"]).lower(), "all")
+    asked = ", ".join([repr(tier)] + ([f"rewrites={rules!r}"] if rules is not None else []))
+    return ScanvizTypeError.here(
+        f"Mode has no {' and no '.join(f'`{name}`' for name in others)}",
+        expected="Mode(backend, rewrites): a tier, and names of rules",
+        found=", ".join(f"{name}={value!r}" for name, value in others.items()),
+        fix=f"scanviz.Mode({asked})",
+    )
 
 
 def _usual_rewrites(backend: str) -> Selection:

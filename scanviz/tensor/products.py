@@ -322,5 +322,5 @@ def _components(value: Any, axis: int) -> list[Variable]:
         )
     sizes: list[Any] = [None] * rank
     sizes[place] = 3
-    whole = variable if known == 3 else specify_shape(variable, sizes)
+    whole = variable if known == 3 else specify_shape(variable, sizes, "cross")
     return [getitem(whole, (*(slice(None),) * place, k)) for k in range(3)]

@@ -269,7 +269,7 @@ def multivariate_normal(
             expected=f"at most {rank - 1} axes before the vectors",
             found=f"mean {centre.type}, cov {matrix.type}",
         )
-    return following, specify_shape(vectors, [*sizes, count])
+    return following, specify_shape(vectors, [*sizes, count], "multivariate_normal")
 
 
 def exponential(state: Variable, scale: Any = 1.0, size: Any = None, dtype: object = None) -> Drawn:

@@ -253,6 +253,11 @@ class Op:
         return self.declaration.name
 
     @property
+    def asked_as(self) -> str:
+        """What a message calls it: by what the user called, where that is something else."""
+        return getattr(self.parameters, "asked_as", self.name)
+
+    @property
     def facts(self) -> Facts:
         """What the layers above may count on of it."""
         given = self.declaration.facts

@@ -255,7 +255,7 @@ def _with_size(variable: Variable, axis: int, size: Variable, wanted: str) -> Va
         )
     sizes: list[Any] = [None] * tensor_type(variable).ndim
     sizes[axis] = size
-    return specify_shape(variable, sizes)
+    return specify_shape(variable, sizes, "split")
 
 
 def _part(variable: Variable, axis: int, start: Variable, end: Variable) -> Variable:

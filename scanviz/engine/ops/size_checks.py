@@ -25,10 +25,12 @@ from scanviz.engine.ops.support import (
 )
 
 
-class NameParameters(NamedTuple):
-    """The name that a variable had, for messages at run time."""
+class PromisedParameters(NamedTuple):
+    """For messages: the variable's name, what the user called, and which argument of that the first size is of."""
 
     name: str
+    asked_as: str = "specify_shape"
+    like: str = ""
 
 
 def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:
@@ -65,11 +67,26 @@ def _specify_perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     given = np.shape(values[0])
     wanted = tuple(int(value) for value in values[1:])
     if any(size not in (-1, found) for size, found in zip(wanted, given, strict=True)):
+        if op.parameters.like:
+            raise _other_rows(op.parameters, given, wanted)
         shown = ", ".join("any" if size == -1 else str(size) for size in wanted)
         raise ShapeError(
-            f"`{op.parameters.name}` has the wrong shape", expected=f"shape ({shown})", found=f"shape {given}"
+            f"`{op.parameters.name}` has the wrong shape",
+            expected=f"shape ({shown}{',' * (len(wanted) == 1)})",
+            found=f"shape {given}",
         )
     return (values[0],)
+
+
+def _other_rows(parameters: PromisedParameters, given: Sequence[int], wanted: Sequence[int]) -> ShapeError:
+    return ShapeError(
+        "the arguments have different numbers of rows",
+        expected=f"as many as {parameters.like}: {wanted[0]}",
+        found=f"`{parameters.name}`, shape {tuple(given)}: {given[0]}",
+        fix=None
+        if parameters.like == "axis_size"
+        else "in_axes=None for an argument that is the same for all rows",
+    )
 
 
 SPECIFY_SHAPE = Declaration(
@@ -85,17 +102,24 @@ SPECIFY_SHAPE = Declaration(
 )
 
 
-def specify_shape(value: Any, sizes: Sequence[Any]) -> Variable:
-    """Return ``value`` with sizes promised: known when building, checked at run time; None promises nothing."""
+def specify_shape(
+    value: Any, sizes: Sequence[Any], asked_as: str = "specify_shape", name: str = "", like: str = ""
+) -> Variable:
+    """Return ``value`` with sizes promised: known when building, checked at run time; None promises nothing.
+
+    Messages call it by what the user called, and by the names of the user's arguments.
+    """
     variable = as_variable(value)
     sizes = listed(sizes, "specify_shape: the sizes")
     if len(sizes) != tensor_type(variable).ndim:
         raise ShapeError.here(
-            f"specify_shape: `{describe(variable)}` has another number of dimensions",
+            f"{asked_as}: `{describe(variable)}` has another number of dimensions",
             expected=variable.type,
             found=tuple(sizes),
         )
     wanted = [
         constant(-1, "int64") if size is None else as_integer(size, "specify_shape: a size") for size in sizes
     ]
-    return build_one(Op(SPECIFY_SHAPE, NameParameters(describe(variable))), variable, *wanted)
+    return build_one(
+        Op(SPECIFY_SHAPE, PromisedParameters(name or describe(variable), asked_as, like)), variable, *wanted
+    )

@@ -179,7 +179,7 @@ def located(
         return error
     shown = ", ".join(f"`{describe(variable)}` {variable.type}" for variable in inputs)
     fresh = type(error)(
-        f"{op.name}: {error.what} (inputs: {shown})",
+        f"{op.asked_as}: {error.what} (inputs: {shown})",
         where=user_line(),
         expected=error.expected,
         found=error.found,

@@ -121,7 +121,7 @@ def translate(
 def _named(instruction: AnyInstruction, what: str) -> str:
     """Return what one of our own errors says, with the operation in front where it does not name a loop."""
     of_loop = isinstance(instruction, LoopInstruction) or instruction.op.facts.for_loop
-    return what if of_loop else f"{instruction.op.name}: {what}"
+    return what if of_loop else f"{instruction.op.asked_as}: {what}"
 
 
 def _of_loop(instruction: AnyInstruction, loop: LoopInstruction | None) -> str:

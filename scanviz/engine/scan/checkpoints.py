@@ -188,7 +188,9 @@ class _Chunks:
             )
         beyond = arange(rest)
         beyond.name = "steps beyond a multiple of save_every_N, with padding=False"
-        none = e.add(count, sum_over(specify_shape(beyond, (0,))))  # 0, or an error when run
+        none = e.add(
+            count, sum_over(specify_shape(beyond, (0,), "scan_checkpoints"))
+        )  # 0, or an error when run
         return none, e.multiply(none, self.size), None
 
     def _outer_results(self, count: Variable, whole: Variable) -> dict[LoopVariable, Variable]:

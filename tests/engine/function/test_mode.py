@@ -5,6 +5,7 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizTypeError
 
 
 def built(mode):
@@ -39,3 +40,19 @@ def test_the_setting_holds_for_every_tier_once_it_is_made(monkeypatch):
 @pytest.mark.parametrize("mode", [Mode("reference"), Mode("reference", "all"), Mode("numpy", "none"), Mode()])
 def test_a_mode_prints_what_makes_it_again(mode):
     assert eval(repr(mode)) == mode
+
+
+@pytest.mark.parametrize(
+    ("given", "same"),
+    [
+        (dict(linker="py", optimizer="fast_run"), "scanviz.Mode('numpy', rewrites='all')"),
+        (dict(linker="cvm", optimizer=None), "scanviz.Mode('auto', rewrites='none')"),
+        (dict(optimizer="fast_compile"), "scanviz.Mode('auto', rewrites='none')"),
+        (dict(linker="c"), "scanviz.Mode('native')"),
+    ],
+)
+def test_a_mode_of_theano_is_refused_with_the_mode_that_does_the_same(given, same):
+    with pytest.raises(ScanvizTypeError) as caught:
+        Mode(**given)
+    assert str(caught.value).splitlines()[-1].split(maxsplit=1) == ["write:", same]
+    assert all(f"`{name}`" in str(caught.value) for name in given) and "test_mode.py" in str(caught.value)

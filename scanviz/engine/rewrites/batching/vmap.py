@@ -150,10 +150,26 @@ def _checked_rows(
         count: Variable = constant(sizes.pop(), "int64")
     else:
         count = wanted if axis_size is not None else dimension(next(iter(rows.values())), 0)
-    return {inner: BatchedRows(_of_count(variable, count), True) for inner, variable in rows.items()}, count
+    like = "axis_size"
+    if axis_size is None:
+        names = [
+            _name_of(inner, row)
+            for inner, row in rows.items()
+            if not sizes or tensor_type(row).shape[0] is not None
+        ]
+        like = f"`{names[0]}`"
+    return {
+        inner: BatchedRows(_of_count(variable, count, _name_of(inner, variable), like), True)
+        for inner, variable in rows.items()
+    }, count
 
 
-def _of_count(rows: Variable, count: Variable) -> Variable:
+def _name_of(inner: Variable, rows: Variable) -> str:
+    """Return what the user calls an argument, wherever its axis was."""
+    return inner.name or describe(rows)
+
+
+def _of_count(rows: Variable, count: Variable, name: str, like: str) -> Variable:
     """Return rows, checked to be so many when the function runs, where that is not known."""
     owner, known = count.owner, constant_integer(count)
     if owner is not None and owner.inputs[0] is rows:
@@ -161,7 +177,7 @@ def _of_count(rows: Variable, count: Variable) -> Variable:
     if known is not None and known == tensor_type(rows).shape[0]:
         return rows
     own = [dimension(rows, axis) for axis in range(1, tensor_type(rows).ndim)]
-    return specify_shape(rows, [count, *own])
+    return specify_shape(rows, [count, *own], "vmap", name, like)
 
 
 def _returned(

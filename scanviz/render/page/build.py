@@ -37,6 +37,7 @@ SCRIPTS = (
     "slots.js",
     "film.js",
     "rewrites.js",
+    "state.js",
     "player.js",
     "source.js",
     "main.js",

@@ -16,6 +16,7 @@ from scanviz import tensor as T
 from scanviz.profiler.values.filled import filled
 from scanviz.profiler.values.replay import Replayer
 from scanviz.record import measures
+from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure
 from scanviz.record.model import ProfileRecord
 from scanviz.render.page import Extras, page
@@ -452,9 +453,22 @@ def planted() -> ProfileRecord:
     v = T.vector("v")
     level, _ = scanviz.scan(lambda v_t, s: T.sqrt(s) + v_t, v, 1.0, name="tank")
     total, _ = scanviz.scan(lambda level_t, s: 0.5 * s + T.tanh(level_t), level, 0.0, name="sum")
+    return scanviz.trace(scanviz.function([v], total[-1], mode="numpy"), inflow()).record
+
+
+def inflow() -> np.ndarray:
     data = np.zeros(200)
-    data[117] = -9.0
-    return scanviz.trace(scanviz.function([v], total[-1], mode="numpy"), data).record
+    data[36], data[117] = 3.0, -9.0
+    return data
+
+
+def planted_states(steps: int) -> dict[str, list[float]]:
+    """Return the states of the two loops after the first steps, computed without scanviz."""
+    level, total = [1.0], [0.0]
+    for v in inflow()[:steps]:
+        level.append(np.sqrt(level[-1]) + v)
+        total.append(0.5 * total[-1] + np.tanh(level[-1]))
+    return {"tank": level[1:], "sum": total[1:]}
 
 
 @pytest.fixture(scope="module")
@@ -463,6 +477,45 @@ def planted_page(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("planted") / "planted.html"
     path.write_text(page(filled(record, Replayer(record).window)), "utf-8")
     return path
+
+
+def hot() -> ProfileRecord:
+    """A loop most of whose time goes into one line."""
+    x, w = T.vector("x"), T.matrix("w")
+
+    def step(x_t, h):
+        product = T.dot(h, w)  # planted: slow
+        return 0.1 * product + x_t  # planted: quick
+
+    h, _ = scanviz.scan(step, x, T.zeros((200, 200)), name="hot")
+    f = scanviz.function([x, w], h[-1].sum(), mode="numpy")
+    with scanviz.profile() as p:
+        f(np.ones(200), np.full((200, 200), 0.001))
+    return replace(p.record, loops=tuple(map(on_a_quiet_machine, p.record.loops)))
+
+
+def on_a_quiet_machine(loop: LoopRecord) -> LoopRecord:
+    """Return a loop whose steps all took the same: what disturbed some of them is shared out among the operations of all."""
+    longer = loop.total_ns / (loop.typical_ns * loop.steps)
+    operations = tuple(
+        replace(operation, typical_ns=operation.typical_ns * longer) for operation in loop.operations
+    )
+    parts = {name: getattr(loop, name) * longer for name in ("body_ns", "copy_ns", "overhead_ns")}
+    return replace(loop, operations=operations, setup_ns=0, tiers=(), cost_ns=0.0, measures={}, **parts)
+
+
+@pytest.fixture(scope="module")
+def hot_page(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("hot") / "hot.html"
+    path.write_text(page(hot()), "utf-8")
+    return path
+
+
+def line_of(words: str) -> str:
+    """Return the place of the line that ends in a comment, as the page writes it."""
+    lines = Path(__file__).read_text("utf-8").splitlines()
+    [number] = [k for k, line in enumerate(lines, 1) if line.endswith(f"# {words}")]
+    return f"test_in_browser.py:{number}"
 
 
 class Reader:
@@ -490,6 +543,20 @@ class Reader:
             self.browser.press(digit)
         self.browser.press("Enter")
 
+    def row(self, caption: str) -> dict[str, str]:
+        """Return the first row of a table, which must stand within the window, by the heads of its columns."""
+        assert self.sees(caption)
+        rows = (
+            "[...document.querySelector(`[aria-label=${CSS.escape("
+            + json.dumps(caption)
+            + ")}]`).querySelectorAll('tr')]"
+        )
+        assert self.browser.evaluate(f"{rows}[1].getBoundingClientRect().bottom <= innerHeight")
+        return self.browser.evaluate(
+            f"(([heads, cells]) => Object.fromEntries(heads.map((head, k) => [head, cells[k]])))"
+            f"({rows}.slice(0, 2).map((row) => [...row.children].map((e) => e.textContent)))"
+        )
+
     def sees(self, text: str) -> bool:
         """Whether a text stands within the window, however it is broken into lines."""
         return self.browser.evaluate(
@@ -504,8 +571,10 @@ def most_time(reader: Reader) -> None:
     assert reader.sees("of the time is") and reader.sees("Where the time goes") and reader.sees("recording")
 
 
-def slow_line(reader: Reader) -> None:
-    assert reader.sees("Time by line") and reader.sees("test_in_browser.py:")
+def slow_line(reader: Reader, planted: str = "planted: slow") -> None:
+    first = reader.row("Time by line")
+    assert first["line"].endswith(f"/{line_of(planted)}")
+    assert first["code"].endswith(f"# {planted}")
 
 
 def what_rewriting_did_and_bought(reader: Reader) -> None:
@@ -531,36 +600,90 @@ def which_outputs_depend_on_which_inputs_and_how(reader: Reader) -> None:
     assert reader.sees(" reaches s: ") and reader.sees(" → add → s[t]")
 
 
-def the_state_at_step_37(reader: Reader) -> None:
+def the_state_at_step_37_and_one_step_back(reader: Reader) -> None:
     reader.press("s")
     reader.type_number(37)
     assert reader.sees("Step 37 of 200") and reader.sees("row 38 is read by step 38 as s[t-1]")
-    assert reader.sees("Values at step 37 of run 0")
+    loop = reader.browser.evaluate("document.getElementById('loop').selectedOptions[0].text")
+    states = planted_states(38)[loop]
+    told = reader.row("State after step 37, and one step back")
+    assert told["state"] == "s[t]"
+    assert [float(told[f"after step {step}"]) for step in (36, 37)] == pytest.approx(states[36:], rel=1e-3)
+    assert float(told["change"].replace("−", "-")) == pytest.approx(states[37] - states[36], rel=1e-3)
 
 
-QUESTIONS = (
-    most_time,
-    slow_line,
-    what_rewriting_did_and_bought,
-    first_nan_and_what_made_it,
-    which_outputs_depend_on_which_inputs_and_how,
-    the_state_at_step_37,
-)
+QUESTIONS = {
+    most_time: "planted_page",
+    slow_line: "hot_page",
+    what_rewriting_did_and_bought: "planted_page",
+    first_nan_and_what_made_it: "planted_page",
+    which_outputs_depend_on_which_inputs_and_how: "planted_page",
+    the_state_at_step_37_and_one_step_back: "planted_page",
+}
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
-def test_it_takes_at_most_two_clicks_or_keys_to_see(browser, planted_page, question):
+def test_it_takes_at_most_two_clicks_or_keys_to_see(browser, request, question):
     browser.messages.clear()
-    reader = Reader(browser, planted_page)
+    reader = Reader(browser, request.getfixturevalue(QUESTIONS[question]))
     question(reader)
     assert reader.acts <= 2 and not browser.problems()
 
 
-def test_from_step_37_one_key_is_one_step_back(browser, planted_page):
+def test_another_line_is_no_answer_to_which_line_is_slow(browser, hot_page):
+    with pytest.raises(AssertionError):
+        slow_line(Reader(browser, hot_page), "planted: quick")
+
+
+def test_a_colon_asks_for_a_step_as_in_the_terminal_and_one_key_is_one_step_back(browser, planted_page):
     reader = Reader(browser, planted_page)
-    the_state_at_step_37(reader)
+    reader.press(":")
+    reader.type_number(37)
     reader.press("k")
     assert reader.sees("Step 36 of 200") and reader.sees("Values at step 36 of run 0")
+    assert list(reader.row("State after step 36, and one step back"))[1:3] == [
+        "after step 35",
+        "after step 36",
+    ]
+
+
+def test_one_step_back_of_the_first_step_is_the_start(browser, planted_page):
+    reader = Reader(browser, planted_page)
+    browser.press("6")
+    told = reader.row("State after step 0, and one step back")
+    loop = browser.evaluate("document.getElementById('loop').selectedOptions[0].text")
+    assert told["at the start"] == {"tank": "1", "sum": "0"}[loop]
+
+
+def test_one_step_back_of_a_step_that_is_alone_in_the_page_is_what_it_was_given(browser, tmp_path):
+    record = planted()
+    path = tmp_path / "few.html"
+    path.write_text(page(record), "utf-8")
+    trace = record.traces[0]
+    step = next(k for k in trace.steps if k and k - 1 not in trace.steps)
+    browser.open(path, f"#view=player&step={step}&loop={trace.loop}")
+    loop = next(loop.name for loop in record.loops if loop.key == trace.loop)
+    assert browser.texts(".state thead th")[1] == f"after step {step - 1}"
+    given = float(browser.texts(".state td")[0])
+    assert given == pytest.approx(planted_states(step)[loop][-1], rel=1e-3)
+
+
+def test_the_rows_of_a_buffer_are_told_in_a_sentence(browser, planted_page, file, record):
+    browser.open(planted_page, "#view=player")
+    first = browser.texts(".buffer h3 small")[0]
+    assert re.fullmatch(r"sitsot, 201 rows: row 0 is the start \([01]\), then each step writes one.*", first)
+    browser.open(file, f"#view=player&loop={key(record, 'rnn')}")
+    [told] = browser.texts("section.buffer[aria-label='mitsot x'] h3 small")
+    assert told == "mitsot, 23 rows: rows 0 to 2 are the start (x0), then each step writes one"
+
+
+def test_the_chain_of_blame_is_open_at_its_steps_and_out_of_the_way_elsewhere(browser, planted_page):
+    browser.open(planted_page, "#view=player&step=37")
+    opened = "document.querySelector('.blame')?.open"
+    assert browser.evaluate(opened) is False
+    browser.press("f")
+    assert browser.evaluate(opened) is True
+    assert browser.texts(".blame summary")[0].startswith("Where the NaN of step 11")
 
 
 def test_the_player_plays_scrubs_and_stops_at_the_end(browser, planted_page):

@@ -11,7 +11,7 @@ const VIEWS = [
 ];
 
 const KEYS = [
-  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["s", "choose a step: its number, Enter"], ["f", "first NaN or infinity, and where it comes from"], ["c", "which inputs reach which outputs; Enter: by which path"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"], ["arrows and p, at rewrites", "the film: frame back and forward, play and pause"],
+  ["1 to 7", "views"], ["j and k, arrows", "step forward and back"], ["g and G", "first and last step"], ["s or :", "the state at a step and one step back: its number, Enter"], ["f", "first NaN or infinity, and where it comes from"], ["c", "which inputs reach which outputs; Enter: by which path"], ["p", "play and pause, step by step"], ["[ and ]", "rewrite before and after"], ["arrows and p, at rewrites", "the film: frame back and forward, play and pause"],
   ["/", "search in the picture"], ["o", "open or close the loops of a large picture"], ["l", "choose a loop"], ["+ - 0", "zoom in a chart or picture that has the focus"], ["Escape", "close this help, or choose nothing in the picture"], ["?", "this help"],
 ];
 
@@ -104,6 +104,11 @@ function escape() {
   } else if (state.view === "picture") pictureShown?.clear();
 }
 
+/** Let the number of a step be typed. */
+function askStep() {
+  document.getElementById("step").select();
+}
+
 function keys() {
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") { escape(); return; }
@@ -121,7 +126,7 @@ function keys() {
       "/": () => { choose({ view: "picture" }); document.getElementById("search")?.focus(); },
       f: goToFirstBad, p: () => { choose({ view: "player" }); playPause(last); },
       o: () => { choose({ view: "picture" }); foldLoops(!loopsOpen); },
-      c: goToConnections, s: () => document.getElementById("step").select(),
+      c: goToConnections, s: askStep, ":": askStep,
       l: () => document.getElementById("loop").focus(), "?": help,
       ...(film ? { ArrowRight: () => film.move(1), ArrowLeft: () => film.move(-1), p: () => film.play() } : {}),
     }[event.key] ?? (VIEWS[Number(event.key) - 1] ? () => choose({ view: VIEWS[Number(event.key) - 1][0] }) : null);

@@ -1,10 +1,12 @@
 // The step player: at any step, which rows of each buffer are read and which is written, and the values where they were kept.
 
 const MOST_CELLS = 15;
+const FEW_SEQUENCES = 3;
 
 const SPEEDS = [1, 2, 4, 8, 16, 32];
 let playing = null;
 let speed = 4;
+let sequencesOpen = false; // of a loop that reads many: a gradient reads all that it needs of the loop before
 
 function playerView() {
   const loop = loopOf(state.loop);
@@ -16,8 +18,10 @@ function playerView() {
   const play = button("", () => playPause(last), { id: "play" });
   const rate = element("select", { "aria-label": "Steps a second", onchange: (event) => { speed = Number(event.target.value); if (playing) { playPause(last); playPause(last); } } },
     SPEEDS.map((each) => element("option", { value: each, selected: each === speed }, `${each} steps a second`)));
+  const blame = blamePart(loop);
   const draw = () => {
     scrub.value = state.step;
+    if (blame && data.blame[loop.key].some((link) => link.loop === loop.key && link.step === state.step)) blame.open = true;
     play.textContent = playing ? "❚❚ pause" : "▶ play";
     box.replaceChildren(...playerOf(loop));
   };
@@ -33,9 +37,14 @@ function playerView() {
       button("|◀ first", () => choose({ step: 0 })), button("◀ back", () => choose({ step: Math.max(0, state.step - 1) })), play,
       button("forward ▶", () => choose({ step: Math.min(last, state.step + 1) })), button("last ▶|", () => choose({ step: last })), rate,
       bad ? button(`first ${bad.what}: step ${bad.step}`, () => choose({ step: bad.step })) : null, scrub),
-    traces.length ? element("p", { class: "note" }, bad ? `${bad.name} is ${bad.what} first at step ${bad.step}.` : "No value that was kept is NaN or infinite.")
-      : element("p", { class: "note" }, "Values were not recorded: scanviz profile --values keeps them."),
-    blamePart(loop), box);
+    aboutValues(traces, bad, blame), blame, box);
+}
+
+/** What is known of values, where no chain of blame tells more. */
+function aboutValues(traces, bad, blame) {
+  if (blame) return null;
+  return element("p", { class: "note" }, !traces.length ? "Values were not recorded: scanviz profile --values keeps them."
+    : bad ? `${bad.name} is ${bad.what} first at step ${bad.step}.` : "No value that was kept is NaN or infinite.");
 }
 
 function playPause(last) {
@@ -59,7 +68,8 @@ function blamePart(loop) {
   const links = data.blame[loop.key] ?? [];
   if (!links.length) return null;
   const go = (link) => () => choose({ loop: link.loop, step: link.step });
-  return element("section", { class: "blame", "aria-label": "chain of blame" }, element("h3", {}, "Where it comes from"),
+  const bad = firstBad(data.traces.filter((each) => each.loop === loop.key));
+  return element("details", { class: "blame", "aria-label": "chain of blame" }, element("summary", {}, bad ? `Where the ${bad.what} of step ${bad.step} comes from` : "Where it comes from"),
     element("ol", {}, links.map((link) => element("li", {},
       link.step === null ? link.words : button(link.words, go(link), { class: "link" }), link.source ? element("small", {}, ` ${place(link.source)}  ${link.source.text}`) : null))));
 }
@@ -110,7 +120,25 @@ function playerOf(loop) {
   const order = ["mitmot", "mitsot", "sitsot", "nitsot", "sequence"];
   const buffers = loop.variables.map((each, k) => [each, k]).filter(([each]) => order.includes(each.kind))
     .sort(([a], [b]) => order.indexOf(a.kind) - order.indexOf(b.kind));
-  return [element("p", { class: "about" }, said), ...buffers.map(([each, k]) => buffer(loop, each, k, step)), valuesPart(loop, step)];
+  const drawn = (wanted) => buffers.filter(([each]) => (each.kind === "sequence") === wanted).map(([each, k]) => buffer(loop, each, k, step));
+  return [element("p", { class: "about" }, said), stateParts(loop, step), drawn(false), sequencesPart(drawn(true)), valuesPart(loop, step)].flat();
+}
+
+/** The rulers of sequences: many of them wait behind a line. */
+function sequencesPart(rulers) {
+  if (rulers.length <= FEW_SEQUENCES) return rulers;
+  return element("details", { open: sequencesOpen, ontoggle: (event) => { sequencesOpen = event.target.open; } },
+    element("summary", {}, `rows of ${rulers.length} sequences that this step reads`), rulers);
+}
+
+/** How many rows a buffer has, which were there before the loop, and which of them memory holds, as a sentence. */
+function aboutRows(variable, total) {
+  const before = variable.rows_before;
+  const rows = `${variable.kind}, ${count(total)} ${total === 1 ? "row" : "rows"}`;
+  const start = variable.outer_input && variable.outer_input !== "·" ? ` (${variable.outer_input})` : "";
+  const first = before === 1 ? `: row 0 is the start${start}` : `: rows 0 to ${before - 1} are the start${start}`;
+  const kept = variable.keep_last === 1 ? "only the last row stays in memory" : `only the last ${variable.keep_last} rows stay in memory`;
+  return [rows, before ? `${first}, then each step writes one` : "", variable.keep_last ? `; ${kept}` : ""].join("");
 }
 
 /** A buffer as a ruler: a cell a row, with the rows that this step reads and writes marked in words, not by colour alone. */
@@ -145,7 +173,7 @@ function buffer(loop, variable, index, step) {
   if (to < total) cells.push(element("li", { class: "gap" }, "…"));
   const words = [...names].map(([row, told]) => `row ${row}: ${told.join(" and ")}`).join("; ");
   return element("section", { class: "buffer", "data-variable": index, "aria-label": `${variable.kind} ${variable.name}` },
-    element("h3", {}, variable.name, " ", element("small", {}, `${variable.kind}, ${count(total)} rows${before ? `, the first ${before} from ${variable.outer_input ?? "before the loop"}` : ""}${variable.keep_last ? `; only the last ${variable.keep_last} are kept in memory` : ""}`)),
+    element("h3", {}, variable.name, " ", element("small", {}, aboutRows(variable, total))),
     element("ol", { class: "ruler" }, cells),
     element("p", {}, element("span", { class: "words" }, words), element("span", { class: "carried" }, carried(variable, step, loop.longest_run))));
 }
@@ -159,7 +187,7 @@ function valuesPart(loop, step) {
       return element("p", {}, `Run ${trace.run}: step ${step} is not in this page. `, element("code", {}, data.command.replace("NAME", shellWord(loop.name)).replace("RUN", trace.run).replace("STEP", step)), " shows it; ", button(`nearest: step ${near}`, () => choose({ step: near }), { class: "link" }));
     }
     return table(`Values at step ${step} of run ${trace.run} (${trace.reasons[at] === "asked" ? "computed again" : `kept: ${trace.reasons[at]}`})`,
-      [{ name: "variable" }, { name: "of the step" }, { name: "type" }, { name: "min", numeric: true }, { name: "max", numeric: true }, { name: "mean", numeric: true }, { name: "NaN", numeric: true }, { name: "inf", numeric: true }, { name: "values" }],
+      [{ name: "variable" }, { name: "of the step", wide: true }, { name: "type", wide: true }, { name: "min", numeric: true, wide: true }, { name: "max", numeric: true, wide: true }, { name: "mean", numeric: true }, { name: "NaN", numeric: true }, { name: "inf", numeric: true }, { name: "values" }],
       trace.variables.map((each) => {
         const [low, high, mean, nan, inf] = each.statistics[at];
         return { class: nan || inf ? "bad" : null, cells: [each.name, each.role, `${each.dtype}[${each.shape.join(", ")}]`, shown(low), shown(high), shown(mean), nan, inf, valueCells(each.values[at])] };

@@ -54,7 +54,7 @@ def test_the_effect_of_each_rule_is_measured(run):
             done.stderr.split()
         )
         assert re.search(
-            r" ([\d.]+|noise)  [\d.]+–[\d.]+ +[\d.]+ (B|KiB) +([\d.]+|same)  [\d.]+–[\d.]+$", row
+            r" ([\d.]+|noise) +[\d.]+–[\d.]+ +[\d.]+ (B|KiB) +([\d.]+|same) +[\d.]+–[\d.]+$", row
         )
 
 

@@ -211,6 +211,11 @@ class ValuesView(TabView):
 
     # the player
 
+    @property
+    def plays(self) -> bool:
+        """Whether it goes through the steps by itself."""
+        return self._plays
+
     def action_play(self) -> None:
         """Go through the steps by itself, or stop."""
         self._plays = not self._plays and self.state.steps > 1

@@ -1,7 +1,8 @@
 """What a step costs on NumPy, by estimate: from the operations and the sizes alone, so that it is the same everywhere and always.
 
-A call of NumPy costs some 200 ns however little there is to do, one on single numbers less; then come operations and bytes.  The
-figures are those of one machine, rounded: it is enough to know whether steps take a microsecond or ten.
+A call of NumPy costs some 200 ns however little there is to do, one on single numbers less, one of what NumPy writes in Python many
+times that, as the operation's facts say; then come operations and bytes.  The figures are those of one machine, rounded: it is
+enough to know whether steps take a microsecond or ten.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.work import Work, work_of
 
-CALL_NS = 220.0  # of an operation on arrays
+CALL_NS = 220.0  # of an addition of arrays
 SCALAR_NS = 40.0  # of an addition or the like of single numbers, which Python does
 STEP_NS = 50.0  # of going on to the next
 FEW_FLOPS = 2
@@ -48,9 +49,14 @@ def step_ns(program: Program, plan: Plan) -> float:
             total += UNKNOWN_NS
         elif instruction.op.facts.size != "is":
             scalar = all(is_scalar(program, number) for number in (*instruction.inputs, *instruction.outputs))
-            total += SCALAR_NS if scalar and work.flops <= FEW_FLOPS else CALL_NS
+            total += SCALAR_NS if scalar and work.flops <= FEW_FLOPS else call_ns(instruction)
             total += work_ns(work)
     return total
+
+
+def call_ns(instruction: Instruction) -> float:
+    """Return about how many nanoseconds a call of an operation on arrays takes, without what its size asks for."""
+    return CALL_NS * instruction.op.facts.calls
 
 
 def work_ns(work: Work) -> float:

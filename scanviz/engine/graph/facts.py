@@ -86,6 +86,9 @@ class Facts:
         every axis of every input is mixed (:mod:`scanviz.engine.ops.axes`).
     product : bool
         Whether it sums products along axes of its inputs, as products of matrices do.
+    calls : int
+        Of how many additions of short arrays a call takes the time on NumPy, however little there is to do: what NumPy and SciPy
+        write in Python takes many.
     """
 
     flops: Flops | None = None
@@ -107,6 +110,7 @@ class Facts:
     effect: bool = False
     axes: Axes | None = None
     product: bool = False
+    calls: int = 1
 
 
 NOTHING_KNOWN = Facts()

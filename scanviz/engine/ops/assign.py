@@ -77,8 +77,8 @@ def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return WrittenTerm(f"{subscripted(operands[0], index).text} {sign} {operands[1].text}", ASSIGNMENT)
 
 
-_ADVANCED = Facts(foldable=True, selects=True, axes=assigned)
-_BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned)
+_ADVANCED = Facts(foldable=True, selects=True, axes=assigned, calls=8)
+_BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned, calls=3)
 ASSIGN = Declaration(
     "assign",
     "index",

@@ -62,7 +62,7 @@ multiply_no_nan = elementwise(
     f.NO_NAN,
     "Product that is 0 where the second is, even beside infinity and NaN.",
     like=np.multiply,
-    facts=replace(CHEAP, selects=True),
+    facts=replace(CHEAP, selects=True, calls=4),
 )
 
 equal = elementwise(np.equal, f.EQUAL, "Whether equal.", symbol="==", facts=COMPARES, truths=0)
@@ -152,9 +152,15 @@ isinf = elementwise(np.isinf, f.ISINF, "Whether infinite.", facts=CHEAP)
 isfinite = elementwise(np.isfinite, f.ISFINITE, "Whether neither infinite nor NaN.", facts=CHEAP)
 signbit = elementwise(np.signbit, floats(bits(x) < 0), "Whether the sign bit is set.", facts=CHEAP)
 
-sigmoid = elementwise(functions.sigmoid, f.SIGMOID, "1 / (1 + exp(-x)).", like=np.exp, facts=POSITIVE)
+sigmoid = elementwise(
+    functions.sigmoid, f.SIGMOID, "1 / (1 + exp(-x)).", like=np.exp, facts=replace(POSITIVE, calls=3)
+)
 softplus = elementwise(
-    functions.softplus, f.SOFTPLUS, "log(1 + exp(x)) without overflow.", like=np.exp, facts=POSITIVE
+    functions.softplus,
+    f.SOFTPLUS,
+    "log(1 + exp(x)) without overflow.",
+    like=np.exp,
+    facts=replace(POSITIVE, calls=3),
 )
 
 
@@ -223,7 +229,7 @@ where = elementwise(
     "Second where first is true, else third.",
     result=_where_dtypes,
     arity=3,
-    facts=CHOSEN,
+    facts=replace(CHOSEN, calls=4),
     truths=1,
 )
 clip = elementwise(

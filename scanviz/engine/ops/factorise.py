@@ -160,13 +160,13 @@ SOLVE = _solution(
     "solve",
     doc="Solution x of a x = b.",
     perform=_solve,
-    facts=Facts(flops.solving, weight="heavy", axes=axes.solved),
+    facts=Facts(flops.solving, weight="heavy", axes=axes.solved, calls=14),
 )
 SOLVE_TRIANGULAR = _solution(
     "solve_triangular",
     doc="Solution x of a x = b where a is triangular.",
     perform=_solve_triangular,
-    facts=Facts(flops.substitutions(1), weight="heavy", axes=axes.solved),
+    facts=Facts(flops.substitutions(1), weight="heavy", axes=axes.solved, calls=40),
 )
 
 
@@ -232,14 +232,14 @@ LU_FACTOR = Declaration(
     perform=_lu_factor,
     shapes=_lu_factor_shapes,
     outputs=2,
-    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked),
+    facts=Facts(flops.cube(Fraction(2, 3)), weight="heavy", axes=axes.stacked, calls=10),
 )
 _by_factor = partial(
     Declaration,
     family="factorise",
     infer=infer_by(lambda op, kinds: floating_dtypes(op, [kinds[0], kinds[-1]])),
     shapes=_factored_shapes,
-    facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved),
+    facts=Facts(flops.substitutions(2), weight="heavy", axes=axes.solved, calls=10),
 )
 LU_SOLVE = _by_factor(
     "lu_solve",

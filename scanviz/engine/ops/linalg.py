@@ -84,7 +84,7 @@ def dot_values(first: Array, second: Array, out: Array | None = None) -> Array:
     return out
 
 
-_PRODUCT = Facts(flops.product, weight="heavy", axes=axes.product, product=True)
+_PRODUCT = Facts(flops.product, weight="heavy", axes=axes.product, product=True, calls=2)
 _product = partial(Declaration, family="linalg", arity=2, infer=infer_by(_promoted))
 DOT = _product(
     "dot",
@@ -194,7 +194,7 @@ TENSORDOT = _product(
     perform=lambda op, values: (np.tensordot(values[0], values[1], axes=op.parameters),),
     shapes=_tensordot_shapes,
     notation=_tensordot_notation,
-    facts=replace(_PRODUCT, flops=flops.tensor_product, axes=axes.tensor_product),
+    facts=replace(_PRODUCT, flops=flops.tensor_product, axes=axes.tensor_product, calls=12),
 )
 
 
@@ -245,7 +245,7 @@ TRACE = Declaration(
     infer=infer_by(lambda op, kinds: (accumulator(kinds[0].dtype),)),
     perform=lambda op, values: (np.trace(values[0], *op.parameters),),
     shapes=_trace_shapes,
-    facts=Facts(weight="heavy", axes=axes.traced),
+    facts=Facts(weight="heavy", axes=axes.traced, calls=6),
 )
 
 

@@ -108,5 +108,5 @@ def of_matrices(
         perform=perform,
         shapes=shapes,
         outputs=outputs,
-        facts=Facts(flops.cube(share), weight="heavy", axes=axes.stacked),
+        facts=Facts(flops.cube(share), weight="heavy", axes=axes.stacked, calls=14),
     )

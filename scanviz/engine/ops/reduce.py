@@ -57,8 +57,10 @@ class CumulativeParameters(NamedTuple):
     dtype: str | None = None
 
 
-_FOLDED = Facts(flops.of_input, weight="heavy", foldable=True, axes=axes.but("axes", stays="keepdims"))
-_PLACED = replace(_FOLDED, axes=axes.but("axis", stays="keepdims"))
+_FOLDED = Facts(
+    flops.of_input, weight="heavy", foldable=True, axes=axes.but("axes", stays="keepdims"), calls=3
+)
+_PLACED = replace(_FOLDED, axes=axes.but("axis", stays="keepdims"), calls=6)
 _KEPT = replace(_FOLDED, sign="kept")
 _CHOSEN = replace(_KEPT, selects=True, either_zero=True)
 
@@ -297,7 +299,7 @@ def _declare_cumulative(name: str, function: Callable[..., Array], doc: str) -> 
         infer=infer_by(_accumulated),
         perform=perform,
         shapes=kept_or_flat,
-        facts=replace(_FOLDED, axes=axes.but("axis")),
+        facts=replace(_FOLDED, axes=axes.but("axis"), calls=6),
     )
 
 

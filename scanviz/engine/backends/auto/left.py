@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from scanviz.engine.backends.estimate import CALL_NS, work_ns
+from scanviz.engine.backends.estimate import call_ns, work_ns
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
 from scanviz.engine.program.shapes import Partial, partial_shapes
 from scanviz.engine.program.work import work_by_shapes
@@ -38,7 +38,7 @@ def left_ns(program: Program, inputs: Sequence[Partial | None], rules: Collectio
     for index, name in _loops_of(program, moved).items():
         work = work_by_shapes(program, moved[index], shapes)
         if work is not None:
-            found[name] = found.get(name, 0.0) + CALL_NS + work_ns(work)
+            found[name] = found.get(name, 0.0) + call_ns(moved[index]) + work_ns(work)
     return found
 
 

@@ -48,6 +48,7 @@ ENGINE_LAYERS = (
     ("graph",),
     ("display",),
     ("tracebacks",),
+    ("other_keywords",),
     ("config", "codec"),
     ("errors",),
     ("named_tuple",),

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
-from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.errors import ScanvizAttributeError, ScanvizValueError
 
 
 class ScanConfig:
@@ -81,6 +82,14 @@ class Config:
 
     __slots__ = ("_floatX", "_traceback", "kept_memory", "mode", "native", "rewrites", "scan")
 
+    def __getattr__(self, name: str) -> Any:
+        raise _no_setting(name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not hasattr(Config, name):
+            raise _no_setting(name)
+        object.__setattr__(self, name, value)
+
     def __init__(self) -> None:
         self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
         self.mode = os.environ.get("SCANVIZ_MODE", "auto")
@@ -116,6 +125,34 @@ class Config:
                 "config.floatX cannot be set", expected="'float32' or 'float64'", found=repr(value)
             )
         self._floatX = value
+
+
+# Settings of Theano and PyTensor, and what is written instead.
+_INSTEAD = {
+    "compute_test_value": "nothing: x.eval({…}) computes any variable, and `scanviz check SCRIPT` looks at a real run",
+    "device": 'mode="cupy" in function for a GPU',
+    "exception_verbosity": "nothing: errors name the line, the loop and the step; config.traceback",
+    "gcc": "nothing: machine code needs no compiler",
+    "optimizer": "config.rewrites",
+    "profile": "function(…, profile=True), or `scanviz profile SCRIPT`",
+    "blas": "nothing: NumPy's library is used",
+    "cxx": "nothing: machine code needs no compiler",
+    "openmp": "config.native.threads",
+    "linker": "config.mode",
+    "warn": "nothing: leave it out",
+    "allow_gc": "config.scan.allow_gc",
+    "cast_policy": "nothing: dtypes are NumPy's",
+    "on_unused_input": "function(…, on_unused_input='ignore')",
+    "nanguardmode": "nothing: `scanviz check SCRIPT` finds the first NaN or infinity",
+}
+
+
+def _no_setting(name: str) -> ScanvizAttributeError:
+    """Return the error of a setting that there is not."""
+    known = ", ".join(one.removeprefix("_") for one in Config.__slots__)
+    return ScanvizAttributeError(
+        f"config has no setting `{name}`", expected=f"one of {known}", fix=_INSTEAD.get(name)
+    )
 
 
 config = Config()

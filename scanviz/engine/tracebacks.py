@@ -54,9 +54,36 @@ def install() -> None:
 @contextmanager
 def program_frames(error: BaseException) -> Iterator[None]:
     """Let an error and those it came from have the program's frames alone in the block, unless all are asked for."""
-    if config.traceback == "full":
+    with _with_answer(error):
+        if config.traceback == "full":
+            yield
+            return
+        with _tidied(error):
+            yield
+
+
+@contextmanager
+def _with_answer(error: BaseException) -> Iterator[None]:
+    """Let an error of a keyword that is another one here say so in the block."""
+    found = frames(error.__traceback__)
+    answer = None
+    if type(error) is TypeError and found:
+        from scanviz.engine.other_keywords import keyword_answer  # needed when something has failed
+
+        frame = found[-1].tb_frame
+        answer = keyword_answer(error, {**frame.f_globals, **frame.f_locals})
+    if answer is None:
         yield
         return
+    error.add_note(f"  write:    {answer}")
+    try:
+        yield
+    finally:
+        error.__notes__.pop()
+
+
+@contextmanager
+def _tidied(error: BaseException) -> Iterator[None]:
     before = [
         (link, link.__traceback__, link.__cause__, link.__context__, link.__suppress_context__)
         for link in _chain(error)

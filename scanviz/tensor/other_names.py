@@ -17,6 +17,20 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "jit": "scanviz.function([x], y)",
         "value_and_grad": "scanviz.function([x], [y, scanviz.grad(y, x)])",
         "compile": "scanviz.function and scanviz.Mode",
+        "sandbox": 'T.random.RandomStreams(seed=1) for streams; mode="cupy" in function for a GPU',
+        "gof": "scanviz.Variable and scanviz.dprint; an operation of your own: docs/extending.md",
+        "graph": "scanviz.Variable and scanviz.dprint; an operation of your own: docs/extending.md",
+        "Op": "an operation of your own: docs/extending.md",
+        "Apply": "an operation of your own: docs/extending.md",
+        "OpFromGraph": "scanviz.named_subgraph(…), with a pullback of your own or without",
+        "sparse": "dense arrays, or scipy.sparse before the loop: there are no sparse variables",
+        "gpuarray": 'mode="cupy" in function: docs/gpu.md',
+        "cuda": 'mode="cupy" in function: docs/gpu.md',
+        "d3viz": "scanviz.draw(y), and scanviz html of a profile",
+        "pprint": "scanviz.dprint(x)",
+        "compat": "Python's own: range, zip, str",
+        "misc": "nothing of Theano's own tools is there",
+        "subgraph_grad": "scanviz.grad(None, x, known_grads={y: g})",
     },
     "scanviz.tensor": {
         "acos": "T.arccos(a)",
@@ -38,6 +52,8 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "atan2": "T.arctan2(a, b)",
         "atanh": "T.arctanh(a)",
         "average": "T.sum(a * b) / T.sum(b)",
+        "Rebroadcast": "x: an axis of size 1 broadcasts wherever it is found",
+        "basic": "names of T itself: T.arange(3)",
         "batched_tensordot": 'T.einsum("bij,bjk->bik", p, q)',
         "bitwise_invert": "~k",
         "bitwise_left_shift": "k << n",
@@ -55,6 +71,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "empty": "T.zeros((2, 3))",
         "empty_like": "T.zeros_like(a)",
         "erfcinv": "T.erfinv(1 - a)",
+        "extra_ops": "names of T itself: T.cumsum(a)",
         "extract_diag": "T.diagonal(a)",
         "fabs": "abs(a)",
         "fill": "T.full_like(a, v)",
@@ -97,6 +114,9 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "stacklists": "T.stack([T.stack([v, v]), T.stack([v, v])])",
         "stop_gradient": "scanviz.disconnected_grad(a)",
         "sub": "a - b",
+        "raw_random": "T.random.RandomStreams(seed=1)",
+        "signal": "sums of shifted slices, or a loop: there is no convolution and no pooling",
+        "to_one_hot": 'T.cast(T.eq(k[:, None], T.arange(7)), "float64")',
         "topk": "T.sort(a)[..., -3:]",
         "true_div": "a / b",
         "unbroadcast": "x: an axis of size 1 broadcasts wherever it is found",
@@ -106,9 +126,17 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "xor": "k ^ n",
     },
     "scanviz.tensor.nnet": {
+        "conv2d": "sums of shifted slices, or a loop: there is no convolution",
+        "crossentropy_softmax_1hot": "T.nnet.categorical_crossentropy(T.nnet.softmax(a), k), where k are classes",
         "leaky_relu": "T.nnet.relu(a, 0.01)",
         "logsoftmax": "T.nnet.log_softmax(a)",
+        "softmax_graph": "T.nnet.softmax(a)",
         "ultra_fast_sigmoid": "T.nnet.hard_sigmoid(a)",
+    },
+    "scanviz.tensor.random.RandomStreams": {
+        "random_integers": "rng.integers(0, 4, size=(2,))",
+        "shuffle_row_elements": "rng.permutation(a)",
+        "updates": "rng.state_updates; function updates the streams of its own accord",
     },
     "scanviz.tensor.random": {
         "RandomStream": "T.random.RandomStreams(seed=1)",
@@ -127,7 +155,9 @@ def missing(module: str, name: str) -> AttributeError:
     >>> print(missing("scanviz.tensor", "fill"))
     module 'scanviz.tensor' has no attribute 'fill'; write: T.full_like(a, v)
     """
-    what = f"module {module!r} has no attribute {name!r}"
+    kind, _, last = module.rpartition(".")
+    owner = f"{last!r} object" if kind in OTHER_NAMES and last[:1].isupper() else f"module {module!r}"
+    what = f"{owner} has no attribute {name!r}"
     instead = OTHER_NAMES[module].get(name)
     if instead is None:
         return AttributeError(what)  # python adds names that look alike

@@ -310,6 +310,11 @@ class RandomStreams:
         """Return the numbers 0 to ``x - 1``, or the rows of an array, in random order."""
         return self._draw(discrete.permutation, x)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing("scanviz.tensor.random.RandomStreams", name)
+
 
 if not TYPE_CHECKING:  # where it would hide names that are not there
 

@@ -62,7 +62,18 @@ EXPRESSIONS = [
 def test_what_is_to_be_written_runs(module, name, text):
     a, b, v, p, q = T.matrix("a"), T.matrix("b"), T.scalar("v"), T.tensor3("p"), T.tensor3("q")
     k, n = T.lvector("k"), T.lvector("n")
-    names = {"T": T, "scanviz": scanviz, "a": a, "b": b, "v": v, "k": k, "n": n, "p": p, "q": q}
+    names = {
+        "T": T,
+        "scanviz": scanviz,
+        "rng": T.random.RandomStreams(1),
+        "a": a,
+        "b": b,
+        "v": v,
+        "k": k,
+        "n": n,
+        "p": p,
+        "q": q,
+    }
     names |= {"x": v, "y": v**2, "mask": T.gt(a, 0)}
     found = eval(text, names)
     if not isinstance(found, T.TensorVariable):
@@ -80,6 +91,7 @@ def test_a_name_of_another_system_is_missing_and_its_error_says_what_to_write(mo
         "scanviz.tensor": T,
         "scanviz.tensor.nnet": T.nnet,
         "scanviz.tensor.random": T.random,
+        "scanviz.tensor.random.RandomStreams": T.random.RandomStreams(1),
     }
     for name, text in OTHER_NAMES[module].items():
         with pytest.raises(AttributeError, match=re.escape(f"no attribute {name!r}; write: {text}")):

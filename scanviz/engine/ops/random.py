@@ -294,10 +294,21 @@ def draw(
         given = batch or [(variable, 0) for variable in inputs]
         sizes = broadcast_sizes(given)
     else:
-        sizes = sizes_of(size, "random draw: size")
+        sizes = _sizes_of(size)
     op = Op(declaration, DrawParameters(len(sizes), canonical_dtype(dtype), replace))
     following, values = build(op, [state, *sizes, *inputs])
     return following, values
+
+
+def _sizes_of(size: Any) -> list[Variable]:
+    """Return sizes that were asked for; in Theano they stand first, so the error says where they stand here."""
+    try:
+        return sizes_of(size, "random draw: size")
+    except ScanvizTypeError as error:
+        error.fix = (
+            error.fix or "size=(2, 3), by name: by place it stands behind the distribution's parameters"
+        )
+        raise
 
 
 def broadcast_sizes(given: Sequence[tuple[Variable, int]]) -> list[Variable]:

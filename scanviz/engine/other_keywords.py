@@ -1,0 +1,95 @@
+"""Keywords of Theano and PyTensor that are called otherwise here, or are not needed: what an error of one says to write.
+
+Python itself refuses a keyword that a function does not have, with an ordinary ``TypeError``, and a call pays nothing for that.
+Where it ends a program, the words are added to what is printed (``scanviz.engine.tracebacks``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import FunctionType, MethodType, ModuleType
+
+_REFUSED = re.compile(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
+_BROADCASTS = "nothing: an axis of size 1 broadcasts wherever it is found"
+_PLAIN = "nothing: leave it out"
+# Keyword → what to write, of one function or, under "", of any.
+_WORDS: dict[str, dict[str, str]] = {
+    "": {
+        "broadcastable": _BROADCASTS,
+        "acc_dtype": "dtype=…: sums are computed in the dtype of the result",
+        "allow_downcast": _PLAIN,
+        "ndim": "nothing: the number of dimensions is that of the shape",
+        "nstreams": _PLAIN,
+        "inplace": "nothing: scanviz writes in place where nobody else reads the array",
+        "tolerate_inplace_aliasing": "nothing: scanviz writes in place where nobody else reads the array",
+        "return_internal_type": _PLAIN,
+        "target": 'mode="cupy" in function for a GPU',
+    },
+    "RandomStreams": {"use_cuda": 'mode="cupy" in function for a GPU'},
+    "normal": {"avg": "loc=…"},
+    "permutation": {"n": "permutation(5)", "size": "one call for each permutation"},
+    "scan": {
+        "states": "outputs_info=…",
+        "params": "non_sequences=…",
+        "options": _PLAIN,
+        "info": _PLAIN,
+    },
+    "function": {"rebuild_strict": _PLAIN, "accept_inplace": _PLAIN},
+    "clone": {"strict": _PLAIN, "share_inputs": _PLAIN, "copy_inputs": _PLAIN},
+    "In": {"mutable": _PLAIN, "borrow": _PLAIN, "strict": _PLAIN, "implicit": _PLAIN},
+    "grad": {"g_cost": "known_grads={cost: …}"},
+    "ifelse": {"name": _PLAIN},
+    "flatten": {"outdim": "ndim=…"},
+    "reshape": {"newshape": "T.reshape(x, (2, -1))"},
+    "concatenate": {"tensor_list": "T.concatenate([a, b], axis=0)"},
+    "alloc": {"shape": "T.full((2, 3), value), or T.alloc(value, 2, 3)"},
+    "inc_subtensor": {"set_instead_of_inc": "T.set_subtensor(x[…], y)"},
+    "where": {
+        "cond": "T.switch(condition, a, b), without names",
+        "ift": "T.switch(condition, a, b), without names",
+    },
+    "prod": {"no_zeros_in_input": _PLAIN},
+    "var": {"corrected": "ddof=1"},
+    "mean": {"op": _PLAIN},
+    "sort": {"kind": _PLAIN, "order": _PLAIN},
+    "round": {"mode": "nothing: halves go to the even neighbour, as in NumPy"},
+    "nonzero": {"return_matrix": "T.stack(T.nonzero(x)) for a matrix"},
+    "Print": {"attrs": "T.Print(message, attributes=[…])"},
+}
+
+
+def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | None:
+    """Return what to write where Python refused a keyword of another system; None of other errors.
+
+    Parameters
+    ----------
+    error : exception
+        What ends a program.
+    names : mapping
+        Of the frame that made the call: only functions of scanviz that can be reached from there are meant.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> refused = TypeError("function() got an unexpected keyword argument 'accept_inplace'")
+    >>> keyword_answer(refused, {"theano": scanviz}), keyword_answer(refused, {})
+    ('nothing: leave it out', None)
+    """
+    # from Python 3.13 on it may say more behind the name: did you mean another one
+    found = _REFUSED.match(str(error)) if type(error) is TypeError else None
+    if found is None:
+        return None
+    function, keyword = found.groups()
+    answer = _WORDS.get(function, {}).get(keyword) or _WORDS[""].get(keyword)
+    ours = answer is not None and any(_has(value, function) for value in names.values())
+    return answer if ours else None
+
+
+def _has(value: object, function: str) -> bool:
+    """Return whether something of scanviz is a function, or a module or an object that has one of this name."""
+    own = getattr(value, "__name__", None)
+    module = value.__name__ if isinstance(value, ModuleType) else type(value).__module__
+    if isinstance(value, FunctionType | MethodType | type):
+        module = value.__module__
+    return str(module).partition(".")[0] == "scanviz" and (own == function or hasattr(value, function))

@@ -84,6 +84,21 @@ def test_a_long_loop_is_compiled_before_its_first_step():
 
 
 @needs_llvm
+def test_a_loop_of_many_calls_is_compiled_in_its_first_call_and_one_of_large_products_is_not(pays_after):
+    pays_after(1e-2)
+    x, h, w = T.tensor3("x"), T.matrix("h"), T.matrix("w")
+    products, _ = scanviz.scan(lambda x_t, h, w: T.dot(h, w) + x_t, x, h, w)
+    given = RNG.normal(size=(100, 32, 128)), np.zeros((32, 128)), np.eye(128)
+    f = scanviz.function([x, h, w], products)
+    f(*given)  # each step takes 60 microseconds and more on NumPy, and half of that in machine code
+    assert tiers_of(f)[0][0] == "numpy"
+    small, _ = scanviz.scan(lambda x_t, h: x_t * (h * 0.5 - x_t * (h + x_t)) + h, x, T.zeros((2, 3)))
+    g = scanviz.function([x], small)
+    g(RNG.normal(size=(10_000, 2, 3)))  # steps of two microseconds, nearly all of which machine code saves
+    assert tiers_of(g)[0][0] == "native"
+
+
+@needs_llvm
 def test_many_short_calls_are_compiled_too_and_from_the_same_call_on_each_time():
     given = RNG.normal(size=200)
     counts = [calls_until_native(bent(), given) for _ in range(3)]

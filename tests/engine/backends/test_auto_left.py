@@ -30,7 +30,7 @@ def clock(monkeypatch):
     """Plant what a step costs, and what a call does outside for each of its rows; return what sets them, in nanoseconds."""
 
     def plant(step, outside):
-        monkeypatch.setattr(auto_loop, "step_ns", lambda program, plan: step)
+        monkeypatch.setattr(auto_loop, "saved_ns", lambda program, plan: step)
         monkeypatch.setattr(left, "left_ns", lambda program, inputs, rules: {"decay": outside * STEPS})
 
     return plant

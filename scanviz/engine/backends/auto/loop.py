@@ -1,8 +1,9 @@
 """A loop that begins on NumPy and goes on in machine code from the call in which its steps have cost enough.
 
 It is decided from estimates and counts, never from a clock, so a program takes the same way each time it is run and gives the
-same bits.  Work is counted for each set of shapes: the steps of all calls so far and of the one that begins, by what a step costs
-on NumPy by estimate.  Where it comes to ``config.native.pays_after`` seconds, the loop is compiled before that call and stays so.
+same bits.  Work is counted for each set of shapes: the steps of all calls so far and of the one that begins, by what machine code
+saves of a step on NumPy by estimate: large products of matrices take about as long there.  Where it comes to
+``config.native.pays_after`` seconds, the loop is compiled before that call and stays so.
 Loading LLVM and compiling a loop take less than that, so no program takes twice as long as it had to, and short ones pay nothing.
 Loops of one function count together, for LLVM is loaded once: a loop's share of its own work, and as much of each other loop's.
 
@@ -25,7 +26,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from scanviz.engine.backends.estimate import step_ns
+from scanviz.engine.backends.estimate import saved_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.program.instructions import LoopInstruction
@@ -40,7 +41,8 @@ from scanviz.engine.runtime.specialised import CACHED, Entry, Specialised, Speci
 AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
-USUAL_STEP = 20  # operations of a step whose code costs no more than LLVM does
+USUAL_STEP = 20  # operations of a step whose code costs no more than what pays after the usual time
+LOADING = 60  # operations that are compiled while LLVM is loaded
 
 
 class Counted:
@@ -137,7 +139,7 @@ class Begun(Specialised):
     left_ns : float
         What its steps may still cost until machine code pays.
     step_ns : float
-        What a step costs by estimate.
+        What a step costs by estimate that machine code saves.
     pays_after_ns : float
         What its steps may cost in all.
     least_ns : float
@@ -328,14 +330,15 @@ class AutoLoop(SpecialisedLoop):
             return super()._made(plan)
         counted, pays_after = self.counted, self._pays_after_ns()
         left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
-        made = Begun(plan, self.tier, self._write, left_ns, max(1.0, step_ns(body, plan)), pays_after)
+        made = Begun(plan, self.tier, self._write, left_ns, max(1.0, saved_ns(body, plan)), pays_after)
         made.least_ns = pays_after * (1 - 1 / max(2, counted.loops))
         counted.note(self.loop.name, made)
         return made
 
     def _pays_after_ns(self) -> float:
         """Return how much steps cost until machine code pays: the more code, the more."""
-        return config.native.pays_after * 1e9 * max(1.0, len(self.loop.body.instructions) / USUAL_STEP)
+        size = (LOADING + len(self.loop.body.instructions)) / (LOADING + USUAL_STEP)
+        return config.native.pays_after * 1e9 * max(1.0, size)
 
     def _compiled(
         self,

@@ -136,8 +136,11 @@ def test_which_operations_left_the_loop_by_which_rule_and_at_what_gain(browser, 
     at = next(each.index for each in history if each.rule == "PushOutSeqScan" and "`rnn`" in each.message)
     browser.open(file, f"#view=rewrites&rewrite={at}&loop={key(record, 'rnn')}")
     text = shown(browser)
-    assert "PushOutSeqScan" in text and "2 dot of all rows at once, before `rnn`" in text
-    assert "`dot(u[t], W_in_1)` joins `rnn` as sequence" in text
+    assert "PushOutSeqScan" in text and "2 dot of all rows at once, before rnn" in text
+    assert "dot(u[t], W_in_1) joins rnn as sequence" in text
+    assert {"rnn"} <= set(
+        browser.texts("#difference p code")
+    )  # names are set as code, without their backquotes
     assert re.search(
         r"a step of rnn: (\d+) → (\d+) operations, [\d,]+ → [\d,]+ floating-point operations, ", text
     )
@@ -666,6 +669,22 @@ def test_one_step_back_of_a_step_that_is_alone_in_the_page_is_what_it_was_given(
     assert browser.texts(".state thead th")[1] == f"after step {step - 1}"
     given = float(browser.texts(".state td")[0])
     assert given == pytest.approx(planted_states(step)[loop][-1], rel=1e-3)
+
+
+def test_many_loops_are_listed_slowest_first_and_three_of_them_are_open(browser, tmp_path):
+    v = T.vector("v")
+    sums = [
+        scanviz.scan(lambda v_t, s: s + v_t, v + float(k), 0.0, name=f"loop_{k}")[0][-1] for k in range(6)
+    ]
+    with scanviz.profile() as p:
+        scanviz.function([v], sums, mode=scanviz.Mode("numpy", "none"))(np.ones(30))
+    path = tmp_path / "many.html"
+    path.write_text(page(p.record), "utf-8")
+    browser.open(path)
+    names = browser.texts("section[aria-label^=function] > .tree > li > details > summary strong")
+    assert names == [loop.name for loop in sorted(p.record.loops, key=lambda loop: -loop.total_ns)]
+    opened = "[...document.querySelectorAll('section[aria-label^=function] > .tree > li > details')].map((e) => e.open)"
+    assert browser.evaluate(opened) == [True] * 3 + [False] * 3 and "1 call," in shown(browser)
 
 
 def test_the_rows_of_a_buffer_are_told_in_a_sentence(browser, planted_page, file, record):

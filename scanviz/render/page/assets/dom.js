@@ -87,8 +87,10 @@ const shown = (value) => {
   return Math.abs(found) >= 1e5 || (found !== 0 && Math.abs(found) < 1e-3) ? found.toExponential(2) : String(Number(found.toPrecision(4)));
 };
 const place = (source) => (source ? `${source.file}:${source.line}` : "");
-/** Return a path as parts between which a line may break. */
-const breakable = (path) => path.split(/(?<=[/\\])/).flatMap((part, k) => (k ? [element("wbr"), part] : [part]));
+/** Return a path, or the name of loops that became one, as parts between which a line may break. */
+const breakable = (path) => path.split(/(?<=[/\\&])/).flatMap((part, k) => (k ? [element("wbr"), part] : [part]));
+/** Return a sentence with what stands between backquotes as code. */
+const marked = (text) => text.split("`").map((part, k) => (k % 2 ? element("code", {}, part) : part));
 const loopOf = (key) => data.loops.find((each) => each.key === key);
 const functionOf = (key) => data.functions.find((each) => each.key === key);
 

@@ -9,7 +9,7 @@ function reportView() {
   parts.push(wholeRun());
   parts.push(rooflinePart());
   parts.push(originsPart());
-  parts.push(answers());
+  parts.push(...loopsAndOutside());
   for (const each of data.functions) parts.push(functionPart(each));
   parts.push(adviceView());
   return element("div", {}, parts);
@@ -24,7 +24,7 @@ function outcomeText(outcome) {
 function verdictPart() {
   if (!data.verdict.length && !data.to_try) return null;
   return element("section", { class: "verdict", "aria-label": "verdict" },
-    data.verdict.map((each) => element("p", {}, each.text.replaceAll("`", ""), " ", verdictLink(each))),
+    data.verdict.map((each) => element("p", {}, marked(each.text), " ", verdictLink(each))),
     data.to_try ? element("p", {}, data.to_try, " ",
       button("advice", () => document.querySelector("[aria-label='advice']").scrollIntoView(), { class: "link" })) : null);
 }
@@ -51,8 +51,7 @@ function shareCells(ns, whole) {
 
 /** What the run was spent on: one bar that is the whole, rows that add up to it, by what they are and by line. */
 function wholeRun() {
-  const { whole_ns: whole, totals, outside, gone } = data.parts;
-  const rates = data.measures.filter((one) => outside.some((each) => one.name in each.measures));
+  const { whole_ns: whole, totals, gone } = data.parts;
   return element("section", { "aria-label": "the whole run" },
     element("h2", {}, `Where the time goes: ${duration(whole)}`),
     element("div", { class: "whole", "aria-hidden": "true" }, totals.map((row, k) =>
@@ -62,10 +61,22 @@ function wholeRun() {
         totals.map((row, k) => [...shareCells(row.total_ns, whole), [element("span", { class: `key part-${k}`, "aria-hidden": "true" }), row.title]])),
       byLine()),
     gone.length ? element("p", {}, "Loops that rewrites removed:") : null,
-    gone.length ? element("ul", {}, gone.map((loop) => element("li", {}, loop.words, loop.total_ns ? `, ${duration(loop.total_ns)}` : ""))) : null,
-    outside.length ? table("Operations outside of loops", [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "moved out of", wide: true }, ...rateColumns(rates)],
+    gone.length ? element("ul", {}, gone.map((loop) => element("li", {}, marked(loop.words), loop.total_ns ? `, ${duration(loop.total_ns)}` : ""))) : null);
+}
+
+/** Loops and what is outside of them, first what took more. */
+function loopsAndOutside() {
+  const sum = (parts) => parts.reduce((all, part) => all + part.total_ns, 0);
+  const most = data.loops.filter((loop) => loop.parent === null);
+  return sum(data.parts.outside) > sum(most) ? [outsidePart(), answers()] : [answers(), outsidePart()];
+}
+
+function outsidePart() {
+  const { whole_ns: whole, outside } = data.parts;
+  const rates = data.measures.filter((one) => outside.some((each) => one.name in each.measures));
+  return outside.length ? table("Operations outside of loops", [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "moved out of", wide: true }, ...rateColumns(rates)],
       outside.map((one) => [...shareCells(one.total_ns, whole), one.label, lineButton(one.source),
-        one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : "", ...rateCells(rates, one)]), { most: 5 }) : null);
+        one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : "", ...rateCells(rates, one)]), { most: 5 }) : null;
 }
 
 /** The user's lines with the time of what they built, slowest first. */
@@ -114,7 +125,7 @@ function answers() {
       "data-loop": loop.key,
       cells: [
         ...shareCells(loop.total_ns, data.parts.whole_ns),
-        button(loop.name, () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
+        button(breakable(loop.name), () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
         ...(data.run.origins.length ? [origin] : []),
         loop.steps ? timeCell(loop.step_times.p50_ns) : "–", countCell(loop.steps), countCell(loop.runs),
         slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
@@ -126,7 +137,7 @@ function answers() {
   return table("Loops, slowest first", [
     ...SHARE, { name: "loop", heads: true }, ...(data.run.origins.length ? [{ name: "origin", wide: true }] : []),
     { name: "a step (median)", numeric: true }, { name: "steps", numeric: true, wide: true }, { name: "runs", numeric: true, wide: true },
-    { name: "slowest step", wide: true }, { name: "most of a step" }, { name: "line" },
+    { name: "slowest step", wide: true }, { name: "most of a step", wide: true }, { name: "line" },
   ], rows, { most: 12 });
 }
 
@@ -152,33 +163,35 @@ function lineButton(source) {
 }
 
 function functionPart(each) {
-  const loops = data.loops.filter((loop) => loop.function === each.key);
+  const loops = data.loops.filter((loop) => loop.function === each.key).sort((a, b) => b.total_ns - a.total_ns);
   const total = Math.max(1, each.call_times.total_ns);
   const built = Object.entries(each.build_ns).map(([stage, ns]) => `${stage} ${duration(ns)}`).join(", ");
   const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.total_ns - a.total_ns);
   return element("section", { "aria-label": `function ${each.name}` },
     element("h2", {}, `function ${each.name}`, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
-    element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} calls, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
+    element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} ${each.calls === 1 ? "call" : "calls"}, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
       each.heading.map((one) => ["; ", element("span", { title: one.about }, `${one.title} ${quantity[one.unit](one.value)}`)]),
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
-    element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop) => loopItem(loop, loops, total))),
+    element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop, k) => loopItem(loop, loops, total, k < MOST_OPEN))),
     operations.length ? element("details", {}, element("summary", {}, `operations outside of loops (${operations.length})`),
       operationTable(`Operations of ${each.name}`, operations, total, (one) => one.total_ns)) : null);
 }
 
-function loopItem(loop, loops, total) {
+const MOST_OPEN = 3; // loops of a function whose operations are seen at once, the slowest
+
+function loopItem(loop, loops, total, open) {
   const forward = loop.gradient_of !== null ? loopOf(loop.gradient_of) : null;
   const step = Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1e-9);
   const inner = loops.filter((each) => each.parent === loop.key);
   return element("li", {},
-    element("details", { open: true },
+    element("details", { open },
       element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
       element("p", {}, loop.off_cpu ? element("strong", {}, `${loop.off_cpu}; `) : null, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
         loop.typical_step ? `; ${loop.typical_step}` : "",
         slowSteps(loop),
         loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)])),
       operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.typical_ns - a.typical_ns), step, (one) => one.typical_ns),
-      inner.length ? element("ul", { class: "tree" }, inner.map((each) => loopItem(each, loops, total))) : null));
+      inner.length ? element("ul", { class: "tree" }, inner.map((each, k) => loopItem(each, loops, total, k < MOST_OPEN))) : null));
 }
 
 /** How long a loop worked: its CPU time where that is known. */

@@ -19,7 +19,7 @@ function rewritesView() {
       [{ name: "no.", numeric: true, heads: true }, { name: "phase", wide: true }, { name: "rule" }, { name: "what it did" }, { name: "operations", numeric: true, wide: true }, { name: "flops", numeric: true, wide: true }, { name: "rows kept", numeric: true, wide: true }, { name: "time", numeric: true, wide: true }],
       shownOnes.map((each) => ({
         "data-rewrite": each.index, class: each.index === state.rewrite ? "chosen" : null,
-        cells: [button(String(each.index), () => choose({ rewrite: each.index }), { class: "link" }), each.phase, each.rule, element("span", { class: "message" }, each.message),
+        cells: [button(String(each.index), () => choose({ rewrite: each.index }), { class: "link" }), each.phase, each.rule, element("span", { class: "message" }, marked(each.message)),
           gain(history, each, "operations"), gain(history, each, "flops"), gain(history, each, "buffer_bytes", bytes), timeCell(each.time_ns)],
       }))));
   };
@@ -79,7 +79,7 @@ function linesAt(history, after) {
 }
 
 function difference(history, one) {
-  const head = [element("h3", {}, `${one.index}: ${one.rule}`, " ", element("code", {}, one.where)), element("p", {}, one.message)];
+  const head = [element("h3", {}, `${one.index}: ${one.rule}`, " ", element("code", {}, one.where)), element("p", {}, marked(one.message))];
   const facts = [
     ...gains(history, one),
     one.loops.length ? `in the steps of ${one.loops.join(", ")}` : null,
@@ -89,7 +89,7 @@ function difference(history, one) {
     ...one.loop_variables,
     measured(history, one.rule),
   ].filter(Boolean);
-  head.push(element("ul", {}, facts.map((each) => element("li", {}, each))));
+  head.push(element("ul", {}, facts.map((each) => element("li", {}, marked(each)))));
   if (!one.edits.length) return head;
   const before = linesAt(history, one.index);
   const rows = [];

@@ -11,7 +11,7 @@ import numpy as np
 from scanviz.engine.backends.native import whole
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.plan.location import ALIGNMENT
-from scanviz.engine.runtime.aligned import address
+from scanviz.engine.runtime.address import address
 
 GUARD, MARK = 4096, 0xA5
 

@@ -9,15 +9,9 @@ import numpy as np
 
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.recycled import lent_bytes
+from scanviz.engine.runtime.recycled import lent_array
 
 LONG = 2048  # bytes: of shorter arrays making one takes longer than what is gained
-
-
-def address(array: Array) -> int:
-    """Return where an array's first element lies."""
-    found: int = array.__array_interface__["data"][0]
-    return found
 
 
 class AlignedArrays(ArrayModule):
@@ -27,10 +21,9 @@ class AlignedArrays(ArrayModule):
 
     def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
         """Return a new array."""
-        size = prod(shape) * np.dtype(dtype).itemsize
-        if size < LONG:
-            return np.empty(shape, dtype)
-        return lent_bytes(size).view(dtype).reshape(shape)
+        kind = np.dtype(dtype)
+        size = prod(shape) * kind.itemsize
+        return np.empty(shape, kind) if size < LONG else lent_array(shape, kind, size)
 
     def copy(self, value: Any) -> Any:
         """Return a copy of an array that nothing else holds."""

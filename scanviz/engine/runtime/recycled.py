@@ -13,22 +13,47 @@ from __future__ import annotations
 
 import sys
 from collections import deque
+from typing import Any
 
 import numpy as np
 
 from scanviz.engine.config import Config, config
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.plan.location import ALIGNMENT
+from scanviz.engine.runtime.address import address
 
 SHORTEST = 32_768  # bytes: the system's allocator keeps the pages of shorter arrays itself, mostly
 _FINENESS = (
     8  # rooms have sizes that are this many to each power of two, so that one serves arrays of about a size
 )
 _MOST_WAITING = 64
+_BYTE = np.dtype(np.uint8)
 
 # Memory in nobody's hands, the oldest first.  Its methods are atomic, and no lock is taken: what is lent may end wherever
 # Python collects garbage.
 _waiting: deque[Array] = deque(maxlen=_MOST_WAITING)
+_RECOUNTED = 64  # of so many that are given back, one is weighed together with all that wait
+
+
+class _Weight:
+    """About how many bytes wait: adding all up takes longer than a short call.
+
+    It is never less than what waits, but for what threads lose of each other's sums until the next time that all is weighed.
+    """
+
+    __slots__ = ("bytes", "given_back")
+
+    def __init__(self) -> None:
+        self.bytes = self.given_back = 0
+
+    def add(self, size: int, most: int) -> bool:
+        """Count what was given back; return whether all is to be weighed."""
+        self.bytes += size
+        self.given_back += 1
+        return self.bytes > most or not self.given_back % _RECOUNTED
+
+
+_weight = _Weight()
 
 
 class LentMemory:
@@ -38,19 +63,21 @@ class LentMemory:
     ----------
     memory : array
         The room.
-    size : int
-        How many bytes of it are wanted.
+    shape : tuple of int
+        Of the array that looks into it.
+    kind : str
+        Its dtype, as NumPy writes it with the order of the bytes.
     """
 
     __slots__ = ("__array_interface__", "_memory")
 
-    def __init__(self, memory: Array, size: int) -> None:
+    def __init__(self, memory: Array, shape: tuple[int, ...], kind: str) -> None:
         self._memory = memory
-        start = memory.__array_interface__["data"][0]
+        start = address(memory)
         self.__array_interface__ = {
             "data": (start + -start % ALIGNMENT, False),
-            "shape": (size,),
-            "typestr": "|u1",
+            "shape": shape,
+            "typestr": kind,
             "version": 3,
         }
 
@@ -58,15 +85,24 @@ class LentMemory:
         self._give_back(self._memory)
 
     @staticmethod
-    def _give_back(memory: Array, waiting: deque[Array] = _waiting, settings: Config = config) -> None:
+    def _give_back(
+        memory: Array,
+        waiting: deque[Array] = _waiting,
+        settings: Config = config,
+        weight: _Weight = _weight,
+    ) -> None:
         """Let memory wait for the next; a default is there still when Python ends, and a module's name is not."""
         waiting.append(memory)
-        most, held = settings.kept_memory, sum(other.nbytes for other in list(waiting))
+        most = settings.kept_memory
+        if not weight.add(memory.nbytes, most):
+            return
+        held = sum([other.nbytes for other in list(waiting)])
         while held > most:
             try:
                 held -= waiting.popleft().nbytes
             except IndexError:  # another thread has taken what was there
-                return
+                break
+        weight.bytes = held
 
 
 def lent_bytes(size: int) -> Array:
@@ -84,13 +120,18 @@ def lent_bytes(size: int) -> Array:
     >>> lent_bytes(100_000).ctypes.data == place
     True
     """
-    room = _room(size)
-    if size < SHORTEST or room > config.kept_memory or _is_traced():
+    return lent_array((size,), _BYTE, size)
+
+
+def lent_array(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array:
+    """Return an array in such memory; ``size`` is how many bytes it has."""
+    room = 0 if size < SHORTEST else _room(size)
+    if not room or room > config.kept_memory or _is_traced():
         memory = np.empty(size + ALIGNMENT, np.uint8)
-        start = -memory.__array_interface__["data"][0] % ALIGNMENT
-        return memory[start : start + size]
+        start = -address(memory) % ALIGNMENT
+        return np.ndarray(shape, dtype, memory, start)
     found = _taken(room)
-    return np.asarray(LentMemory(np.empty(room, np.uint8) if found is None else found, size))
+    return np.asarray(LentMemory(np.empty(room, np.uint8) if found is None else found, shape, dtype.str))
 
 
 def waiting_bytes() -> int:
@@ -101,7 +142,7 @@ def waiting_bytes() -> int:
 def _taken(room: int) -> Array | None:
     """Return memory of a size that waits, the one given back last; None if there is none."""
     others: list[Array] = []
-    found = None
+    found: Array | None = None
     while found is None:
         try:
             memory = _waiting.pop()
@@ -111,13 +152,16 @@ def _taken(room: int) -> Array | None:
             found = memory
         else:
             others.append(memory)
-    _waiting.extend(reversed(others))
+    if others:
+        _waiting.extend(reversed(others))
+    if found is not None:
+        _weight.bytes -= room
     return found
 
 
 def _room(size: int) -> int:
-    """Return the bytes of the room that an array of a size gets."""
-    step = max(4096, 1 << max(0, size.bit_length() - 1) >> _FINENESS.bit_length() - 1)
+    """Return the bytes of the room that an array of a size gets, which is no short one."""
+    step = max(4096, 1 << size.bit_length() - _FINENESS.bit_length())
     return -(-size // step) * step + ALIGNMENT
 
 
@@ -126,4 +170,4 @@ def _is_traced() -> bool:
     return tracing is not None and tracing.is_tracing()
 
 
-__all__ = ["LentMemory", "lent_bytes", "waiting_bytes"]
+__all__ = ["LentMemory", "lent_array", "lent_bytes", "waiting_bytes"]

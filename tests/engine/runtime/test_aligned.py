@@ -6,7 +6,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
-from scanviz.engine.runtime.aligned import LONG, AlignedArrays, address
+from scanviz.engine.runtime.address import address
+from scanviz.engine.runtime.aligned import LONG, AlignedArrays
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "bool"])

@@ -13,7 +13,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function.memory import owner_of
 from scanviz.engine.runtime import recycled
-from scanviz.engine.runtime.aligned import address
+from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.recycled import SHORTEST, lent_bytes, waiting_bytes
 
 LONG = 3 * SHORTEST

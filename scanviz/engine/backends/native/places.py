@@ -24,7 +24,7 @@ from scanviz.engine.program.instructions import Instruction, Program, dtype_of, 
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size
 from scanviz.engine.program.plan.arena import aligned
 from scanviz.engine.program.plan.location import packed
-from scanviz.engine.runtime.aligned import address
+from scanviz.engine.runtime.address import address
 
 
 def must_fit(fits: bool) -> None:

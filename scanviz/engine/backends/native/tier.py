@@ -28,7 +28,7 @@ from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.program.work import work_of
-from scanviz.engine.runtime.aligned import address
+from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import DONE, FAILED, Outcome

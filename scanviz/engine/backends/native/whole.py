@@ -30,7 +30,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.plan import Plan, chains, plan_loop
 from scanviz.engine.program.verify import verify_plan
-from scanviz.engine.runtime.aligned import address
+from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.recycled import lent_bytes

@@ -48,6 +48,11 @@ def step_ns(program: Program, plan: Plan) -> float:
     return sum(_step_costs(program, plan, work_ns))
 
 
+def called_ns(program: Program, plan: Plan) -> float:
+    """Return how much of that is being called: what a step would take if operations had nothing to do."""
+    return sum(_step_costs(program, plan, lambda work: 0.0))
+
+
 def saved_ns(program: Program, plan: Plan) -> float:
     """Return about how many nanoseconds fewer a step takes in machine code.
 

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.estimate import UNKNOWN_NS, step_ns
+from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.config import config
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.effects import has_branches, has_effects
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, dtype_of
 from scanviz.engine.program.plan import Emits, Plan, plan, single
@@ -37,7 +38,10 @@ COUNTED = 7  # of so many calls one is looked at, and stands for all of them, un
 FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing
 CALL_NS = 10_000.0  # of the checks of arguments, and of entering a loop
 USUAL_FUNCTION = 40  # operations, those of steps included, whose code costs no more than LLVM does
-LONGEST_NS = 2.5e6  # by estimate: in longer calls, what is around the loops does not count
+SHORT_NS = 2.5e6  # a call that takes no longer on NumPy by estimate is short
+# A longer one is, too, where being called is most of it and machine code of the loops takes little of that: what numbers cost
+# beside what is around the loops, and all that one call may cost on NumPy, for no ctrl+c is heard in it
+MOST_WORK, LONGEST_NS = 30, 1e8
 MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
 KEPT = 8  # sets of shapes
 Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
@@ -161,7 +165,7 @@ class ShortCalls:
         """Return how many more calls it takes until machine code pays; infinity where it never does."""
         program, shapes = self._for_key(key)
         made = plan(program, shapes, single, self._emits)
-        cost = call_ns(program, made)
+        cost = call_cost(program, made)
         numbers = (*program.inputs, *program.outputs)
         known = [made.places[number].shape for number in numbers]
         held = sum(
@@ -169,11 +173,11 @@ class ShortCalls:
             for number, shape in zip(numbers, known, strict=True)
             if shape is not None
         )
-        if None in known or cost > LONGEST_NS or held > MOST_BYTES or not availability("native").works:
+        if None in known or held > MOST_BYTES or not cost.is_short or not availability("native").works:
             return inf
         size = len(program.instructions) + sum(len(loop.body.instructions) for loop, _ in all_loops(program))
         done = FIRST_LOOK + 1 if config.native.pays_after else 1
-        return config.native.pays_after * 1e9 * max(1.0, size / USUAL_FUNCTION) / cost - done
+        return config.native.pays_after * 1e9 * max(1.0, size / USUAL_FUNCTION) / cost.saved_ns - done
 
     def _compiled(self, key: Key) -> WholeFunction | None:
         # much code, which few programs need
@@ -186,16 +190,48 @@ class ShortCalls:
             return None
 
 
-def call_ns(program: Program, made: Plan) -> float:
-    """Return about how many nanoseconds a call takes on NumPy; infinity where the steps of a loop are not known from shapes."""
-    found = CALL_NS + step_ns(program, made)
+class CallCost(NamedTuple):
+    """About how many nanoseconds a call takes on NumPy.
+
+    Attributes
+    ----------
+    ns : float
+        All of it; infinity where the steps of a loop are not known from shapes.
+    beside_ns : float
+        What is around the loops, without what operations do to elements: checks, entering loops, calls of NumPy.
+    work_ns : float
+        What operations do to elements, in loops too.
+    """
+
+    ns: float
+    beside_ns: float
+    work_ns: float
+
+    @property
+    def is_short(self) -> bool:
+        """Whether what is around the loops counts, where these are machine code."""
+        return self.ns <= SHORT_NS or (self.ns <= LONGEST_NS and self.work_ns <= MOST_WORK * self.beside_ns)
+
+    @property
+    def saved_ns(self) -> float:
+        """What one piece of machine code saves at most: of longer calls, whose loops are machine code before, what is around."""
+        return self.ns if self.ns <= SHORT_NS else self.beside_ns
+
+
+def call_cost(program: Program, made: Plan) -> CallCost:
+    """Return about what a call takes on NumPy."""
+    around, called = step_ns(program, made), called_ns(program, made)
+    found, beside, work = CALL_NS + around, CALL_NS + called, around - called
     for index, instruction in enumerate(program.instructions):
         if isinstance(instruction, LoopInstruction):
             steps = inner_steps(program, made, instruction)
             if steps is None or index not in made.inner:
-                return inf
-            found += steps * step_ns(instruction.body, made.inner[index][0]) - UNKNOWN_NS
-    return found
+                return CallCost(inf, inf, inf)
+            step, inner = instruction.body, made.inner[index][0]
+            found += steps * step_ns(step, inner) - UNKNOWN_NS
+            beside += CALL_NS - UNKNOWN_NS
+            work += steps * (step_ns(step, inner) - called_ns(step, inner))
+    return CallCost(found, beside, work)
 
 
 class ShortCallsExecutable(SourceExecutable):

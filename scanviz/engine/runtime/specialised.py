@@ -56,6 +56,7 @@ Write = Callable[[Plan, Variant], WrittenLoop]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
+WriteEntry = Callable[[Plan], "Entry | None"]
 
 
 class Tier(NamedTuple):
@@ -120,7 +121,6 @@ class Specialised:
         "why",
     )
     samples = True
-    enters = True  # whether the plan is that of code which can do without an arena
     steps_at_once = None  # Python hears ctrl+c itself
 
     def __init__(
@@ -155,6 +155,10 @@ class Specialised:
                 self._code[name] = self._write(self.plan, name)
             return self._code[name]
 
+    def made_entry(self, write: WriteEntry) -> Entry | None:
+        """Return what runs the loop without an arena, None where it needs one."""
+        return write(self.plan)
+
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
         if name == "steps":
@@ -185,7 +189,7 @@ class SpecialisedLoop:
         self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
         self._planned: Plan | None = None
         self._lock = threading.RLock()
-        self.write_entry: Callable[[Plan], Entry | None] | None = None
+        self.write_entry: WriteEntry | None = None
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction alone."""
@@ -248,10 +252,10 @@ class SpecialisedLoop:
             return None
         entry = code.entry
         if entry is None:
-            if self.write_entry is not None and code.enters:
+            if self.write_entry is not None:
                 code.runs += 1
                 if code.runs == ENTERED:
-                    code.entry = self.write_entry(code.plan)
+                    code.entry = code.made_entry(self.write_entry)
             return None
         return self.entered(code, entry, values)
 

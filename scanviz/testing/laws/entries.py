@@ -26,7 +26,7 @@ from scanviz.testing.plain import run_plainly
 from scanviz.testing.readings import READINGS, Reading
 
 CALLS = 4
-TIERS = st.sampled_from(["numpy", "auto"])
+TIERS = st.sampled_from(["numpy", "auto", "native"])
 
 
 def _calls(f: Function, given: Sequence[Any], way: int) -> list[list[Array]]:

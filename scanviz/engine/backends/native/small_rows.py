@@ -1,4 +1,4 @@
-"""Rows of states that are small arrays: from step to step they stay in registers.
+"""Rows of states that are small arrays, or numbers that a gradient adds up: from step to step they stay in registers.
 
 A step finds such a row in values that the loop carries, as numbers are carried, and what it leaves in the next row is carried on.
 The rows are stored all the same: they lie in memory for whoever reads them, and only the next step does not wait for it.
@@ -68,9 +68,11 @@ def small_rows(steps: StepsInRegisters) -> list[SmallRow]:
     found: list[SmallRow] = []
     for k, slot in enumerate(steps.loop.states):
         number = slot.writes[0][1]
+        if is_scalar(steps.body, number) and slot.kind != "mitmot":
+            continue  # it is carried as a number
         written = {tap for tap, _ in slot.writes}
         for tap, _ in slot.reads:
-            if tap + 1 in written and not is_scalar(steps.body, number) and len(found) < ROWS:
+            if tap + 1 in written and len(found) < ROWS:
                 found += _small(steps, k, tap, number)
     return found
 

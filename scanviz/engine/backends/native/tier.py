@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter_ns
 from typing import Any
@@ -19,7 +19,7 @@ from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.backends.native.jit import Machine, compiled, target
 from scanviz.engine.backends.native.loop import LoopEmitter
 from scanviz.engine.backends.native.stamps import NativeRecord, NativeStamps
-from scanviz.engine.backends.native.threads import CHUNK_NS, InParts
+from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import RunsAlone
 from scanviz.engine.program.effects import has_branches
@@ -31,10 +31,11 @@ from scanviz.engine.program.work import work_of
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
 from scanviz.engine.runtime.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
@@ -99,6 +100,16 @@ class NativeCode:
         self._others: dict[Counts, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
+
+    @property
+    def short_steps(self) -> int:
+        """How many steps take so little time that one thread takes them, in one call; none while that is not known."""
+        step_ns = 0.0 if self._in_parts is None else self._in_parts.step_ns
+        return int(PAYS_NS / step_ns) if step_ns else 0
+
+    def entry(self, entry_of: Callable[..., Entry | None], module: ArrayModule) -> Entry | None:
+        """Return what enters this code without an arena."""
+        return entry_of(self, self._constants, module)
 
     @property
     def function(self) -> NativeCode:
@@ -235,7 +246,14 @@ class NativeSpecialised(Specialised):
     """Native code for one set of shapes; times are taken by the code itself."""
 
     __slots__ = ()
-    enters = False
+
+    def made_entry(self, write: WriteEntry) -> Entry | None:
+        """Return what runs the machine code without an arena."""
+        from scanviz.engine.backends.native.entry import entry_of  # few loops run often enough
+
+        code = self.written("plain")
+        assert isinstance(code, NativeCode)
+        return code.entry(entry_of, self.tier.module)
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in what is called out."""

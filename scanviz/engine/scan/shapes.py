@@ -108,11 +108,20 @@ def _outside(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> 
     """Return an unknown size of the step in sizes around the loop; None where it needs a value that changes with the step."""
     source, axis, fixed = *unknown, view.fixed
     if axis is not None:
-        return sizes[source][axis] if source in sizes else None
+        return sizes[source][axis] if source in sizes else _computed(unknown, view, sizes)
     inputs = view.op.once(_inputs)
     if any(leaf in inputs and leaf not in fixed for leaf in leaves([source])):
         return None
     return size_of(replace([source], fixed, check=False)[0])
+
+
+def _computed(unknown: Unknown, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
+    """Return a size of what the step computes in sizes around the loop: the number of rows of a part of a state's row."""
+    source, axis = unknown
+    if axis is None or not isinstance(source, Variable):
+        return None
+    size = shape_of(source)[axis]
+    return None if size == Polynomial.of(unknown) else size_outside(size, view, sizes)
 
 
 def _inputs(op: Scan) -> frozenset[Variable]:

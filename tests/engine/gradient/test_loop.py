@@ -202,6 +202,31 @@ def test_inner_loops_of_changing_length_are_run_again():
     verify_grad(build, [X, ROW])
 
 
+def alignment(costs):
+    """Return the last cell of a table whose row t is made of parts of row t-1 by a loop over its cells."""
+
+    def row(costs_t, before):
+        cells, _ = scanviz.scan(
+            lambda cost, up, aside, left: cost - T.logsumexp(T.stack([-up, -aside, -left])),
+            [costs_t, before[1:], before[:-1]],
+            T.constant(1e6),
+            name="cells",
+        )
+        return T.concatenate([T.constant([1e6]), cells])
+
+    first = T.concatenate([T.zeros((1,)), T.full((costs.shape[1],), 1e6)])
+    rows, _ = scanviz.scan(row, costs, first, name="rows")
+    return rows[-1, -1]
+
+
+def test_an_inner_loop_over_parts_of_a_row_runs_once_and_keeps_what_backwards_needs():
+    costs = T.matrix("costs")
+    f = scanviz.function([costs], scanviz.grad(alignment(costs), costs))
+    inside = {loop.name: [each.name for each, _ in all_loops(loop.body)] for loop, _ in all_loops(f.program)}
+    assert inside["grad_of_rows"] == ["grad_of_cells"]  # whose cells are not computed again
+    verify_grad(alignment, [np.abs(X)])
+
+
 def test_a_gradient_inside_a_step():
     x = T.vector("x")
     points, _ = scanviz.scan(

@@ -143,6 +143,31 @@ def test_no_load_waits_for_a_store_in_a_loop_of_a_small_vector():
     assert "store double" in step and "load double" not in step
 
 
+@pytest.mark.parametrize("taps", [[-1, -2], [-1, -3], [-2, -4], [-1, -2, -3, -5, -6]])
+def test_numbers_that_a_gradient_adds_up_stay_in_registers(taps):
+    x, h = T.vector("x"), T.vector("h")
+    rows, _ = scanviz.scan(
+        lambda x_t, *before: x_t * 0.5 + T.sin(sum(before)) * 0.7,
+        x,
+        {"initial": h, "taps": taps},
+        name="filter",
+    )
+    given = RNG.normal(size=40), RNG.normal(size=-min(taps))
+    agree([x, h], [scanviz.grad(T.sum(rows**2), each) for each in (x, h)], *given, tolerance=1e-12)
+
+
+def test_no_load_waits_for_a_store_in_the_gradient_of_a_loop_of_numbers():
+    x = T.vector("x")
+    start = {"initial": T.zeros(2), "taps": [-1, -2]}
+    rows, _ = scanviz.scan(lambda x_t, y1, y2: x_t + 0.5 * y1 - 0.1 * y2, x, start, name="filter")
+    f = scanviz.function([x], scanviz.grad(T.sum(rows**2), x), mode="native")
+    f(np.ones(30))
+    _, runner = f.executable.flat.runners.values()
+    (made,) = runner.tier.all_made()
+    step = made.written("plain").text.split("icmp slt")[-1].split("br label")[0]
+    assert step.count("load double") == 1  # the row that no step before has written to
+
+
 def test_chunks_go_on_where_the_one_before_has_stored():
     start = T.vector("start")
     rows, _ = scanviz.scan(runge_kutta, None, start, n_steps=600)

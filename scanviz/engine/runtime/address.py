@@ -36,5 +36,3 @@ def _can_be_read() -> bool:
 
 address = _read if _can_be_read() else _told
 """Return where the first element of a NumPy array lies, as a number."""
-
-__all__ = ["address"]

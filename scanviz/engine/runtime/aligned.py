@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.graph.nodes import Array
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.recycled import lent_array
 

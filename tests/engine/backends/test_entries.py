@@ -94,9 +94,7 @@ def filtered(mode="native"):
 
     starts = [{"initial": T.ones((2, 3)), "taps": [-2, -1]}, 0.0, None]
     (h, total, squares), _ = scanviz.scan(step, x, starts, [w, scale], name="filtered")
-    return scanviz.function(
-        [x, w, scale], [h, total, squares[-2:], scanviz.grad(h.sum(), x)], mode=mode
-    )
+    return scanviz.function([x, w, scale], [h, total, squares[-2:], scanviz.grad(h.sum(), x)], mode=mode)
 
 
 @needs_native

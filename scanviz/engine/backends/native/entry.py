@@ -163,6 +163,3 @@ class _Entry(AroundSteps):
             yield f"len({names.states[k]})" if state.kind == "mitmot" else names.sizes[k]
         for output in loop.step_outputs:
             yield "last" if output.keep_last is None else f"min(last, {output.keep_last})"
-
-
-__all__ = ["EnteredCode", "entry_of"]

@@ -225,6 +225,3 @@ class AroundSteps:
         last = self.emitter.bind(partial(last_rows, self.module), "last_rows")
         end = f"last + {offset}" if offset else "last"
         return f"{last}({rows}, {end}, min(last, {keep}))"
-
-
-__all__ = ["AroundSteps", "Names", "is_planned"]

@@ -11,7 +11,7 @@ GLOSSES: dict[str, str] = {
     "sequence": "an array whose rows the step reads, one after the other",
     "non-sequence": "an array that is the same at each step",
     "sitsot": "a state of which a step reads the row before and writes one",
-    "mitsot": "a state of which a step reads several earlier rows and writes one",
+    "mitsot": "a state of which a step reads several rows before and writes one",
     "mitmot": "a buffer to whose rows several steps may write",
     "nitsot": "a result of each step that no later step reads",
     "carry": "what goes from step to step and only its last value comes out",

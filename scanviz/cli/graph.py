@@ -6,6 +6,9 @@ it (what it prints goes to standard error, its profile is not saved), so that th
 stand before SCRIPT: what stands behind it is the script's. Pictures are laid out by Graphviz
 where it is installed, else by Graphviz as WebAssembly (extra `wasm`), else by scanviz itself; --engine chooses.
 
+A large picture (svg, png, pdf, html) is folded until it can be read: formulas stand in the place of single operations, loops
+are closed, of many steps those in the middle are one box. Notes say what was folded; --whole draws all.
+
 A picture that scanviz drew before is replaced, any other file only with --force.
 """
 
@@ -36,10 +39,14 @@ OPTIONS = (
     Option(("--scan",), "NAME", "this loop alone"),
     Option(("--depth",), "N", "loops nested deeper are closed; 0 closes all"),
     Option(("--closed",), "NAME", "this loop as one box; again for others", several=True),
+    Option(
+        ("--open",), "NAME", "this loop open, in a picture so large that it would be closed", several=True
+    ),
+    Option(("--whole",), "", "nothing folded, however large the picture is"),
     Option(("--types",), "", "write dtypes and shapes"),
     Option(("--plumbing",), "", "draw sizes, broadcasts and other plumbing as well"),
     Option(("--before",), "", "the graph as it was built, before the rewrites"),
-    Option(("--unrolled",), "N", "the first N steps of a loop side by side, its back-propagation below"),
+    Option(("--unrolled",), "N", "N steps of a loop side by side, its back-propagation below"),
     Option(("--connections",), "[=FROM,TO]", "which input reaches which output, or the path of one"),
     Option(
         ("--mappings",),
@@ -58,6 +65,7 @@ OPTIONS = (
 )
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
+FOLDED = ("svg", "png", "pdf", "html")  # whose pictures are looked at, and folded where they are large
 FILMED = ("html", "svg", "gif")
 NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures in which a loop is no box
 TABLES = ("txt", "svg", "png", "pdf")  # as what mappings and connections are drawn
@@ -173,15 +181,18 @@ def _made(
     function = _function(record, parsed)
     options = parsed.options
     other = [f"--{name}" for name in NO_LOOPS_CLOSED if name in options]
-    if "closed" in options and other:
-        raise UsageError(f"--closed is for the picture of a graph, and {other[0]} draws another one")
+    for name in parsed.several:
+        if other:
+            raise UsageError(f"--{name} is for the picture of a graph, and {other[0]} draws another one")
     if "connections" in options or "mappings" in options:
         return _table(record, function, parsed, form), "", ()
     if "film" in options:
         return _film(record, function, parsed, form)
     from scanviz.render import draw
 
-    diagram = _diagram(record, function, parsed)
+    diagram = whole = _diagram(record, function, parsed)
+    if form in FOLDED and "whole" not in options:
+        diagram = _folded(whole, parsed, _named(parsed, record, function, "open"))
     width = _number(parsed, "width", 20) or _columns(out)
     wishes = draw.DrawOptions(
         types="types" in options,
@@ -191,7 +202,7 @@ def _made(
         ascii_only="ascii" in options,
         dark="dark" in options,
     )
-    drawing = draw.written(diagram, form, wishes)
+    drawing = draw.written(diagram, form, wishes, () if diagram is whole else _unfolded(whole, diagram))
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
 
 
@@ -236,7 +247,7 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
     from scanviz.render.diagram.build import diagram_of, with_closed
     from scanviz.render.diagram.difference import difference
     from scanviz.render.diagram.nearby import near_changes
-    from scanviz.render.diagram.unrolled import unrolled
+    from scanviz.render.diagram.unrolled import MOST_IN_ALL, MOST_STEPS, unrolled
 
     options = parsed.options
     graph = function.graph
@@ -247,7 +258,7 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
     if "diff" in options:
         before, after = _moments(function, options["diff"])
         changed = difference(before, after, plumbing="plumbing" in options)
-        return near_changes(with_closed(changed, _closed(parsed, record, function)))
+        return near_changes(with_closed(changed, _named(parsed, record, function, "closed")))
     if "before" in options:
         built = function.rewrites.snapshot(0) if function.rewrites is not None else None
         if built is None:
@@ -259,22 +270,62 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         record_for = record
     steps = _number(parsed, "unrolled", 1)
     if steps is not None:
-        return unrolled(graph, scan, steps, record_for, plumbing="plumbing" in options)
+        most = MOST_IN_ALL if "whole" not in options and _folds(parsed) else MOST_STEPS
+        return unrolled(graph, scan, steps, record_for, plumbing="plumbing" in options, most=most)
     return diagram_of(
         graph,
         record=record_for,
         function=function.key if record_for is not None else None,
         depth=_number(parsed, "depth", 0),
-        closed=_closed(parsed, record, function),
+        closed=_named(parsed, record, function, "closed"),
         scan=scan,
         plumbing="plumbing" in options,
     )
 
 
-def _closed(parsed: Parsed, record: ProfileRecord, function: FunctionRecord) -> list[str]:
-    """Return the names of loops that are closed, as the graph has them: of loops that ran by any name that says which is meant."""
+def _folds(parsed: Parsed) -> bool:
+    """Return whether the picture is of those that are folded where they are large."""
+    return Path(parsed.options.get("output", "")).suffix.removeprefix(".").lower() in FOLDED
+
+
+def _folded(whole: Diagram, parsed: Parsed, opened: Collection[str]) -> Diagram:
+    """Return a picture that can be read, whatever the graph."""
+    from scanviz.render.diagram.readable import for_slide, readable
+    from scanviz.render.diagram.unrolled import MOST_STEPS
+    from scanviz.render.layout.timeline import SLIDE, timeline
+
+    options = parsed.options
+    types = "types" in options
+    if "unrolled" in options:
+        many = int(options["unrolled"]) > MOST_STEPS
+
+        def fits(picture: Diagram) -> bool:
+            return not (many and picture.nodes == whole.nodes) and timeline(picture, types).width <= SLIDE
+
+        return for_slide(whole, fits)
+    return whole if {"depth", "diff"} & options.keys() else readable(whole, opened)
+
+
+def _unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
+    """Return what a page shows below a picture that is folded, once it is asked to: loops that are closed in it, and all of it."""
+    from scanviz.render.diagram.folding import only_loops
+    from scanviz.render.layout.chain import LARGEST_IN_TIME
+
+    if any(node.band is not None for node in whole.nodes):
+        return [("all of it", whole)] if len(whole.nodes) <= LARGEST_IN_TIME else []
+    shown = {cluster.id for cluster in folded.clusters}
+    closed = [
+        loop
+        for loop in whole.clusters
+        if loop.id not in shown and (loop.parent is None or loop.parent in shown)
+    ]
+    return [*((loop.label, only_loops(whole, [loop.id])) for loop in closed), ("all of it", whole)]
+
+
+def _named(parsed: Parsed, record: ProfileRecord, function: FunctionRecord, option: str) -> list[str]:
+    """Return the names of loops that an option names, as the graph has them; any name that says which is meant will do."""
     names = []
-    for asked in parsed.several.get("closed", ()):
+    for asked in parsed.several.get(option, ()):
         meant = [loop.name for loop in loops_called(record, asked) if loop.function == function.key]
         names.append(meant[0] if len(set(meant)) == 1 else asked)
     return names

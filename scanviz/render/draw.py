@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.snapshot import snapshot
 from scanviz.record.writing import check_place, replacing
 from scanviz.render.characters import drawing_text
-from scanviz.render.colours import DARK_PAPER, PAPER
+from scanviz.render.colours import DARK_INK, DARK_PAPER, INK, PAPER
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.layout import Drawing, drawn
@@ -53,7 +53,12 @@ class DrawOptions:
     dark: bool = False
 
 
-def written(diagram: Diagram, form: str, options: DrawOptions | None = None) -> Drawing:
+def written(
+    diagram: Diagram,
+    form: str,
+    options: DrawOptions | None = None,
+    unfolded: Sequence[tuple[str, Diagram]] = (),
+) -> Drawing:
     r"""Return a picture in any format that there is.
 
     Parameters
@@ -64,6 +69,8 @@ def written(diagram: Diagram, form: str, options: DrawOptions | None = None) -> 
         The format.
     options : DrawOptions, optional
         How.
+    unfolded : sequence of (str, Diagram)
+        Pictures of what is folded in this one, with their titles; a page shows them when they are opened.
 
     Raises
     ------
@@ -89,7 +96,7 @@ def written(diagram: Diagram, form: str, options: DrawOptions | None = None) -> 
 
             text = to_graphml(diagram) + f"<!-- {MARK} -->\n"
         case "html":
-            return _page(diagram, options)
+            return _page(diagram, options, unfolded)
         case _:
             return drawn(
                 diagram, form, options.engine, options.seconds, types=options.types, dark=options.dark
@@ -97,18 +104,27 @@ def written(diagram: Diagram, form: str, options: DrawOptions | None = None) -> 
     return Drawing(text.encode("utf-8", "backslashreplace"), "", diagram.notes)
 
 
-def _page(diagram: Diagram, options: DrawOptions) -> Drawing:
-    """Return a page with the picture alone."""
+def _page(diagram: Diagram, options: DrawOptions, unfolded: Sequence[tuple[str, Diagram]]) -> Drawing:
+    """Return a page with the picture alone, and below it what is folded in it."""
     from scanviz.render.page.drawings import inline_svg
 
-    drawing = drawn(diagram, "svg", options.engine, options.seconds, types=options.types, dark=options.dark)
-    title, ground = html.escape(sanitize(diagram.title)), DARK_PAPER if options.dark else PAPER
+    def drawing_of(one: Diagram) -> Drawing:
+        return drawn(one, "svg", options.engine, options.seconds, types=options.types, dark=options.dark)
+
+    drawing = drawing_of(diagram)
+    more = "".join(
+        f"<details>\n<summary>{html.escape(sanitize(name))}</summary>\n"
+        f"{inline_svg(drawing_of(one).text, named=False)}\n</details>\n"
+        for name, one in unfolded
+    )
+    title = html.escape(sanitize(diagram.title))
+    ground, ink = (DARK_PAPER, DARK_INK) if options.dark else (PAPER, INK)
     text = (
         f'<!DOCTYPE html>\n<!-- {MARK} -->\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{title}</title>\n<style>body {{ margin: 1em; background: {ground} }}"
-        " svg { max-width: 100%; height: auto }</style>\n"
-        f"</head>\n<body>\n{inline_svg(drawing.text)}\n</body>\n</html>\n"
+        f"<title>{title}</title>\n<style>body {{ margin: 1em; background: {ground}; color: {ink} }}"
+        " svg { max-width: 100%; height: auto } details { margin: 1em; font-family: sans-serif }</style>\n"
+        f"</head>\n<body>\n{inline_svg(drawing.text)}\n{more}</body>\n</html>\n"
     )
     return Drawing(text.encode("utf-8"), drawing.engine, drawing.notes)
 

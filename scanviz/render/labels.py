@@ -69,7 +69,8 @@ def signed(label: str, change: str) -> str:
 
 def node_lines(node: Node, types: bool) -> list[str]:
     """Return the lines written on a node: its label first, then less important ones."""
-    lines = [signed(short(node.label, LONGEST if node.band is None else LONGEST_IN_TIME), node.change)]
+    whole = node.band is None or node.operations is not None  # a formula stands for what is not drawn
+    lines = [signed(short(node.label, LONGEST if whole else LONGEST_IN_TIME), node.change)]
     if node.kind == "port" and node.loop_kind and node.loop_kind != "n_steps":
         lines.append(kind_name(node.loop_kind))
     if node.note:
@@ -116,7 +117,8 @@ def node_title(node: Node) -> str:
     changed = [f"{node.change} by the rewrite"] if node.change else []
     place = [f"{sanitize(node.source)}: {sanitize(node.text).strip()}"] if node.source else []
     lines = [
-        f"{what}{loop_kind}: {sanitize(node.label)}",
+        f"{what}{loop_kind}: {sanitize(node.text if node.kind == 'cell' and node.text else node.label)}",
+        sanitize(node.note),
         sanitize(node.type),
         time_text(node),
         *place,

@@ -113,6 +113,12 @@ def test_steps_side_by_side_connections_and_mappings(folder):
     unrolled = scanviz(folder, "graph", "--unrolled", "3", "kept.scanviz").stdout
     assert all(f"h[{k}]" in unrolled for k in range(3)) and "∂h[0]" in unrolled
     assert scanviz(folder, "graph", "--unrolled", "30", "kept.scanviz").returncode == 2
+    drawn = scanviz(folder, "graph", "--unrolled", "30", "-o", "steps.svg", "kept.scanviz")
+    assert drawn.returncode == 0 and "no run had more than 4 steps" in drawn.stderr
+    whole = scanviz(folder, "graph", "--unrolled", "30", "--whole", "-o", "steps.svg", "kept.scanviz")
+    assert whole.returncode == 2 and "1 to 8" in whole.stderr
+    other = scanviz(folder, "graph", "--unrolled", "3", "--open", "rnn", "kept.scanviz")
+    assert other.returncode == 2 and "--open is for the picture of a graph" in other.stderr
     matrix = scanviz(folder, "graph", "--connections", "--scan", "rnn", "kept.scanviz").stdout
     assert "●" in matrix and "n_steps" in matrix
     path = scanviz(folder, "graph", "--connections=h,h", "--scan", "rnn", "kept.scanviz").stdout

@@ -56,6 +56,10 @@ class PictureLevel:
         self.plumbing = plumbing(graph) if picture.folded else {}
         self.shown = shown_variable(self.plumbing, graph)
         picture.left_out += len(self.plumbing)
+        self.names: dict[int, str] = {}  # that plumbing had, of what is drawn in its place
+        for result, drawn in self.shown.items():
+            if drawn is not None and graph.variables[result].name:
+                self.names.setdefault(drawn, graph.variables[result].name)
 
     def draw(self) -> None:
         """Draw the graph, and what is wanted of the function's."""
@@ -130,7 +134,8 @@ class PictureLevel:
         """Draw an operation, with small constants in its label."""
         written = [self.written_out(number) for number in node.inputs]
         results = [self.graph.variables[output] for output in node.outputs]
-        name = next((result.name for result in results if result.name), "")
+        found_names = [result.name for result in results] + [self.names.get(k, "") for k in node.outputs]
+        name = next(filter(None, found_names), "")
         time, share = self.picture.heat.operation(self.loop, node.operation)
         sources = [
             (self.given_by(number), self.shown.get(number, number) or 0, k)

@@ -108,7 +108,8 @@ class Node:
     op : str
         The operation with its parameters, as the graph has it; empty of anything else.
     operations : int or None
-        How many operations a closed loop's step has that were drawn, with those of loops inside it; None for anything else.
+        How many operations a closed loop's step has that were drawn, with those of loops inside it, or how many a formula has;
+        None for anything else.
     note : str
         What is written small below the label.
     """

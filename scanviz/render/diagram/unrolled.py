@@ -21,7 +21,8 @@ from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.diagram.stepwise import draw
 
-MOST_STEPS = 8
+MOST_STEPS = 8  # side by side
+MOST_IN_ALL = 500  # of which most are to be folded
 
 
 def unrolled(
@@ -31,6 +32,7 @@ def unrolled(
     record: ProfileRecord | None = None,
     *,
     plumbing: bool = False,
+    most: int = MOST_STEPS,
 ) -> Diagram:
     """Return the first steps of a loop side by side.
 
@@ -41,21 +43,23 @@ def unrolled(
     scan : str or None
         The loop's name; None takes the one that took most time, or the first that is no back-propagation.
     steps : int
-        How many steps, 8 at most.
+        How many steps.
     record : ProfileRecord, optional
         A run, for the times of steps.
     plumbing : bool
         Whether sizes, broadcasts and other plumbing are drawn.
+    most : int
+        How many steps there may be: 8 where all of them are to be drawn.
 
     Raises
     ------
     ScanvizValueError
         If there is no such loop, or so many steps are not drawn.
     """
-    if not 1 <= steps <= MOST_STEPS:
+    if not 1 <= steps <= most:
         raise ScanvizValueError(
             f"{steps} steps of a loop can't be drawn side by side",
-            expected=f"1 to {MOST_STEPS}",
+            expected=f"1 to {most}",
             fix="fewer steps show the same: a loop's steps are alike",
         )
     picture = whole_picture(graph, HeatMap(record, function_of(record, None, graph)), folded=not plumbing)
@@ -230,4 +234,4 @@ def _timed(clusters: list[Cluster], loop: LoopRecord | None) -> list[Cluster]:
     ]
 
 
-__all__ = ["MOST_STEPS", "unrolled"]
+__all__ = ["MOST_IN_ALL", "MOST_STEPS", "unrolled"]

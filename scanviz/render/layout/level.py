@@ -15,6 +15,10 @@ from scanviz.render.layout.placed import (
 )
 
 GAP, LAYER_GAP, EDGE_ROOM = 16.0, 34.0, 8.0
+_LINE_GAP, _LINES_GAP = (
+    10.0,
+    4.0,
+)  # between a line that passes a layer and a part of it, and between two such lines
 STRAIGHTENING = 6
 _CENTRING, _CENTRED = 40, 0.05  # how often a title is moved at most, and how near the middle it is then
 
@@ -218,9 +222,10 @@ class LayeredLevel:
         centres: dict[int, float] = {}
         for row in self._untitled:
             x = 0.0
-            for number in row:
+            for k, number in enumerate(row):
+                x += self._gap(row[k - 1], number) if k else 0.0
                 centres[number] = x + self.sizes[number].width / 2
-                x += self.sizes[number].width + GAP
+                x += self.sizes[number].width
             for number in row:
                 centres[number] -= x / 2
         near: dict[int, list[int]] = defaultdict(list)
@@ -233,6 +238,11 @@ class LayeredLevel:
         if self.title is not None:
             self._set_title(self.title, centres)
         return centres
+
+    def _gap(self, a: int, b: int) -> float:
+        """Return how far two neighbours of a layer stand apart."""
+        lines = (a >= self.count) + (b >= self.count)
+        return (GAP, _LINE_GAP, _LINES_GAP)[lines]
 
     def _set_title(self, title: int, centres: dict[int, float]) -> None:
         """Put the title in the middle of the box, and move apart what stands in its layer."""
@@ -268,7 +278,8 @@ class LayeredLevel:
         offset = 0.0
         for k, number in enumerate(row):
             if k:
-                offset += (self.sizes[row[k - 1]].width + self.sizes[number].width) / 2 + GAP
+                offset += (self.sizes[row[k - 1]].width + self.sizes[number].width) / 2
+                offset += self._gap(row[k - 1], number)
             offsets.append(offset)
         pools: list[tuple[float, int]] = []  # mean of what is wanted, less the offset, and how many share it
         for number, start in zip(row, offsets, strict=True):

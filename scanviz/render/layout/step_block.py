@@ -7,6 +7,7 @@ where it is read.  What else it reads stands above the box or in it.  So no line
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -73,6 +74,8 @@ class StepParts:
 class StepBlock:
     """Places of one step, from the upper left corner of its block: first what stands above the box, then the box, then below.
 
+    What stands for many steps, alone in the box, fills it.
+
     Parameters
     ----------
     parts : StepParts
@@ -83,13 +86,22 @@ class StepBlock:
         Lines through its sides.
     reads_left : bool
         Whether what is read comes in at the left.
+    widest : float
+        How wide a layer may be; a wider one becomes several.
     """
 
     def __init__(
-        self, parts: StepParts, title: BoxSize, crossings: Mapping[str, Crossing], reads_left: bool
+        self,
+        parts: StepParts,
+        title: BoxSize,
+        crossings: Mapping[str, Crossing],
+        reads_left: bool,
+        widest: float = math.inf,
     ) -> None:
-        self.parts, self.crossings, self.reads_left = parts, crossings, reads_left
+        self.parts, self.crossings, self.reads_left, self.widest = parts, crossings, reads_left, widest
         self.nodes = {node.id: node for node in parts.nodes}
+        inside = [node for node in parts.nodes if node.cluster is not None]
+        self.filling = inside[0].id if len(inside) == 1 and inside[0].kind == "summary" else None
         self.routes: dict[int, list[Point]] = {}
         self.boxes: dict[str, Box] = {}
         self._layers(title)
@@ -124,10 +136,19 @@ class StepBlock:
             if (k := self.number[node.id]) not in given and k not in first and node.kind != "operation"
         ]
         count = {reads: sum(c.reads == reads for c in self.crossings.values()) for reads in (True, False)}
+        if self.filling is not None:
+            count = {True: 0, False: 0}
         self.left = PAD + TRACK * count[self.reads_left]
         self.right = PAD + TRACK * count[not self.reads_left]
         self.level = LayeredLevel(
-            sizes, edges, first, last, chips, 0 if title.width else None, (self.left, self.right)
+            sizes,
+            edges,
+            first,
+            last,
+            chips,
+            0 if title.width else None,
+            (self.left, self.right),
+            self.widest,
         )
         self.below = max((k for k in range(len(names)) if k in last), default=None)
         self.edges = edges
@@ -212,6 +233,9 @@ class StepBlock:
         more = bottom - self.sides[1]
         gap = self._last_inside()
         self.bottom = max(bottom, self.sides[1]) + PAD
+        if self.filling is not None:  # so that states flow straight into it and out of it
+            box = self.boxes[self.filling]
+            self.boxes[self.filling] = box._replace(height=self.bottom - PAD / 2 - box.y)
         if more <= 0 or self.below is None:
             return
         for node in self.nodes:
@@ -277,7 +301,9 @@ class StepBlock:
         left = crossing.reads == self.reads_left
         border = 0.0 if left else self.width
         met = self.at_side[node, crossing.reads]
-        if name in met:
+        if node == self.filling:
+            way = [(border, port), (box.x if left else box.right, port)]
+        elif name in met:
             y = box.y + box.height / 2 + TRACK * (met.index(name) - (len(met) - 1) / 2)
             way = [
                 (border, port),

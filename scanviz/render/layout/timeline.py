@@ -7,6 +7,7 @@ runs on a rail between the bands, and up or down beside the rows.  Nothing stand
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -19,11 +20,29 @@ from scanviz.render.layout.time_parts import Place, TimeParts
 
 MARGIN = 14.0
 BESIDE = 22.0  # between a step and the lines beside it
+SLIDE = 1912.0  # how wide a picture is that fits a slide
+_ROOMS = (
+    math.inf,
+    500.0,
+    400.0,
+    330.0,
+    260.0,
+    200.0,
+)  # for what stands side by side in a step, of pictures that do not
 CELL_SPREAD = 8.0  # between lines that reach a row
 
 
-def timeline(diagram: Diagram, types: bool = False) -> Placed:
+def timeline(diagram: Diagram, types: bool = False, widest: float | None = None) -> Placed:
     """Return where everything of a picture with time is drawn.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        All of whose nodes have a place in time.
+    types : bool
+        Whether dtypes and shapes are written on nodes.
+    widest : float, optional
+        How wide what stands side by side in a step may be; by default what lets the picture fit a slide, as far as that goes.
 
     Examples
     --------
@@ -38,20 +57,32 @@ def timeline(diagram: Diagram, types: bool = False) -> Placed:
     >>> placed.boxes["h0"].right < placed.boxes["f"].x < placed.boxes["h1"].x, placed.boxes["h0"].y == placed.boxes["h1"].y
     (True, True)
     """
-    return _Timeline(diagram, types).whole()
+    if widest is not None:
+        return _Timeline(diagram, types, widest).whole()
+    found: Placed | None = None
+    for room in _ROOMS:
+        placed = _Timeline(diagram, types, room).whole()
+        if found is None or placed.width < found.width:
+            found = placed
+        if found.width <= SLIDE:
+            break
+    assert found is not None
+    return found
 
 
 class _Timeline:
     """Lays out one picture."""
 
-    def __init__(self, diagram: Diagram, types: bool) -> None:
-        self.parts = TimeParts(diagram, types)
+    def __init__(self, diagram: Diagram, types: bool, widest: float) -> None:
+        self.parts, self.widest = TimeParts(diagram, types), widest
         self.placed = Placed()
 
     def whole(self) -> Placed:
         """Lay out everything."""
         self.blocks = {
-            place: StepBlock(parts, self.parts.title(place), self.parts.crossings[place], not place[0])
+            place: StepBlock(
+                parts, self.parts.title(place), self.parts.crossings[place], not place[0], self.widest
+            )
             for place, parts in self.parts.parts.items()
         }
         self.lane_end = Lanes(self.parts, self.blocks).end

@@ -19,6 +19,8 @@ from scanviz.record.rewrites_snapshot import rewrites_record
 from scanviz.render.colours import HEAT
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.chips import with_chips
+from scanviz.render.diagram.ellipsis import with_ellipsis
+from scanviz.render.diagram.formulas import with_formulas
 from scanviz.render.diagram.model import Diagram, Node
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.dot import to_dot
@@ -77,7 +79,8 @@ def a_line_of_open_loops_crosses_no_box_and_no_title(
 ) -> None:
     """In the picture of a graph with its loops open, in however many rows, a line crosses no node and no loop's title."""
     whole = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
-    for picture in (whole, with_chips(whole, 0)):
+    chips = with_chips(whole, 0)
+    for picture in (whole, chips, with_formulas(chips)):
         placed = layered(picture, widest=widest)
         _check_lines(picture, placed)
         _check_titles(picture, placed)
@@ -144,7 +147,12 @@ def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None
 def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> Iterator[Diagram]:
     graph = graph_of(case, rewritten)
     for name in dict.fromkeys(_names(graph)):
-        yield unrolled(graph, name, steps, plumbing=plumbing)
+        whole = unrolled(graph, name, steps, plumbing=plumbing)
+        yield whole
+        few = with_ellipsis(whole, 1, 1)
+        if few is not whole:
+            yield few
+        yield with_formulas(few)
 
 
 def graph_of(case: LoopCase, rewritten: bool) -> GraphSnapshot:

@@ -1,0 +1,272 @@
+"""Operations folded into formulas: what only one operation reads stands in that one's text, so that a step is a few equations.
+
+What the user gave a name, what several operations read, and what would make a formula too long to be read, stays a node of its own.
+A weight that a formula names needs no node either; what is handed on from step to step keeps its lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from scanviz.render.diagram.folding import fold
+from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.render.diagram.operation_label import OPEN
+
+LONGEST = 42  # characters of a formula
+_LONGEST_NAME = 16  # of what a formula calls by its name
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "dot": "@"}
+_STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}
+_ATOM = 3
+_UNCLEAR = re.compile(f"…|{OPEN}|[a-z] [a-z]|\\w \\d")  # words, not a formula
+
+
+@dataclass(slots=True)
+class _Formula:
+    """What stands on an operation, and which other operations are in it."""
+
+    text: str
+    members: list[str]
+    named: set[str]  # leaves that the text calls by their names
+    names: bool  # whether the text has any name: one of dots alone says less than the operation's
+
+
+def with_formulas(diagram: Diagram, longest: int = LONGEST) -> Diagram:
+    """Return a picture whose operations are formulas of so many characters at most.
+
+    Parameters
+    ----------
+    diagram : Diagram
+        Any picture; one with changes comes back as it is.
+    longest : int
+        Characters of a formula.
+
+    Examples
+    --------
+    >>> nodes = (
+    ...     Node("h", "inner_input", "h[t-1]"),
+    ...     Node("U", "shared", "U"),
+    ...     Node("a", "operation", "matmul", op="matmul"),
+    ...     Node("b", "operation", "h_t = tanh", op="tanh"),
+    ... )
+    >>> edges = (Edge("h", "a", place=0), Edge("U", "a", place=1), Edge("a", "b", place=0))
+    >>> small = with_formulas(Diagram("f", nodes, (), edges))
+    >>> [(node.label, node.note) for node in small.nodes]
+    [('h[t-1]', ''), ('h_t', 'tanh(h[t-1] @ U)')]
+    """
+    if any(node.change for node in diagram.nodes):
+        return diagram
+    found = _Formulas(diagram, longest)
+    groups = [found.group(node) for node in diagram.nodes if node.id in found.roots()]
+    gone = found.leaves()
+    count = sum(len(members) - 1 for _, members in groups)
+    if not count and not gone:
+        return diagram
+    small = fold(diagram, groups)
+    what = f"{count} operation{'s stand' if count > 1 else ' stands'}"
+    note = f"{what} in the formulas of what reads {'them' if count > 1 else 'it'}"
+    return replace(
+        small,
+        nodes=tuple(node for node in small.nodes if node.id not in gone),
+        edges=_once(
+            (edge for edge in small.edges if edge.source not in gone), {node.id for node, _ in groups}
+        ),
+        notes=(*diagram.notes, note) if count else diagram.notes,
+    )
+
+
+def _once(edges: Iterable[Edge], formulas: Collection[str]) -> tuple[Edge, ...]:
+    """Return edges, of those from one source to one formula the first: how often it reads a value stands in its text."""
+    found: dict[tuple[str, str, str], Edge] = {}
+    for number, edge in enumerate(edges):
+        found.setdefault((edge.source, edge.target, "" if edge.target in formulas else str(number)), edge)
+    return tuple(found.values())
+
+
+class _Formulas:
+    """Writes the formulas of one picture, in the order of computation."""
+
+    def __init__(self, diagram: Diagram, longest: int) -> None:
+        self.longest = longest
+        self.nodes = {node.id: node for node in diagram.nodes}
+        self.owner = {port.id: node.id for node in diagram.nodes for port in node.ports}
+        self.ports = {port.id: port.label for node in diagram.nodes for port in node.ports}
+        self.given: dict[str, list[Edge]] = defaultdict(list)
+        self.readers: dict[str, set[str]] = defaultdict(set)
+        for edge in diagram.edges:
+            self.given[edge.target].append(edge)
+            self.readers[edge.source].add(edge.target)
+        self.home: dict[str, str] = {}  # operation → the one whose formula it is in
+        self.formulas: dict[str, _Formula] = {}
+        for node in diagram.nodes:
+            if node.kind == "operation":
+                formula = self._formula(node)
+                if formula is not None:
+                    self.formulas[node.id] = formula
+
+    def roots(self) -> set[str]:
+        """Return the operations whose formulas are drawn."""
+        return {name for name, formula in self.formulas.items() if formula.names} - self.home.keys()
+
+    def group(self, node: Node) -> tuple[Node, list[str]]:
+        """Return an operation as it is drawn, and what it stands for."""
+        formula = self.formulas[node.id]
+        parts = [self.nodes[name] for name in (*formula.members, node.id)]
+        name, _ = _name_and_text(node)
+        times = [part.time_ns for part in parts if part.time_ns is not None]
+        shares = [part.share for part in parts if part.share is not None]
+        drawn = replace(
+            node,
+            label=name or formula.text,
+            note=formula.text if name else node.note,
+            time_ns=sum(times) if times else None,
+            share=min(1.0, sum(shares)) if shares else None,
+            operations=len(parts),
+        )
+        return drawn, [part.id for part in parts]
+
+    def leaves(self) -> set[str]:
+        """Return the weights that all their readers call by name."""
+        roots = self.roots()
+        found = set()
+        for node in self.nodes.values():
+            readers = {self.home.get(name, name) for name in self.readers[node.id]}
+            named = readers <= roots and all(node.id in self.formulas[name].named for name in readers)
+            weight = node.kind in ("shared", "constant") or node.loop_kind == "non_sequence"
+            if weight and readers and named and not self.given[node.id] and not node.ports:
+                found.add(node.id)
+        return found
+
+    def _formula(self, node: Node) -> _Formula | None:
+        """Return the formula of an operation, with as much of what it reads as there is room for; None of what has no such form."""
+        edges = sorted(self.given[node.id], key=lambda edge: edge.place if edge.place is not None else -1)
+        if not edges or any(edge.place is None for edge in edges):
+            return None
+        inside = {edge.source: self._fits_into(edge.source, node) for edge in edges}
+        while True:
+            operands = [
+                self.formulas[edge.source].text if inside[edge.source] else self._called(edge)
+                for edge in edges
+            ]
+            text = _written(node, operands)
+            if text is None:
+                return None
+            names = any(letter.isalpha() for letter in "".join(operands))
+            if (len(text) <= self.longest and names) or not any(inside.values()):
+                break
+            largest = max(
+                (name for name in inside if inside[name]), key=lambda name: len(self.formulas[name].text)
+            )
+            inside[largest] = False
+        if len(text) > self.longest:
+            return None
+        members: list[str] = []
+        named = {edge.source for edge in edges if not inside[edge.source] and self._called(edge) != OPEN}
+        for source in (name for name in inside if inside[name]):
+            formula = self.formulas[source]
+            members += [*formula.members, source]
+            named |= formula.named
+        self.home.update(dict.fromkeys(members, node.id))
+        return _Formula(text, members, named, names)
+
+    def _fits_into(self, source: str, reader: Node) -> bool:
+        """Return whether an operation may stand in the formula of another: nothing else reads it, and the user did not name it."""
+        node = self.nodes.get(source)
+        if node is None or source not in self.formulas or self.readers[source] != {reader.id}:
+            return False
+        place = (node.cluster, node.column, node.band)
+        return not _name_and_text(node)[0] and place == (reader.cluster, reader.column, reader.band)
+
+    def _called(self, edge: Edge) -> str:
+        """Return what a formula calls what a line brings."""
+        node = self.nodes.get(edge.source) or self.nodes[self.owner[edge.source]]
+        if edge.label.startswith("result "):
+            return OPEN
+        name = self.ports.get(edge.source, node.label)
+        if node.kind == "operation":
+            formula = self.formulas.get(node.id)
+            name = _name_and_text(node)[0] or (formula.text if formula is not None else "")
+        if node.kind == "summary" or not 0 < len(name) <= _LONGEST_NAME or _UNCLEAR.search(name):
+            return OPEN
+        return name.removesuffix(".0") if node.kind == "constant" else name
+
+
+def _name_and_text(node: Node) -> tuple[str, str]:
+    """Return what the user calls the result of an operation, and what else stands on it."""
+    name, sign, text = node.label.partition(" = ")
+    if sign:
+        return name, text
+    indexed = node.op.startswith("index[") and not node.label.startswith("[")
+    return (node.label, "") if indexed else ("", node.label)
+
+
+def _written(node: Node, operands: Sequence[str]) -> str | None:
+    """Return an operation and what it reads as mathematics is written, None of what is not a short function of its operands."""
+    _, text = _name_and_text(node)
+    op = node.op.partition("{")[0]
+    if op in _SIGNS and OPEN not in text:
+        return _between(_SIGNS[op], operands) if len(operands) == 2 else None
+    if OPEN in text:
+        if text.count(OPEN) != len(operands):
+            return None
+        words = text.split(" ")
+        sign = next((word for word in words if word in _STRENGTH or word == "**"), None)
+        if sign is not None and len(words) == 3:
+            given = iter(operands)
+            return _between(sign, [next(given) if word == OPEN else word for word in (words[0], words[2])])
+        for operand in operands:
+            text = text.replace(OPEN, operand.replace(OPEN, "\0"), 1)
+        return text.replace("\0", OPEN)
+    if text == "transpose" and len(operands) == 1:
+        return f"{_bracketed(operands[0], _ATOM)}.T"
+    if text.startswith("[") and len(operands) == 1 and text.endswith("]"):
+        return f"{_bracketed(operands[0], _ATOM)}{text}"
+    if not text or " " in text or text.startswith("["):
+        return None
+    return f"{text}({', '.join(operands)})"
+
+
+def _between(sign: str, operands: Sequence[str]) -> str:
+    """Return a sign between two operands, with the brackets that keep it what it is."""
+    strength = _STRENGTH.get(sign, _ATOM)
+    right = strength if sign == "+" else strength + 1
+    if sign == "*" and "@" not in operands[1] and "/" not in operands[1]:
+        right = strength
+    left = strength if sign != "@" or not _has_outside(operands[0], "*/") else strength + 1
+    return f"{_bracketed(operands[0], left)} {sign} {_bracketed(operands[1], right)}"
+
+
+def _bracketed(text: str, least: int) -> str:
+    return text if _strength(text) >= least else f"({text})"
+
+
+def _strength(text: str) -> int:
+    """Return how strongly the outermost sign of a formula binds.
+
+    Examples
+    --------
+    >>> _strength("a + b"), _strength("a * (b + c)"), _strength("tanh(a + b)"), _strength("-1")
+    (1, 2, 3, 1)
+    """
+    found = 1 if text.startswith("-") else _ATOM
+    depth = 0
+    for k, letter in enumerate(text):
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and letter in _STRENGTH and text[k - 1 : k] == " " and text[k + 1 : k + 2] in " *":
+            found = min(found, _STRENGTH[letter])
+    return found
+
+
+def _has_outside(text: str, signs: str) -> bool:
+    """Return whether one of some signs stands outside of all brackets."""
+    depth = 0
+    for letter in text:
+        depth += (letter in "([") - (letter in ")]")
+        if depth == 0 and letter in signs:
+            return True
+    return False
+
+
+__all__ = ["LONGEST", "with_formulas"]

@@ -1,0 +1,77 @@
+"""Formulas of operations: they mean what the operations do, and nothing that is read elsewhere is in them."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanviz.record.snapshot import snapshot
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.formulas import LONGEST, with_formulas
+from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.testing import random_loops
+from tests.render.diagram.graphs import with_gradients
+
+SIGNS = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "matmul": np.matmul,
+}
+LEAVES = {"a": np.array([[1.0, 2.0], [3.0, 5.0]]), "b": np.array([[2.0, -1.0], [7.0, 3.0]])}
+TREES = st.recursive(
+    st.sampled_from(["a", "b"]),
+    lambda trees: st.tuples(st.sampled_from([*SIGNS, "tanh", "minus"]), trees, trees),
+    max_leaves=7,
+)
+
+
+def drawn(tree, nodes, edges):
+    """Draw an expression, and return the id of what gives it and its value."""
+    if isinstance(tree, str):
+        return tree, LEAVES[tree]
+    op, *operands = tree
+    name = f"n{len(nodes)}"
+    if op in SIGNS:
+        given = [drawn(operand, nodes, edges) for operand in operands]
+        value, label = SIGNS[op](*(value for _, value in given)), op
+    else:
+        given = [drawn(operands[0], nodes, edges)]
+        value = np.tanh(given[0][1]) if op == "tanh" else 1 - given[0][1]
+        label, op = ("tanh", "tanh") if op == "tanh" else ("1 - ·", "subtract")
+    name = f"n{len(nodes)}"
+    nodes.append(Node(name, "operation", label, op=op))
+    edges += [Edge(source, name, place=k) for k, (source, _) in enumerate(given)]
+    return name, value
+
+
+@given(tree=TREES.filter(lambda tree: not isinstance(tree, str)))
+def test_a_formula_is_worth_what_its_operations_are(tree):
+    nodes, edges = [Node("a", "inner_input", "a"), Node("b", "inner_input", "b")], []
+    with np.errstate(all="ignore"):
+        _, value = drawn(tree, nodes, edges)
+        [formula] = with_formulas(Diagram("f", tuple(nodes), (), tuple(edges)), 10_000).nodes[2:]
+        text = formula.label if len(nodes) > 3 or formula.operations else None
+        if text is not None:
+            found = eval(text, {"tanh": np.tanh, **LEAVES})
+            assert np.allclose(found, value, rtol=1e-6, equal_nan=True), text
+    assert with_formulas(Diagram("f", tuple(nodes), (), tuple(edges))).nodes
+
+
+@given(case=random_loops())
+def test_every_operation_is_drawn_once_and_formulas_are_short(case):
+    wanted, _ = with_gradients(case)
+    picture = diagram_of(snapshot(wanted))
+    small = with_formulas(picture)
+    count = [
+        sum(node.operations or 1 for node in one.nodes if node.kind == "operation")
+        for one in (picture, small)
+    ]
+    assert count[0] == count[1]
+    for node in small.nodes:
+        if node.operations is not None and node.kind == "operation":
+            assert len(node.note or node.label) <= LONGEST
+    ends = {node.id for node in small.nodes} | {port.id for node in small.nodes for port in node.ports}
+    assert all(edge.source in ends and edge.target in ends for edge in small.edges)
+    gives = {node.id for node in picture.nodes if node.kind in ("output", "inner_output", "port", "until")}
+    assert gives <= {node.id for node in small.nodes}

@@ -1,0 +1,47 @@
+"""Large pictures: folded until they can be read, and no more."""
+
+import pytest
+
+from scanviz.record.errors import ScanvizError
+from scanviz.render.diagram.build import diagram_of
+from scanviz.render.diagram.ellipsis import with_ellipsis
+from scanviz.render.diagram.model import Diagram
+from scanviz.render.diagram.readable import for_slide, readable
+from scanviz.render.diagram.unrolled import MOST_IN_ALL, unrolled
+from scanviz.render.layout.timeline import SLIDE, timeline
+from tests.render.diagram.graphs import history, several_taps
+
+
+def graph():
+    return history(several_taps()).snapshot(0)
+
+
+def test_a_large_picture_keeps_the_loop_of_most_time_open_and_says_what_it_folded():
+    picture = diagram_of(graph())
+    small = readable(picture, limit=40)
+    assert len(small.nodes) < len(picture.nodes)
+    assert [cluster.label for cluster in small.clusters] == ["rnn"]
+    assert "grad_of_rnn closed" in small.notes[-1] and "--whole" in small.notes[-1]
+    opened = readable(picture, ["grad_of_rnn"], limit=40)
+    assert [cluster.label for cluster in opened.clusters] == ["rnn", "grad_of_rnn"]
+    assert readable(picture, limit=1000) is picture
+    with pytest.raises(ScanvizError, match="rnm"):
+        readable(picture, ["rnm"])
+
+
+def test_many_steps_are_the_first_the_last_and_one_box_that_states_flow_through():
+    picture = unrolled(graph(), "rnn", 30, most=MOST_IN_ALL)
+    small = for_slide(picture, lambda one: timeline(one).width <= SLIDE)
+    assert timeline(small).width <= SLIDE and "--whole" in small.notes[-1]
+    labels = [cluster.label for cluster in small.clusters]
+    assert labels[0] == "step 0" and "step 29" in labels and "∂ step 29" in labels
+    [steps] = [node for node in small.nodes if node.kind == "summary" and node.band == 0]
+    assert any(edge.target == steps.id for edge in small.edges)
+    assert any(edge.source == steps.id for edge in small.edges)
+
+
+def test_a_picture_that_fits_is_left_as_it_is():
+    picture = unrolled(graph(), "rnn", 3)
+    assert for_slide(picture, lambda one: True) == picture
+    assert with_ellipsis(picture, 2, 1) == picture
+    assert with_ellipsis(Diagram("f"), 1, 1) == Diagram("f")

@@ -10,6 +10,7 @@ import pytest
 from scanviz.cli import COMMANDS
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.rewrites.families import all_rules
+from scanviz.lessons.source import lessons
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,9 +42,13 @@ def test_every_rule_stands_under_its_phase(tool):
 def test_a_lesson_has_its_picture_its_hints_and_its_solution(tool):
     pages = {path.name: text for path, text in tool.lesson_pages()}
     text = pages["06.md"]
-    assert "![the loop of this lesson](06.svg)" in text
+    assert (
+        "```{image} 06.svg\n" in text and ":target: ../../_images/06.svg\n" in text
+    )  # a click shows it alone
     assert text.count("<details><summary>Hint") >= 3 and text.count("<details><summary>Solution") == 1
-    assert pages["lessons.md"].count("lessons/") == 10
+    listed = pages["lessons.md"]
+    assert all(f"lessons/{one.number:02}.md)<br>{one.question}" in listed for one in lessons())
+    assert listed.count("\nlessons/") == 10  # for the sidebar
 
 
 def test_the_help_of_every_command_is_a_page_with_a_row_for_each_option(tool):

@@ -72,9 +72,7 @@ def unshared(
     constants : Memory
         What every call holds.
     """
-    found: list[Array] = [
-        array if type(array) is np.ndarray or is_on_device(array) else np.asarray(array) for array in arrays
-    ]
+    found: list[Array] = [array if type(array) is np.ndarray else _as_array(array) for array in arrays]
     if _are_own(found, held, constants):
         return found
     memory = Memory(held)
@@ -90,21 +88,26 @@ def _are_own(found: Iterable[Any], held: Iterable[Any], constants: Memory) -> bo
 
     The way of every call: no more is asked than that takes.
     """
-    owners = constants.owners.copy()
+    owners, of_constants, arrays = set(), constants.owners, np.ndarray
     for array in held:
-        while type(array) is np.ndarray and array.base is not None:
-            array = array.base
+        while type(array) is arrays and (base := array.base) is not None:
+            array = base
         owners.add(id(array))
     for array in found:
-        while type(array) is np.ndarray and array.base is not None:
-            array = array.base
-        owner = id(array)
-        if owner in owners or not (
-            type(array) is LentMemory or (type(array) is np.ndarray and array.flags.owndata)
-        ):
+        while type(array) is arrays and (base := array.base) is not None:
+            array = base
+        owner, kind = id(array), type(array)
+        if owner in owners or owner in of_constants:
+            return False
+        if kind is not LentMemory and not (kind is arrays and array.flags.owndata):
             return False
         owners.add(owner)
     return True
+
+
+def _as_array(value: Any) -> Any:
+    """Return an array of the host for a number, and one of the device as it is."""
+    return np.asarray(value) if isinstance(value, np.generic) or not is_on_device(value) else value
 
 
 def owner_of(array: Any) -> int | None:

@@ -61,4 +61,4 @@ class ArrayModule:
 
     def given(self, program: Program, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """Return what a program gives as the caller gets it, who gave ``inputs``."""
-        return [np.asarray(result) for result in results]
+        return [result if type(result) is np.ndarray else np.asarray(result) for result in results]

@@ -221,7 +221,8 @@ class AroundSteps:
             return f"{rows}[{offset}:]" if offset else rows
         if keep == 1:  # there is a step
             place = f"{f'last + {offset - 1}' if offset > 1 else f'last - {1 - offset}' if not offset else 'last'}"
-            return f"{rows}[({place}) % len({rows}):][:1]"
+            at = self.emitter.fresh("at")
+            return f"{rows}[({at} := ({place}) % len({rows})):{at} + 1]"
         last = self.emitter.bind(partial(last_rows, self.module), "last_rows")
         end = f"last + {offset}" if offset else "last"
         return f"{last}({rows}, {end}, min(last, {keep}))"

@@ -89,6 +89,12 @@ class LoopWriter:
         rows = set(self.plan.placed(Row))
         return [number for number in dict.fromkeys(wanted) if number in rows]
 
+    def _rows_from(self, rows: str, shift: int) -> str:
+        """Return the source of the rows that the steps take, one each; what counts the steps ends first where none is before."""
+        if self.first != "0":
+            return f"{rows}[{_plus(self.first, shift)}:{_plus('last', shift)}]"
+        return f"{rows}[{shift}:]" if shift else rows
+
     def line(self, text: str, instruction: int | None = None) -> None:
         """Add a line to the step."""
         self.body.append((text, instruction))
@@ -116,7 +122,7 @@ class LoopWriter:
 
     def _iterate(self, name: str, rows: str, shift: int = 0) -> None:
         """Let a name be a row of each step: the one whose number is so much larger than the step's."""
-        self.iterated.append((name, f"{rows}[{_plus(self.first, shift)}:{_plus('last', shift)}]"))
+        self.iterated.append((name, self._rows_from(rows, shift)))
 
     def _carried(self, k: int) -> bool:
         """Return whether a state's rows of the steps before are kept in variables rather than looked up in each step."""

@@ -5,17 +5,17 @@ from __future__ import annotations
 import gc
 import os
 import shlex
+import threading
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus, Resize
 from textual.filter import LineFilter
 from textual.screen import Screen
-from textual.widgets import Input, TabPane
+from textual.widgets import Input
 
 from scanviz.tui.around import Around
 from scanviz.tui.edge import PanelEdge
@@ -36,6 +36,8 @@ from scanviz.tui.search_input import SearchInput, focus_now
 from scanviz.tui.searching import Searching
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
+from scanviz.tui.steady import Below, Beside
+from scanviz.tui.tab_bar import TabBar
 from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
@@ -75,6 +77,7 @@ class ScanvizApp(TabbedApp):
         Binding("right_square_bracket", "rewrite(1)", "next rewrite", show=False),
         Binding("comma", "step(-1)", "step back", show=False),
         Binding("full_stop", "step(1)", "step forward", show=False),
+        Binding("f", "first_bad", "first NaN", show=False),
         Binding("tab", "focus_next", "other side", show=False),
         Binding("i", "verdict", "verdict"),
         Binding("t", "tree", "tree", show=False),
@@ -102,7 +105,6 @@ class ScanvizApp(TabbedApp):
         )
         self.ends_on_signals = False  # whether SIGTERM and SIGHUP leave the terminal as it was
         self._came_from: list[tuple[int, ViewState]] = []  # tabs that led to others by enter
-        self._chosen = 0  # the tab that is seen
         self.around = Around(self)
         self.news = News(self, self.around)
         self.searching = Searching(self, self.around)
@@ -119,17 +121,14 @@ class ScanvizApp(TabbedApp):
         yield TextBlock(id="title")
         yield TextBlock(id="pulse")
         yield VerdictBar(id="verdict")
-        with Horizontal(id="body"):
+        with Beside(id="body"):
             yield LeftPanel(id="left")
-            with Vertical(id="right"):
+            with Below(id="right"):
                 yield PanelEdge(id="right-top")
-                with ViewTabs(id="tabs"):
-                    for number, kind in enumerate(VIEWS, 1):
-                        view = kind(first, id=kind.__name__)
-                        view.source = self.source
-                        self.views.append(view)
-                        with TabPane(f"{number} {kind.TITLE}", id=f"tab-{number}"):
-                            yield view
+                self.views.extend(kind(first, id=kind.__name__) for kind in VIEWS)
+                for view in self.views:
+                    view.source = self.source
+                yield ViewTabs(self.views, id="tabs")
                 yield PanelEdge(below=True, id="right-bottom")
         yield SearchInput(id="search")
         yield Footer()
@@ -157,8 +156,14 @@ class ScanvizApp(TabbedApp):
             leave_on_signals(self)
 
     def _prepare(self) -> None:
-        for view in self.views:
-            view.prepare(self.state)
+        """Compute what other tabs would wait for, in a thread: keys of the first second are answered meanwhile."""
+        state = self.state
+
+        def prepared() -> None:
+            for view in self.views:
+                view.prepare(state)
+
+        threading.Thread(target=prepared, daemon=True).start()
 
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""
@@ -189,20 +194,12 @@ class ScanvizApp(TabbedApp):
         if self.has_tabs:
             self.call_next(self.around.tell_place)
 
-    def on_tabbed_content_tab_activated(self) -> None:
-        """Show the state in a tab that was chosen by the mouse."""
-        if not self.has_tabs:
-            return
-        number = self.views.index(self.view)
-        self.verdict.set_class(
-            number > 0, "inside"
-        )  # alone: of a class of ours, all styles would be applied again
-        if number != self._chosen:
-            self._came_from.clear()
-            self._chosen = number
-        if not self.view.shows(self.state):
-            self.view.show(self.state)
-        self.around.tell_title()
+    def on_tab_bar_chosen(self, event: TabBar.Chosen) -> None:
+        """Choose a tab by the mouse, or by keys of the line of tabs."""
+        self._came_from.clear()
+        self._choose(event.number)
+        if not event.by_mouse:
+            focus_now(self.main.query_one("#tab-bar"))
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:
         """Take the state that a view asks for."""
@@ -245,15 +242,19 @@ class ScanvizApp(TabbedApp):
 
     def _choose(self, number: int) -> None:
         """Choose a tab and give it the focus, all before anything is drawn, so that it is drawn once."""
-        self._chosen = number
         self.panels.shrink()  # now: the next key may come before the focus has told
         self.verdict.set_class(
             number > 0, "inside"
         )  # alone: of a class of ours, all styles would be applied again
-        self.main.query_one("#tabs", ViewTabs).choose(number)
+        tabs = self.main.query_one("#tabs", ViewTabs)
+        tabs.number = number
         self.views[number].show(self.state)
+        self.around.tell_title()  # before the tab is laid out, or the title would be drawn after it
+        tabs.turn()
         self.views[number].focus_inside()
-        self.around.tell_title()
+        self.call_after_refresh(
+            self.around.tell_place
+        )  # a table that was not seen knows only now what it shows
 
     def action_rewrite(self, by: int) -> None:
         """Go to the rewrite before or after."""
@@ -362,5 +363,8 @@ class ScanvizApp(TabbedApp):
         to_slowest_step(self)
 
     def action_first_bad(self) -> None:
-        """Go to the first step with a NaN or an infinity; from there to what gave or made it."""
+        """Go to the first step with a NaN or an infinity, and to its values; from there to what gave or made it."""
+        if not isinstance(self.view, StepsView | ValuesView) and self.state.at_first_bad() is not None:
+            self._came_from.append((self.views.index(self.view), self.state))
+            self._choose(VIEWS.index(ValuesView))
         to_first_bad(self)

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.events import Resize
 from textual.widgets import Tree
 
 from scanviz.tui.edge import PanelEdge
 from scanviz.tui.facts import LEAST, facts
 from scanviz.tui.state import ViewState
+from scanviz.tui.steady import Below, Steady
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views.base import TextBlock
 
 OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more: as in the style sheet
 
 
-class FactsBlock(TextBlock):
+class FactsBlock(Steady, TextBlock):
     """The facts, in all the rows that the tree leaves: another text of them changes no place of anything."""
 
     FILLS: ClassVar[bool] = True
 
 
-class LeftPanel(Vertical):
+class LeftPanel(Below):
     """The tree and the facts."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -34,7 +34,7 @@ class LeftPanel(Vertical):
     def compose(self) -> ComposeResult:
         """Lay the panel out."""
         yield PanelEdge("loops (t)", id="left-top")
-        with Vertical(id="left-inside"):
+        with Below(id="left-inside"):
             yield LoopTree(id="tree")
             yield FactsBlock(id="facts")
         yield PanelEdge(below=True, id="left-bottom")

@@ -1,47 +1,49 @@
-"""The tabs: one for each view, titled for the width that there is."""
+"""The tabs: a line of their titles, and below it the view that is chosen."""
 
 from __future__ import annotations
 
-from textual.content import Content
-from textual.events import Resize
-from textual.widgets import TabbedContent, TabPane
+from collections.abc import Sequence
 
-from scanviz.tui.tab_titles import fitted
-from scanviz.tui.views import VIEWS
+from textual.app import ComposeResult
 
-WHOLE = 1_000  # columns in which no title is cut
+from scanviz.tui.steady import Below
+from scanviz.tui.tab_bar import TabBar
+from scanviz.tui.views.base import TabView
 
 
-class ViewTabs(TabbedContent):
-    """The tabs: chosen by the application alone, which gives the focus too."""
+class ViewTabs(Below):
+    """The tabs: chosen by the application alone, which gives the focus too.
 
-    _titled_for = 0  # columns
+    Parameters
+    ----------
+    views : sequence of TabView
+        What is seen, one at a time.
 
-    def _on_tab_pane_focused(self, event: TabPane.Focused) -> None:
-        """Stay: this may come late, when the next key has chosen another tab."""
-        event.stop()
-        event.prevent_default()
+    Attributes
+    ----------
+    number : int
+        The tab that is chosen, counted from 0.
+    """
 
-    @property
-    def number(self) -> int:
-        """The tab that is seen, counted from 0."""
-        return int(self.active.removeprefix("tab-") or 1) - 1
+    def __init__(self, views: Sequence[TabView], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._views = views
+        self.number = self._seen = 0
 
-    def choose(self, number: int) -> None:
-        """Show a tab."""
-        self.active = f"tab-{number + 1}"
+    def compose(self) -> ComposeResult:
+        """Lay the tabs out, the first of them seen."""
+        yield TabBar([view.TITLE for view in self._views], id="tab-bar")
+        for number, view in enumerate(self._views):
+            view.display = number == self.number
+            yield view
 
-    def on_resize(self, event: Resize) -> None:
-        """Title the tabs for their width: with two blanks between them, with one, or cut."""
-        if event.size.width == self._titled_for:
-            return  # whatever its title, a tab that is titled anew is laid out anew
-        self._titled_for = event.size.width
-        titles = [kind.TITLE for kind in VIEWS]
-        wide = fitted(titles, event.size.width, 2)
-        narrow = wide != fitted(titles, WHOLE, 2)
-        self.set_class(narrow, "narrow")
-        for number, title in enumerate(fitted(titles, event.size.width, 1) if narrow else wide, 1):
-            self.get_tab(f"tab-{number}").label = Content(title)
+    def turn(self) -> None:
+        """Show the tab of the number that was set."""
+        if self._seen != self.number:
+            self._views[self._seen].display = False
+            self._views[self.number].display = True
+            self._seen = self.number
+            self.query_one("#tab-bar", TabBar).tell(self.number)
 
 
 __all__ = ["ViewTabs"]

@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 from textual.events import MouseScrollDown, MouseScrollUp
-from textual.widgets import Input, Static, TabbedContent
+from textual.widgets import Input, Static
 
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.help import HelpScreen
+from scanviz.tui.tab_bar import TabBar
+from scanviz.tui.view_tabs import ViewTabs
 from scanviz.tui.views import VIEWS
 from tests.tui.driver import NUMBERS, at, opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record, traced_record
@@ -23,7 +25,7 @@ def test_every_tab_shows_something_at_every_size(size):
         async with opened(size=size) as (app, pilot):
             for title, number in NUMBERS.items():
                 await at(app, pilot, title)
-                assert app.query_one("#tabs", TabbedContent).active == f"tab-{number}"
+                assert app.query_one("#tabs", ViewTabs).number == int(number) - 1
                 shown = app.view
                 assert title == shown.TITLE and shown.size.width > 30 and shown.size.height > 8
                 for child in shown.children:  # what is inside of them may scroll
@@ -31,8 +33,8 @@ def test_every_tab_shows_something_at_every_size(size):
                         assert child.region.right <= size[0], child
                 lines = [str(each.render()) for each in shown.query(Static)] + shown.rows()
                 assert sum(map(len, lines)) > 40
-                tab = app.query_one(f"#--content-tab-tab-{number}")
-                assert tab.region.right <= size[0], "all tabs are seen"
+                bar = app.query_one("#tab-bar", TabBar)
+                assert sum(map(len, bar.labels)) <= bar.size.width, "all tabs are seen"
 
     asyncio.run(run())
 
@@ -147,7 +149,7 @@ async def test_ctrl_p_opens_the_palette_and_q_quits():
 @waits
 async def test_the_mouse_chooses_a_tab_a_row_and_a_step():
     async with opened() as (app, pilot):
-        await pilot.click("#--content-tab-tab-2")
+        await pilot.click("#tab-bar", offset=(14, 0))
         await pilot.pause()
         assert app.view.TITLE == "Steps"
         chart = app.query_one("#steps-chart")

@@ -14,6 +14,7 @@ from scanviz.tui.explanations import is_explained
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.search_input import SearchInput
+from scanviz.tui.tab_bar import TabBar
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views import VIEWS
@@ -135,6 +136,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
                 Key(number, tab, title, before="3" if number != "3" else "2")
                 for title, number in NUMBERS.items()
             ),
+            Key("f", tab, "Values", before="1"),
             Key("slash", focus, "search", back="escape"),
             Key("n", lambda app: app.view.found_at, before="3 slash h enter"),
             Key("N", lambda app: app.view.found_at, before="3 slash h enter"),
@@ -198,6 +200,16 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key(
                 "enter", tab, before="down down down"
             ),  # the last sentence is of the NaN, whatever takes most
+        ],
+    ),
+    "the line of tabs": (
+        TabBar,
+        "2 shift+tab",
+        [
+            Key("left", tab, "Profile", back="right"),
+            Key("h", tab, "Profile", back="right"),
+            Key("right", tab, "Graph", back="left"),
+            Key("l", tab, "Graph", back="left"),
         ],
     ),
     "Profile": (VIEWS[0], "1", [Key("p", lambda app: app.view.unfolded, True)]),

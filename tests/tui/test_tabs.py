@@ -35,7 +35,7 @@ async def test_steps_are_walked_jumped_and_zoomed():
         await pilot.press("0")
         assert app.view._window == before
         await pilot.press("r")
-        assert app.state.run == 0 and "run 0" in text_of(app, "#steps-about")
+        assert app.state.run == 0 and "run 0; of " in text_of(app, "#steps-about")
         drawn = text_of(app, "#steps-chart")
         await pilot.press("o")
         assert text_of(app, "#steps-chart") != drawn

@@ -64,11 +64,14 @@ class TabView(Widget):
         Help, shown by ``?``.
     QUESTION : str
         What it answers, which stands above it where there is room.
+    OF_THE_STATE : bool
+        Whether the state alone tells what it draws, so that one that was drawn already need not be drawn again.
     """
 
     TITLE: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
     QUESTION: ClassVar[str] = ""
+    OF_THE_STATE: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = []
     source: Source | None = None  # where the record comes from: set by the application
 
@@ -117,8 +120,10 @@ class TabView(Widget):
 
     def show(self, state: ViewState) -> None:
         """Show a state; called when the view is seen, and when the state changes while it is."""
-        self.state, self._shown = state, state
-        self._drawn_for = self.room.width
+        width = self.room.width
+        if self.OF_THE_STATE and self._shown is state and self._drawn_for == width:
+            return
+        self.state, self._shown, self._drawn_for = state, state, width
         self.redraw()
 
     def on_resize(self) -> None:

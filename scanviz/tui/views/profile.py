@@ -73,6 +73,7 @@ class ProfileView(TabView):
 
     TITLE = "Profile"
     QUESTION = "where the time of a step goes"
+    OF_THE_STATE = True
     ABOUT = (
         "Where the time goes: the operations of the loop's step, how a step divides into operations, storing rows and the "
         "loop itself, and the forward loop beside its back-propagation. Of a function: its loops, operations outside of "

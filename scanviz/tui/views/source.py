@@ -87,7 +87,10 @@ class SourceView(TabView):
     def prepare(self, state: ViewState) -> None:
         """Add up the times of lines, of all functions and loops."""
         if self._read is not state.record:
-            self._read, self._lines = state.record, line_times(state.record)
+            self._lines, self._read = (
+                line_times(state.record),
+                state.record,
+            )  # in this order: a thread may do it
 
     def redraw(self) -> None:
         """Show the lines."""

@@ -42,6 +42,7 @@ class StepsView(TabView):
 
     TITLE = "Steps"
     QUESTION = "which steps were slow"
+    OF_THE_STATE = True
     ABOUT = (
         "The time of the steps that were kept, over all runs: █ the median, ░ up to the p95, • the times above that. Kept are the "
         "first, the last, the slowest (which count for dots alone) and every k-th. • below the chart: a step that took more than "
@@ -238,18 +239,22 @@ def all_steps(state: ViewState, width: int, height: int) -> Text:
 
 
 def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
-    times = loop.step_times
-    runs = f"run {run}" if run is not None else counted(loop.runs, "run")
-    text = Text(f"{sanitize(loop.name)}: {runs}, {counted(loop.steps, 'step')}, ", style="bold")
-    text.append(
+    """Return what is drawn: the times of all runs are also those that one run stands beside."""
+    times, kept = loop.step_times, loop.series
+    text = Text(f"{sanitize(loop.name)}: ", style="bold")
+    if run is None:
+        text.append(f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}, ")
+    else:
+        kept = kept[kept[:, 0] == run]
+        text.append(f"run {run}; of {counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}: ")
+    words = (
         f"median {duration(times.p50_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
-        f"{amount(len(loop.series))} kept{', logarithmic' if logarithmic else ''}; █ median ░ p95 • above"
-        + (
-            f", {counted(loop.block_steps, 'step')} in {counted(loop.blocks, 'block')}" if loop.blocks else ""
-        ),
-        style="not bold",
+        f"{amount(len(kept))} kept{', logarithmic' if logarithmic else ''}; █ median ░ p95 • above"
     )
-    return text
+    blocks = (
+        f", {counted(loop.block_steps, 'step')} in {counted(loop.blocks, 'block')}" if loop.blocks else ""
+    )
+    return text.append(words + blocks, style="not bold")
 
 
 def _here(loop: LoopRecord, state: ViewState) -> Text:

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.coordinate import Coordinate
+from textual.widget import Widget
 from textual.widgets import DataTable
 
 from scanviz.tui.colours import CYAN
@@ -81,10 +82,33 @@ class SortedTable(DataTable[Text]):
         self.order: list[Any] = []
         self.filter = ""  # only rows with this text are shown
         self._written_for = 0  # columns of the screen
+        self._seen_width = 0  # columns
+        self._looks_focused = False
 
     def on_mount(self) -> None:
         """Write the headings."""
         self._write()
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Look as if it has the focus, or not; where its tab goes together with the focus, it looks the same when both come back.
+
+        Styling a table takes as long as drawing it.
+        """
+        if self.has_focus != self._looks_focused and (self.has_focus or self._is_seen()):
+            super().watch_has_focus(_has_focus)
+
+    def on_show(self) -> None:
+        """Look as if it had no focus, where its tab has come back without it."""
+        if self._looks_focused and not self.has_focus:
+            super().watch_has_focus(False)
+
+    def notify_style_update(self) -> None:
+        """Note for which focus the styles are that it has now."""
+        self._looks_focused = self.has_focus
+        super().notify_style_update()
+
+    def _is_seen(self) -> bool:
+        return all(node.display for node in self.ancestors_with_self if isinstance(node, Widget))
 
     def on_resize(self) -> None:
         """Cut for another width, and keep the row of the cursor in sight where the table became smaller."""
@@ -167,7 +191,9 @@ class SortedTable(DataTable[Text]):
     def place(self) -> str:
         """Return where one is: the row of the cursor, and how many columns are not seen."""
         ends = list(itertools.accumulate(column.get_render_width(self) for column in self.ordered_columns))
-        hidden = sum(end > self.scroll_offset.x + self.size.width for end in ends) if self.size.width else 0
+        self._seen_width = self.size.width or self._seen_width  # the last one, while its tab is not seen
+        width = self._seen_width
+        hidden = sum(end > self.scroll_offset.x + width for end in ends) if width else 0
         return place_words(
             self.cursor_row if self.row_count else -1, self.row_count, hidden, self.scroll_offset.x
         )

@@ -8,6 +8,7 @@ shared by all classes.  Instances are the same; mypy is told that this *is* ``ty
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -64,11 +65,14 @@ def _make(cls: Any, iterable: Iterable[Any]) -> Any:
     return found
 
 
+_UNEXPECTED = TypeError if sys.version_info >= (3, 13) else ValueError  # as the standard library's
+
+
 def _replace(self: Any, /, **changes: Any) -> Any:
     """Return one like this with other values of some fields."""
     found = self._make(map(changes.pop, self._fields, self))
     if changes:
-        raise ValueError(f"Got unexpected field names: {list(changes)!r}")
+        raise _UNEXPECTED(f"Got unexpected field names: {list(changes)!r}")
     return found
 
 

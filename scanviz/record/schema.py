@@ -7,6 +7,7 @@ and a test compares them.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import re
 import sys
 import types
@@ -77,15 +78,16 @@ def title(kind: type) -> str:
 
 def field_meanings(kind: type) -> dict[str, str]:
     """Return what the docstring of a record class says of each field."""
-    lines = (kind.__doc__ or "").split("Attributes\n", 1)[-1].split("\n")[1:]
+    # cleaned up: until Python 3.12 docstrings have the indentation of their class
+    lines = inspect.cleandoc(kind.__doc__ or "").split("Attributes\n", 1)[-1].split("\n")[1:]
     found: dict[str, str] = {}
     name = ""
     for line in lines:
-        heading = re.fullmatch(r" {4}(\w+) : .+", line)
+        heading = re.fullmatch(r"(\w+) : .+", line)
         if heading:
             name = heading[1]
             found[name] = ""
-        elif line.startswith(" " * 8) and name:
+        elif line.startswith(" " * 4) and name:
             found[name] = f"{found[name]} {line.strip()}".strip()
         elif line.strip():
             break  # the next section

@@ -42,7 +42,7 @@ def test_an_argument_too_many_says_where_it_comes_from():
 
 def test_a_parameter_by_name_alone_cannot_be_passed():
     error = refused(lambda x_t, *, h: x_t)
-    assert "missing a required argument: 'h'" in error.what
+    assert "missing a required" in error.what and "argument: 'h'" in error.what
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_places_in_a_vector_are_those_of_numpy(dtype, side):
     vectors = []
     for size in (0, 1, 2, 7):
         some = rows_of(dtype, size, seed=size)
-        vectors += [np.sort(some), some]  # places in what is not sorted are NumPy's too
+        vectors.append(np.sort(some))
 
     def step(v, *vectors):
         wholes = [T.cast(T.where(T.isnan(v), 1.0, T.clip(v, -3, 3)), "int64"), T.gt(v, 0)]

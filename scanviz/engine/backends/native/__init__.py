@@ -6,20 +6,6 @@ import sys
 from importlib.util import find_spec
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
-from scanviz.engine.backends.native import (  # noqa: F401  # rows of native code
-    along,
-    branch,
-    creation,
-    index,
-    inside,
-    join,
-    linalg,
-    neural,
-    reduce,
-    rows,
-    shape,
-)
-from scanviz.engine.backends.native.instructions import why_not
 from scanviz.engine.backends.native.tier import NativeLoop
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy
@@ -49,6 +35,10 @@ class NativeBackend:
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
         """Return whether an operation of a loop's step has native code."""
+        from scanviz.engine.backends.native.operations import (
+            why_not,  # much code, of no use where all is found on disk
+        )
+
         reason = why_not(instruction, program)
         return RUNS if reason is None else Support(False, reason)
 

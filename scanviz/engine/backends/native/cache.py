@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 from scanviz.engine.config import config
 
@@ -39,24 +38,25 @@ def key_of(*parts: str) -> str:
     return digest.hexdigest()
 
 
-def usual_folder() -> Path | None:
+def usual_folder() -> str | None:
     """Return where the platform keeps what programs can make again; None where the user has no home."""
     given = os.environ.get("XDG_CACHE_HOME", "")
-    try:
-        base = Path(given) if os.path.isabs(given) else Path.home() / ".cache"
-        if sys.platform == "darwin" and not given:
-            base = Path.home() / "Library" / "Caches"
-    except RuntimeError:  # a user who has no home
-        return None
-    return base / "scanviz" / "native"
+    base = given
+    if not os.path.isabs(given):
+        home = os.path.expanduser("~")
+        if not os.path.isabs(home):  # a user who has none
+            return None
+        mac = sys.platform == "darwin" and not given
+        base = os.path.join(home, "Library", "Caches") if mac else os.path.join(home, ".cache")
+    return os.path.join(base, "scanviz", "native")
 
 
-def folder() -> Path | None:
+def folder() -> str | None:
     """Return where entries are kept: ``config.native.cache``, or the platform's folder; None where nothing is kept."""
     asked = config.native.cache
     if asked == "off" or not hasattr(os, "geteuid"):
         return None
-    return usual_folder() if asked == "auto" else Path(asked).expanduser()
+    return usual_folder() if asked == "auto" else os.path.expanduser(asked)
 
 
 def load(key: str) -> bytes | None:
@@ -84,8 +84,8 @@ def _opened(create: bool) -> Iterator[int | None]:
     if path is None:
         yield None
         return
-    if create and not path.is_dir() and _may_make(path):
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if create and not os.path.isdir(path) and _may_make(path):
+        os.makedirs(path, mode=0o700, exist_ok=True)
     place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield place if _is_own(os.fstat(place)) else None
@@ -93,10 +93,12 @@ def _opened(create: bool) -> Iterator[int | None]:
         os.close(place)
 
 
-def _may_make(path: Path) -> bool:
+def _may_make(path: str) -> bool:
     """Return whether a folder would be made in one of the user's own: with ``sudo`` a home may be somebody else's."""
-    above = next(parent for parent in path.absolute().parents if parent.exists())
-    return above.stat().st_uid == os.geteuid()
+    above = os.path.dirname(os.path.abspath(path))
+    while not os.path.exists(above):
+        above = os.path.dirname(above)
+    return os.stat(above).st_uid == os.geteuid()
 
 
 def _is_own(found: os.stat_result) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.frame import Callout, Site
+from scanviz.engine.backends.native.arguments import Callout, Site
 from scanviz.engine.backends.native.places import ArrayPlace, Base
 from scanviz.engine.backends.native.stamps import NativeRecord
 from scanviz.engine.errors import InternalError

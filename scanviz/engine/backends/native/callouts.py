@@ -7,8 +7,9 @@ function of Python is called with the number of the instruction and the addresse
 
 from __future__ import annotations
 
+from scanviz.engine.backends.native.arguments import Callout
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.frame import Callout, ProgramFrame, Shared
+from scanviz.engine.backends.native.frame import ProgramFrame, Shared
 from scanviz.engine.backends.native.instructions import source_of
 from scanviz.engine.backends.native.ir import constant
 from scanviz.engine.program.instructions import AnyInstruction, dtype_of, is_scalar

@@ -8,15 +8,19 @@ observes is notified of such runs as of those of a control block.  Code for runs
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.engine.backends.native.arguments import CountedLoop
 from scanviz.engine.backends.native.cycles import counter, is_steady, write_now
-from scanviz.engine.backends.native.frame import CountedLoop, Shared
 from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import RunsAlone
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.frame import Shared
 
 COUNTS: Base = ("counts", 0, 0)
 WIDTH = 4  # runs, steps, the most steps of a run, ticks

@@ -12,7 +12,6 @@ import platform
 from collections.abc import Callable
 from ctypes import addressof, c_int64
 from functools import cache
-from pathlib import Path
 from time import perf_counter_ns
 
 from scanviz.engine.backends.native.ir import Code, Value
@@ -47,7 +46,8 @@ def is_steady() -> bool:
     if platform.machine() not in ("x86_64", "AMD64"):
         return False
     try:
-        flags = set(Path("/proc/cpuinfo").read_text().split("\nflags", 1)[-1].split("\n", 1)[0].split())
+        with open("/proc/cpuinfo") as file:
+            flags = set(file.read().split("\nflags", 1)[-1].split("\n", 1)[0].split())
     except OSError:
         return False
     return {"constant_tsc", "nonstop_tsc"} <= flags

@@ -20,6 +20,7 @@ from scanviz.engine.backends.native.circular import cosine, sine
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.powers import logarithm, product_in_two
+from scanviz.engine.backends.native.special import SPECIAL
 from scanviz.engine.named_tuple import NamedTuple
 
 
@@ -97,7 +98,7 @@ class Called(NamedTuple):
     @property
     def symbol(self) -> str:
         """The name by which code calls it."""
-        return f"scanviz.special.{self.name}" if self.special else self.name
+        return f"{SPECIAL}{self.name}" if self.special else self.name
 
 
 CALLED = {

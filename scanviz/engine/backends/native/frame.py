@@ -8,91 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 
+from scanviz.engine.backends.native.arguments import Callout, CountedLoop, Counts, Path, Site
 from scanviz.engine.backends.native.elements import Operand
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.jit import module_text
 from scanviz.engine.backends.native.places import CONSTANT, SCRATCH, ArrayPlace, ArrayPlaces, Base, Scratch
-from scanviz.engine.graph.nodes import Array
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size
 from scanviz.engine.runtime.calling import FAILED
 
-Counts = Literal["nothing", "runs", "times"]
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
-
-
-class Site(NamedTuple):
-    """An instruction, and what it is in.
-
-    Attributes
-    ----------
-    program : Program
-        What it stands in.
-    number : int
-        Its number there.
-    loop : LoopInstruction or None
-        The loop whose step the program is; None of a side of a branch.
-    around : Site or None
-        The loop or the branch that the program is part of; None in the outermost loop.
-    side : int
-        Which side of the branch.
-    shape : tuple of int
-        Of what the instruction reads first.
-    """
-
-    program: Program
-    number: int
-    loop: LoopInstruction | None
-    around: Site | None
-    side: int
-    shape: tuple[int, ...]
-
-    @property
-    def instruction(self) -> AnyInstruction:
-        """The instruction."""
-        return self.program.instructions[self.number]
-
-
-class CountedLoop(NamedTuple):
-    """A loop inside whose runs are counted.
-
-    Attributes
-    ----------
-    key : int
-        The loop's.
-    is_timed : bool
-        Whether its ticks are counted too.
-    """
-
-    key: int
-    is_timed: bool
-
-
-class Callout(NamedTuple):
-    """An instruction that is called out.
-
-    Attributes
-    ----------
-    site : int
-        Which instruction.
-    inputs, outputs : tuple of ArrayPlace
-        How what it reads and writes lies; numbers have no axes.
-    why : str
-        Why it has no native code.
-    seldom : bool
-        Whether that is so in rare cases alone.
-    """
-
-    site: int
-    inputs: tuple[ArrayPlace, ...]
-    outputs: tuple[ArrayPlace, ...]
-    why: str
-    seldom: bool = False
 
 
 class Shared:
@@ -107,7 +35,7 @@ class Shared:
     addresses : dict
         What stays where it is → its address, read before the first step.
     constants : dict
-        What of it are constants → their values.
+        What of it are constants → the programs that hold them.
     sites : list of Site
         Instructions that an error may be of, or that are called out.
     callouts : list of Callout
@@ -135,7 +63,7 @@ class Shared:
         self.code, self.scratch, self.counts = code, Scratch(), counts
         self.counted: list[CountedLoop] = []
         self.addresses: dict[Base, Value] = {}
-        self.constants: dict[Base, Array] = {}
+        self.constants: dict[Base, Path] = {}
         self.sites: list[Site] = []
         self.callouts: list[Callout] = []
         self.prepared: dict[Hashable, tuple[ArrayPlace, Callable[[Operand], None]]] = {}
@@ -213,6 +141,13 @@ class ProgramFrame:
         """The loop whose step it is; None of a branch."""
         return None
 
+    @property
+    def path(self) -> Path:
+        """Where the program is in the outermost loop."""
+        if self.around is None or self.site is None:
+            return ()
+        return *self.around.path, (self.site.number, self.side)
+
     def open(self) -> None:
         """Note the numbers that are known when code is written."""
         for number, place in enumerate(self.plan.places):
@@ -227,7 +162,7 @@ class ProgramFrame:
         frame: ProgramFrame | None = self if base[0].startswith(CONSTANT) else None
         while frame is not None:
             if base[0] == CONSTANT + frame.within:
-                self.shared.constants[base] = frame.body.constants[base[1]]
+                self.shared.constants[base] = frame.path
             frame = frame.around
         return self.shared.address(base)
 
@@ -335,4 +270,4 @@ def bytes_of(shape: Sequence[int], dtype: str) -> int:
     return math.prod(shape) * np.dtype(dtype).itemsize
 
 
-__all__ = ["Callout", "ProgramFrame", "Shared", "Site", "bytes_of"]
+__all__ = ["ProgramFrame", "Shared", "bytes_of"]

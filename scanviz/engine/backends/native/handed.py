@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native.arguments import CallArguments, Path
 from scanviz.engine.backends.native.counts import table
-from scanviz.engine.backends.native.loop import CallArguments
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.instructions import LoopInstruction, Program, programs_in
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
 
@@ -67,6 +68,22 @@ def gathered(
     return arrays, numbers
 
 
+def constants_of(loop: LoopInstruction, handed: CallArguments) -> dict[Base, Array]:
+    """Return the constants that code is handed the addresses of, in C order."""
+    return {
+        base: np.ascontiguousarray(program_at(loop, path).constants[base[1]])
+        for base, path in handed.constants.items()
+    }
+
+
+def program_at(loop: LoopInstruction, path: Path) -> Program:
+    """Return a program inside a loop."""
+    program = loop.body
+    for number, side in path:
+        program = programs_in(program.instructions[number])[side]
+    return program
+
+
 def _put_in_order(arena: LoopArena) -> None:
     """Put each row of the sequences in C order, and each non-sequence: once a run, of which code may take a step at a time.
 
@@ -80,4 +97,4 @@ def _put_in_order(arena: LoopArena) -> None:
             arena.fixed[k] = np.ascontiguousarray(value)
 
 
-__all__ = ["gathered"]
+__all__ = ["constants_of", "gathered", "program_at"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanviz.engine.backends.native.arguments import Site
 from scanviz.engine.backends.native.counts import count_begin, count_end
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.frame import Site
 from scanviz.engine.backends.native.instructions import copy
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit

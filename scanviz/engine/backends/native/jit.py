@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from scanviz.engine.backends.native import cache as kept
-from scanviz.engine.backends.native.elementary import CALLED
 from scanviz.engine.backends.native.ir import Code
+from scanviz.engine.backends.native.object_file import ForeignError, loaded
+from scanviz.engine.backends.native.special import SPECIAL, address_of, special
 from scanviz.engine.named_tuple import NamedTuple
 
 ENTRY = "scanviz_loop"
 CODE_VERSION = (
     "1"  # of how text becomes an object file: another one leaves older entries of the cache on disk unread
 )
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
 _LOCK = threading.RLock()  # LLVM's engines are made one at a time
 
 
@@ -56,7 +59,7 @@ def target() -> Processor:
 
 @cache
 def _llvm() -> Any:
-    """Return llvmlite's binding, with SciPy's special functions under names that code may call."""
+    """Return llvmlite's binding: importing it takes some thirty milliseconds, so that happens where code is made."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -65,44 +68,21 @@ def _llvm() -> Any:
     return llvm
 
 
-@cache
-def _special_functions() -> None:
-    """Give LLVM the addresses of SciPy's special functions of float64 numbers."""
-    from scipy.special import cython_special
-
-    capsules: dict[str, Any] = dict(cython_special.__pyx_capi__)
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    told = ctypes.pythonapi.PyCapsule_GetName
-    told.restype, told.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    for name in (called.name for called in CALLED.values() if called.special):
-        capsule = next(
-            capsules[key]
-            for key in (name, f"__pyx_fuse_0{name}", f"__pyx_fuse_1{name}")
-            if key in capsules
-            and told(capsules[key]).startswith((b"double (double", b"npy_double (npy_double"))
-        )
-        _llvm().add_symbol(f"scanviz.special.{name}", pointer(capsule, told(capsule)))
-
-
 class Machine(NamedTuple):
     """Compiled code.
 
     Attributes
     ----------
-    text : str
-        What it was made from.
     function : callable
         ``function(first, last, addresses, numbers)``.
-    engine : object
-        Holds its memory.
+    held : object
+        Keeps its memory.
     was_kept : bool
         Whether the cache on disk had it.
     """
 
-    text: str
     function: Callable[..., int]
-    engine: Any
+    held: Any
     was_kept: bool
 
 
@@ -133,16 +113,29 @@ def module_text(code: Code, arguments: Sequence[str]) -> str:
 
 def compiled(text: str) -> Machine:
     """Return machine code of a module's text, which is compiled where the cache on disk does not have it."""
+    key = _key(text)
+    code = kept.load(key)
+    if code is not None:
+        return machine_of(code, True)
+    code = object_of(text)
+    kept.store(key, code)
+    return machine_of(code, False)
+
+
+def object_of(text: str) -> bytes:
+    """Return a module's text as an object file."""
     with _LOCK:
-        if "@scanviz.special." in text:
-            _special_functions()
-        key = _key(text)
-        code = kept.load(key)
-        was_kept = code is not None
-        if code is None:
-            code = _target_machine().emit_object(_llvm().parse_assembly(text))
-            kept.store(key, code)
-        return Machine(text, *_loaded(code), was_kept)
+        code: bytes = _target_machine().emit_object(_llvm().parse_assembly(text))
+        return code
+
+
+def machine_of(code: bytes, was_kept: bool) -> Machine:
+    """Return an object file as something that can be called: without LLVM where that can be."""
+    try:
+        address, held = loaded(code, ENTRY, address_of)
+    except ForeignError:
+        address, held = _loaded_by_llvm(code)
+    return Machine(_FUNCTION(address), held, was_kept)
 
 
 def _key(text: str) -> str:
@@ -167,14 +160,26 @@ def _target_machine() -> Any:
     )
 
 
-def _loaded(code: bytes) -> tuple[Callable[..., int], Any]:
-    """Return an object file as something that can be called, and what holds its memory."""
-    llvm = _llvm()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    engine.finalize_object()
-    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
-    return kind(engine.get_function_address(ENTRY)), engine
+def _loaded_by_llvm(code: bytes) -> tuple[int, Any]:
+    """Return the address of an object file's function, and what holds its memory."""
+    with _LOCK:
+        llvm = _llvm()
+        for name in set(re.findall(SPECIAL.encode() + rb"(\w+)", code)):
+            llvm.add_symbol(SPECIAL + name.decode(), special(name.decode()))
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return engine.get_function_address(ENTRY), engine
 
 
-__all__ = ["ENTRY", "Machine", "Processor", "assembly_of", "compiled", "module_text", "target"]
+__all__ = [
+    "ENTRY",
+    "Machine",
+    "Processor",
+    "assembly_of",
+    "compiled",
+    "machine_of",
+    "module_text",
+    "object_of",
+    "target",
+]

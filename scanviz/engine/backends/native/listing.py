@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scanviz.engine.backends.native.jit import assembly_of, target
-from scanviz.engine.backends.native.loop import LoopEmitter
+from scanviz.engine.backends.native.code import Kind, text_of
+from scanviz.engine.backends.native.jit import assembly_of
 from scanviz.engine.backends.native.tier import NativeCode
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.runners import all_made
@@ -43,7 +43,7 @@ class LoopListing(NamedTuple):
         """
         if not self.ir:
             return ""
-        text, _ = LoopEmitter(self.loop, self.plan, "plain", target().vector_bytes, marked=True).write()
+        text, _ = text_of(self.loop, self.plan, Kind("plain"), marked=True)
         return assembly_of(text)
 
 

@@ -8,59 +8,21 @@ A state that is one number stays in a register from step to step.  The result is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from scanviz.engine.backends.native.arguments import CallArguments, Counts
 from scanviz.engine.backends.native.callouts import refuse_many_callouts
-from scanviz.engine.backends.native.frame import Callout, CountedLoop, Counts, Shared, Site
+from scanviz.engine.backends.native.frame import Shared
 from scanviz.engine.backends.native.ir import Code, Value
-from scanviz.engine.backends.native.places import Base
+from scanviz.engine.backends.native.operations import WRITE  # noqa: F401  # which is filled with it
 from scanviz.engine.backends.native.stamps import StampWriter
 from scanviz.engine.backends.native.steps import StepsWriter
 from scanviz.engine.backends.native.strips import strips_of, write_strips
-from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
 from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.slotted import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class CallArguments:
-    """What is handed to the code, in order.
-
-    Attributes
-    ----------
-    addresses : tuple of Base
-        What their addresses are counted from; ``("stamps", 0, 0)`` last where times are taken.
-    scratch : int
-        Bytes of scratch memory.
-    stamped : tuple of tuple of int
-        Of a variant that times operations: the instructions that end at each stamp of a step.
-    reported : int
-        How many int64 numbers an error leaves: the site, the step of each loop around it, and values of its inputs but the first.
-    constants : mapping
-        The values of those that are constants.
-    sites : tuple of Site
-        Instructions that an error may be of, or that are called out.
-    callouts : tuple of Callout
-        Those that are called out.
-    holds_inside : bool
-        Whether loops or branches inside are part of the code: nobody who observes is notified of them.
-    counted : tuple of CountedLoop
-        The loops inside whose runs the code counts.
-    """
-
-    addresses: tuple[Base, ...]
-    scratch: int
-    stamped: tuple[tuple[int, ...], ...]
-    reported: int
-    constants: Mapping[Base, Array]
-    sites: tuple[Site, ...]
-    callouts: tuple[Callout, ...]
-    holds_inside: bool
-    counted: tuple[CountedLoop, ...]
 
 
 class LoopEmitter(StepsWriter):
@@ -201,4 +163,4 @@ class LoopEmitter(StepsWriter):
         return groups + 2
 
 
-__all__ = ["CallArguments", "LoopEmitter"]
+__all__ = ["LoopEmitter"]

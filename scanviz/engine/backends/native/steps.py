@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from scanviz.engine.backends.native.arguments import Site
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.formulas import cast
-from scanviz.engine.backends.native.frame import ProgramFrame, Shared, Site, bytes_of
+from scanviz.engine.backends.native.frame import ProgramFrame, Shared, bytes_of
 from scanviz.engine.backends.native.instructions import copy
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, Base, must_fit

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from functools import partial
 from math import prod
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.handed import gathered
+from scanviz.engine.backends.native.handed import constants_of, gathered
 from scanviz.engine.backends.native.jit import compiled, target
-from scanviz.engine.backends.native.loop import LoopEmitter
-from scanviz.engine.backends.native.parts import Parts, parts_of
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.workers import WORKERS, threads_allowed
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
@@ -23,6 +22,9 @@ from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
 from scanviz.engine.runtime.schedule import Variant
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.parts import Parts
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
 PAYS_NS = (
@@ -56,14 +58,14 @@ class PartedCode:
     def __init__(self, loop: LoopInstruction, parts: Parts, variant: Variant = "plain") -> None:
         self._loop, self._parts = loop, parts
         self._timed: PartedCode | None = None
+        from scanviz.engine.backends.native.loop import LoopEmitter  # much code, which few processes need
+
         emitter = LoopEmitter(loop, parts.plan, variant, target().vector_bytes, parts=parts.count)
         self.text, self._handed = emitter.write()
         if self._handed.sites:
             raise NotWrittenError("parts of it may fail")
         self._machine = compiled(self.text)
-        self._constants = {
-            base: np.ascontiguousarray(value) for base, value in self._handed.constants.items()
-        }
+        self._constants = constants_of(loop, self._handed)
 
     @property
     def is_timed(self) -> bool:
@@ -186,6 +188,8 @@ class InParts:
         threads = threads_allowed()
         if threads not in self._made:
             rows = [state.row_shape for state in arena.states]
+            from scanviz.engine.backends.native.parts import parts_of
+
             parts = parts_of(self._loop, arena.shapes, rows, self._plan, threads, self._how)
             try:
                 self._made[threads] = None if parts is None else PartedCode(self._loop, parts)

@@ -8,16 +8,12 @@ from functools import cached_property
 from time import perf_counter_ns
 from typing import Any
 
-import numpy as np
-
-from scanviz.engine import collecting
+from scanviz.engine.backends.native.arguments import Counts
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
+from scanviz.engine.backends.native.code import Kind, Met, code_of, text_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.frame import Counts
-from scanviz.engine.backends.native.handed import gathered
-from scanviz.engine.backends.native.jit import Machine, compiled, target
-from scanviz.engine.backends.native.loop import LoopEmitter
+from scanviz.engine.backends.native.handed import constants_of, gathered
 from scanviz.engine.backends.native.stamps import NativeRecord, NativeStamps
 from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
@@ -26,7 +22,6 @@ from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.program.work import work_of
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
@@ -52,8 +47,6 @@ class NativeCode:
 
     Attributes
     ----------
-    text : str
-        The code in LLVM's language, with the user's lines.
     handed : CallArguments
         What it is handed.
     machine : Machine
@@ -61,6 +54,8 @@ class NativeCode:
 
     Parameters
     ----------
+    met : Met
+        What the plan was made for.
     runners : mapping
         What runs the loops and branches of the step that are called out.
     inline : bool
@@ -77,6 +72,7 @@ class NativeCode:
         self,
         loop: LoopInstruction,
         plan: Plan,
+        met: Met,
         variant: Variant,
         runners: Runners,
         inline: bool = True,
@@ -84,13 +80,9 @@ class NativeCode:
         rates: Rates | None = None,
         in_parts: InParts | None = None,
     ) -> None:
-        with collecting.seldom():
-            self.emitter = LoopEmitter(
-                loop, plan, variant, target().vector_bytes, inline=inline, counts=counts
-            )
-            self.text, self.handed = self.emitter.write()
-            self.machine: Machine = compiled(self.text)
-        self._constants = {base: np.ascontiguousarray(value) for base, value in self.handed.constants.items()}
+        self._met, self._kind = met, Kind(variant, inline, counts)
+        self.machine, self.handed = code_of(loop, plan, met, self._kind)
+        self._constants = constants_of(loop, self.handed)
         self._chunk = FIRST_CHUNK
         self._step_ns = 0.0  # what a step took lately
         self._in_parts = None if variant == "ops" else in_parts
@@ -100,6 +92,11 @@ class NativeCode:
         self._others: dict[Counts, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
+
+    @cached_property
+    def text(self) -> str:
+        """The code in LLVM's language, with the user's lines; code from disk is written when somebody asks."""
+        return text_of(self.loop, self.plan, self._kind)[0]
 
     @property
     def short_steps(self) -> int:
@@ -208,7 +205,7 @@ class NativeCode:
             with watch.own.aside():  # no time of the program
                 inline = counts != "nothing"
                 self._others[counts] = NativeCode(
-                    self.loop, self.plan, self.variant, self.runners, inline, counts, self._rates
+                    self.loop, self.plan, self._met, self.variant, self.runners, inline, counts, self._rates
                 )
         return self._others[counts]._as_whole(arena, first, last)
 
@@ -288,12 +285,11 @@ class NativeLoop(SpecialisedLoop):
             If there is none, for the reason given.
         """
         plan = plan_loop(self.loop, shapes, self._native.groups, EMITS, rows)
-        verify_plan(self.loop.body, plan)
-
+        met = Met(tuple(shapes), tuple(rows))
         rates, in_parts = Rates(), InParts(self.loop, plan, (chains, EMITS))
 
         def write(plan: Plan, variant: Variant) -> NativeCode:
-            return NativeCode(self.loop, plan, variant, self.runners, rates=rates, in_parts=in_parts)
+            return NativeCode(self.loop, plan, met, variant, self.runners, rates=rates, in_parts=in_parts)
 
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
         code = made.written("plain")

@@ -8,15 +8,18 @@ arrays are copied into memory whose addresses are known, and results out of it: 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from scanviz.engine.backends.native.arguments import CallArguments
 from scanviz.engine.backends.native.counts import Rates, runs_counted, runs_untimed, table
 from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.handed import constants_of
 from scanviz.engine.backends.native.jit import compiled, target
-from scanviz.engine.backends.native.loop import CallArguments, LoopEmitter
+from scanviz.engine.backends.native.loop import LoopEmitter
+from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import (
@@ -83,7 +86,9 @@ class _Memory:
 
     __slots__ = ("_held", "counts", "given", "results", "what", "where")
 
-    def __init__(self, program: Program, plan: Plan, handed: CallArguments) -> None:
+    def __init__(
+        self, program: Program, plan: Plan, handed: CallArguments, constants: Mapping[Base, Array]
+    ) -> None:
         self.given = [
             _empty(plan.places[number].shape or (), dtype_of(program, number)) for number in program.inputs
         ]
@@ -107,8 +112,8 @@ class _Memory:
                     arrays.append(self.counts)
                 case "report":
                     arrays.append(np.zeros(handed.reported, np.int64))
-                case _ if base in handed.constants:
-                    arrays.append(np.ascontiguousarray(handed.constants[base]))
+                case _ if base in constants:
+                    arrays.append(constants[base])
                 case _:
                     arrays.append(lent_bytes(max(handed.scratch, 1)))
         addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
@@ -151,7 +156,8 @@ class WholeFunction:
             raise NotWrittenError(handed.callouts[0].why)
         machine = compiled(text)
         self._machine, self._function = machine, machine.function
-        self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, plan, handed), THREADS)
+        constants = constants_of(loop, handed)
+        self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, plan, handed, constants), THREADS)
         self._program, self._shapes, self._counted, self._rates = program, shapes, handed.counted, Rates()
         self._counting: WholeFunction | None = None
 

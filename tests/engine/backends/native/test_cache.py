@@ -117,10 +117,10 @@ def test_nothing_is_kept_where_the_user_wants_none(place, monkeypatch):
 def test_the_usual_folder_is_the_platforms(monkeypatch, tmp_path):
     monkeypatch.setattr(config.native, "cache", "auto")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache.folder() == tmp_path / "scanviz" / "native"
+    assert cache.folder() == str(tmp_path / "scanviz" / "native")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert tmp_path in cache.folder().parents
+    assert tmp_path in Path(cache.folder()).parents
 
 
 def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(place):

@@ -223,7 +223,7 @@ def test_a_profile_leaves_no_trace_in_the_code_that_runs_without_one():
     def code(f):
         (outer,) = f.executable.flat.runners.values()
         ((_, made),) = outer.tier.cache.items()
-        text = made.written("plain").machine.text
+        text = made.written("plain").text
         return text, assembly_of(text)
 
     f, g = with_inner(), with_inner()

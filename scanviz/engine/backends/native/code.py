@@ -1,0 +1,93 @@
+"""The code of a loop: from the cache on disk where it is there, and then nothing is written for it; else written and compiled.
+
+What writes code, and LLVM, are imported when something is written: that takes longer than writing it.
+"""
+
+from __future__ import annotations
+
+from scanviz.engine import collecting
+from scanviz.engine.backends.native import cache, kept_code
+from scanviz.engine.backends.native.arguments import CallArguments, Counts
+from scanviz.engine.backends.native.jit import Machine, compiled, machine_of, object_of, target
+from scanviz.engine.backends.native.loop_key import key_of_loop
+from scanviz.engine.named_tuple import NamedTuple
+from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.plan import Plan
+from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.program.verify import verify_plan
+from scanviz.engine.runtime.schedule import Variant
+
+
+class Met(NamedTuple):
+    """What a loop meets: the plan of its step follows from it.
+
+    Attributes
+    ----------
+    shapes : tuple of shape
+        Of the inputs of a step.
+    rows : tuple of shape
+        Of the rows of states.
+    """
+
+    shapes: tuple[ConcreteShape, ...]
+    rows: tuple[ConcreteShape, ...]
+
+
+class Kind(NamedTuple):
+    """Which code of a loop.
+
+    Attributes
+    ----------
+    variant : str
+        Of a loop's code: plain, or one that notes times.
+    inline : bool
+        Whether loops and branches inside are written where they stand.
+    counts : str
+        What is counted of runs of loops inside.
+    """
+
+    variant: Variant
+    inline: bool = True
+    counts: Counts = "nothing"
+
+
+def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False) -> tuple[str, CallArguments]:
+    """Return code in LLVM's language, and what it is handed.
+
+    Raises
+    ------
+    NotWrittenError
+        If an instruction has no native code.
+    """
+    from scanviz.engine.backends.native.loop import LoopEmitter
+
+    width = target().vector_bytes
+    emitter = LoopEmitter(loop, plan, kind.variant, width, marked, inline=kind.inline, counts=kind.counts)
+    return emitter.write()
+
+
+def code_of(loop: LoopInstruction, plan: Plan, met: Met, kind: Kind) -> tuple[Machine, CallArguments]:
+    """Return machine code of a loop, and what it is handed.
+
+    Raises
+    ------
+    NotWrittenError
+        If an instruction has no native code.
+    """
+    key = None if cache.folder() is None else key_of_loop(loop, met, kind)
+    entry = None if key is None else cache.load(key)
+    found = None if entry is None else kept_code.from_bytes(loop, entry)
+    if found is not None:
+        handed, code = found
+        return machine_of(code, True), handed
+    with collecting.seldom():
+        verify_plan(loop.body, plan)
+        text, handed = text_of(loop, plan, kind)
+        if key is None or handed.callouts:
+            return compiled(text), handed
+        code = object_of(text)
+        cache.store(key, kept_code.to_bytes(loop, handed, code))
+        return machine_of(code, False), handed
+
+
+__all__ = ["Kind", "Met", "code_of", "text_of"]

@@ -1,0 +1,92 @@
+"""Code of a loop as the cache on disk keeps it: the object file, and what it is handed, as data without anything that runs.
+
+What belongs to one process is told by where it stands in the loop: an instruction by its number and those of the loops and branches
+around it, a loop whose runs are counted by its number among those inside, a constant by the program that holds it.  Code that calls
+out is not kept so: what it calls, and why, is told while it is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from scanviz.engine.backends.native.arguments import CallArguments, CountedLoop, Path, Site
+from scanviz.engine.backends.native.places import Base
+from scanviz.engine.program.instructions import LoopInstruction, all_loops, programs_in
+
+_LENGTH = 8  # bytes that say how long the data are
+
+
+def to_bytes(loop: LoopInstruction, handed: CallArguments, code: bytes) -> bytes:
+    """Return an entry of the cache, for code that calls nothing out."""
+    loops = [inside.key for inside, _ in all_loops(loop.body)]
+    data = [
+        handed.addresses,
+        handed.scratch,
+        handed.stamped,
+        handed.reported,
+        [[base, path] for base, path in handed.constants.items()],
+        [_site_data(site) for site in handed.sites],
+        handed.holds_inside,
+        [[loops.index(counted.key), counted.is_timed] for counted in handed.counted],
+    ]
+    text = json.dumps(data, separators=(",", ":")).encode()
+    return len(text).to_bytes(_LENGTH, "little") + text + code
+
+
+def from_bytes(loop: LoopInstruction, entry: bytes) -> tuple[CallArguments, bytes] | None:
+    """Return what code is handed, and the object file; None where the entry is no such thing."""
+    end = _LENGTH + int.from_bytes(entry[:_LENGTH], "little")
+    try:
+        addresses, scratch, stamped, reported, constants, sites, holds_inside, counted = json.loads(
+            entry[_LENGTH:end]
+        )
+        handed = CallArguments(
+            tuple(map(_base, addresses)),
+            scratch,
+            tuple(map(tuple, stamped)),
+            reported,
+            {_base(base): _path(path) for base, path in constants},
+            tuple(_site(loop, site) for site in sites),
+            (),
+            holds_inside,
+            _counted(loop, counted),
+        )
+    except (ValueError, TypeError, LookupError):
+        return None
+    return handed, entry[end:]
+
+
+def _base(data: Sequence[Any]) -> Base:
+    kind, k, tap = data
+    return kind, k, tap
+
+
+def _path(data: Sequence[Sequence[int]]) -> Path:
+    return tuple((number, side) for number, side in data)
+
+
+def _counted(loop: LoopInstruction, data: Sequence[Any]) -> tuple[CountedLoop, ...]:
+    loops = [inside for inside, _ in all_loops(loop.body)] if data else []
+    return tuple(CountedLoop(loops[number].key, is_timed) for number, is_timed in data)
+
+
+def _site_data(site: Site) -> Any:
+    around = None if site.around is None else _site_data(site.around)
+    return [site.number, site.side, site.shape, around]
+
+
+def _site(loop: LoopInstruction, data: Any) -> Site:
+    number, side, shape, outside = data
+    if outside is None:
+        return Site(loop.body, number, loop, None, side, tuple(shape))
+    around = _site(loop, outside)
+    inner = around.instruction
+    program = programs_in(inner)[side]
+    return Site(
+        program, number, inner if isinstance(inner, LoopInstruction) else None, around, side, tuple(shape)
+    )
+
+
+__all__ = ["from_bytes", "to_bytes"]

@@ -14,8 +14,8 @@ from typing import Protocol
 
 import numpy as np
 
+from scanviz.engine.backends.native.arguments import CallArguments
 from scanviz.engine.backends.native.jit import Machine
-from scanviz.engine.backends.native.loop import CallArguments
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.source.around import AroundSteps, is_planned
 from scanviz.engine.backends.source.compiled import compile_source

@@ -129,7 +129,7 @@ def _core(d: Floats, value: Value, more: Value | None = None) -> tuple[Value, Va
 def _exp(d: Floats, value: Value) -> Value:
     known = CONSTANTS[d.format.dtype]
     part, power = _core(d, d.clamped(value, known.lowest, known.highest))
-    return d.scaled(d.add(part, 1.0), power)
+    return d.scaled_with_one(part, power)
 
 
 def _expm1(d: Floats, value: Value) -> Value:
@@ -137,7 +137,7 @@ def _expm1(d: Floats, value: Value) -> Value:
     part, power = _core(d, d.clamped(value, known.lowest, known.highest))
     scale = d.scaled(d.number(1.0), power)
     near = d.fused(part, scale, d.subtract(scale, 1.0))
-    far = d.scaled(d.add(part, 1.0), power)
+    far = d.scaled_with_one(part, power)
     found = d.if_(d.test("ogt", value, known.large), far, near)
     return d.if_(d.test("oeq", value, 0.0), value, found)  # -0.0 stays
 

@@ -159,14 +159,24 @@ class Floats:
 
     def scaled(self, value: Value, shifted: Value) -> Value:
         """Return a number times 2 to a whole number, in two steps: that may be beyond the exponents that there are."""
+        first, second = self._powers(shifted)
+        return self.multiply(self.multiply(value, first), second)
+
+    def scaled_with_one(self, part: Value, shifted: Value) -> Value:
+        """Return 1 plus a number, times 2 to a whole number: rounded once, as if it were added first, in one operation less."""
+        first, second = self._powers(shifted)
+        return self.multiply(self.fused(part, first, first), second)
+
+    def _powers(self, shifted: Value) -> list[Value]:
+        """Return two powers of 2 whose product is 2 to a whole number."""
         shape = self.format
         start = int(self.bits_of_to_whole())
         exponent = self.integer("sub", self.bits(shifted), start)
         half = self.integer("ashr", exponent, 1)
-        for part in (half, self.integer("sub", exponent, half)):
-            moved = self.integer("shl", self.integer("add", part, shape.bias), shape.fraction)
-            value = self.multiply(value, self.from_bits(moved))
-        return value
+        return [
+            self.from_bits(self.integer("shl", self.integer("add", part, shape.bias), shape.fraction))
+            for part in (half, self.integer("sub", exponent, half))
+        ]
 
     def bits_of_to_whole(self) -> int:
         """Return the bits of the number that leaves whole numbers."""

@@ -152,7 +152,10 @@ class _Rows:
     ) -> Value:
         """Return a total with the parts at all places along the first axes."""
         if axis == axes:
-            return combined(self.code, self.name, so_far, part(offset))
+            found = part(offset)
+            # the largest of a number and what is smaller than all is that number, whatever it is: nothing waits for a comparison
+            alone = REDUCTIONS[self.name].start is None and so_far == self.zero(so_far.lanes)
+            return found if alone else combined(self.code, self.name, so_far, found)
 
         def turn(number: Value, carried: Sequence[Value]) -> list[Value]:
             further = self.code.along(offset, number, self.steps[axis])

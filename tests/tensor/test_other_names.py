@@ -101,3 +101,11 @@ def test_a_name_of_another_system_is_missing_and_its_error_says_what_to_write(mo
 
 def test_a_name_that_nothing_has_is_told_without_advice():
     assert str(missing("scanviz.tensor", "abc")) == "module 'scanviz.tensor' has no attribute 'abc'"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("tag", "x.eval({…})"), ("norm", "T.linalg.norm(x)"), ("sqr", "T.sqr(x)")]
+)
+def test_an_attribute_of_theanos_variables_says_what_to_write(name, text):
+    with pytest.raises(AttributeError, match=re.escape(text)):
+        getattr(T.vector("x"), name)

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 _VALUE = "function([…], {0})(…) or {0}.eval({{…}}) for its value"
 _CALLED = re.compile(r"\b(?:math|cmath|np|numpy)\.(\w+)\(")
+# Attributes of Theano's variables, and what is written instead.
+_INSTEAD = {
+    "tag": "nothing: {0}.eval({{…}}) computes any variable, and `scanviz check SCRIPT` looks at a real run",
+    "norm": "T.linalg.norm({0})",
+    "sqr": "T.sqr({0})",
+}
 _LIST_METHODS = ("append", "extend", "insert", "pop", "remove")
 
 
@@ -117,6 +123,8 @@ def no_attribute(x: Any, name: str, known: Iterable[str]) -> ScanvizAttributeErr
 
     if name in _LIST_METHODS:
         fix: str | None = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
+    elif name in _INSTEAD:
+        fix = _INSTEAD[name].format(_short(x))
     else:
         close = get_close_matches(name, list(known), 3)
         fix = " or ".join(f"{_short(x)}.{text}" for text in close) or None

@@ -23,7 +23,7 @@ from scanviz.engine.function.memory import Memory, unshared
 from scanviz.engine.function.names import told_apart
 from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.function.watched import WatchedCall, passing
-from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.nodes import Apply, Array, Variable
 from scanviz.engine.graph.shared import COMMIT_LOCK
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.program.instructions import Program, all_loops
@@ -71,10 +71,11 @@ class Function(Shown):
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
         wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
-        self.rewrites = RewriteHistory(wanted, plan.mode.rewrites)
+        checked: set[Apply] = set()
+        self.rewrites = RewriteHistory(wanted, plan.mode.rewrites, checked)
         self._graph = self.rewrites.final
         reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
-        typecheck(reads, self._graph)
+        typecheck(reads, self._graph, checked=checked)
         rewritten = time.perf_counter_ns()
         self.program: Program
         lowered_graph = lower(reads, self._graph, self.name)

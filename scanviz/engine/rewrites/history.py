@@ -117,6 +117,8 @@ class RewriteHistory(Sequence[Record]):
         The graph as it was built.
     selection : Selection
         Rules that may be used.
+    checked : set of Apply, optional
+        Filled with the nodes whose types were found to hold.
 
     Examples
     --------
@@ -129,7 +131,9 @@ class RewriteHistory(Sequence[Record]):
     [('ScanSaveMem', '`h` keeps only its last row')]
     """
 
-    def __init__(self, outputs: Sequence[Variable], selection: Selection) -> None:
+    def __init__(
+        self, outputs: Sequence[Variable], selection: Selection, checked: set[Apply] | None = None
+    ) -> None:
         self._start, self.selection, self._run = list(outputs), selection, next_run()
         self._entries: list[Record] = []
         self._changes: list[Change] | None = None
@@ -140,7 +144,7 @@ class RewriteHistory(Sequence[Record]):
         self.refused_plans: Callable[[], list[Refused]] = list
         self._final = list(outputs)
         with node_ids_of(self._run):
-            for sweep in sweeps(self._start, selection):
+            for sweep in sweeps(self._start, selection, checked=checked):
                 self._entries += [self._record(entry) for entry, _ in sweep]
                 self._final = sweep[-1][1].graph()
 

@@ -79,6 +79,7 @@ def sweeps(
     selection: Selection,
     refusals: list[Refused] | None = None,
     replaying: bool = False,
+    checked: set[Apply] | None = None,
 ) -> Iterator[Swept]:
     """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
 
@@ -92,11 +93,13 @@ def sweeps(
         Filled with what rules refused; each once a node and rule, the last time it was asked.
     replaying : bool
         Whether the same was done before: then a warning about a cycle has been given.
+    checked : set of Apply, optional
+        Filled with the nodes whose types were found to hold.
     """
     from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports all files of rules
 
     current, index, run = list(outputs), 0, _Run(replaying, None if refusals is None else {})
-    checked: set[Apply] = set()
+    checked = set() if checked is None else checked
     for phase in run.rounds:
         rules = [rule for rule in rules_of(phase) if selection.has(rule)]
         before = index

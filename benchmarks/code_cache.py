@@ -1,0 +1,94 @@
+"""The compile step of native loops in a new process: with an empty cache on disk, and with what that process left there.
+
+    python benchmarks/code_cache.py [--json FILE]      # half a minute
+
+The step goes from a loop and the shapes that it meets to code that can be called: its plan, its key, and its code from disk, or
+written and compiled, with the import of LLVM and of what writes code.  Times are those of the thread, of all loops of a function
+together; the shortest of some processes.  Goal: 5 ms with a warm cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+WORKLOADS = {
+    "rnn H 64": ("rnn", "64,1,100"),
+    "rnn gradient H 64": ("rnn_gradient", "64,1,100"),
+    "lstm H 64": ("lstm", "64,1,100"),
+    "lstm gradient H 64": ("lstm_gradient", "64,1,100"),
+}
+REPEATED = 5
+GOAL_MS = 5.0
+
+
+def one(name: str, sizes: str) -> None:
+    """Print what the compile step takes in this process, in milliseconds, and whether LLVM was imported."""
+    sys.path.insert(0, str(HERE))
+    from peer_programs import inputs, scanviz_loops
+
+    from scanviz.engine.backends.native.tier import NativeLoop
+
+    numbers, taken = list(map(int, sizes.split(","))), []
+    usual = NativeLoop.native_for
+
+    def timed(*given):
+        begun = time.thread_time()
+        found = usual(*given)
+        taken.append(time.thread_time() - begun)
+        return found
+
+    NativeLoop.native_for, scanviz_loops.MODE = timed, "native"
+    given = getattr(inputs, name.removesuffix("_gradient"))(*numbers)
+    getattr(scanviz_loops, name)(*numbers)(*given)
+    print(1e3 * sum(taken), "llvmlite.binding" in sys.modules)
+
+
+def measured(name: str, sizes: str) -> dict[str, float]:
+    """Return the milliseconds with an empty cache and with a warm one."""
+    found: dict[str, list[float]] = {"empty": [], "warm": []}
+    for _ in range(REPEATED):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "SCANVIZ_NATIVE_CACHE": folder, "PYTHONPATH": str(HERE.parent)}
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)
+            for cache, times in found.items():
+                command = [sys.executable, __file__, "--one", name, sizes]
+                done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+                took, has_llvm = done.stdout.split()
+                if has_llvm != str(cache == "empty"):
+                    raise SystemExit(f"{name}, {cache}: LLVM was imported: {has_llvm}")
+                times.append(float(took))
+    return {cache: min(times) for cache, times in found.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--json", help="write the rows there")
+    options = parser.parse_args()
+    if options.one:
+        one(*options.one)
+        return
+    sys.path.insert(0, str(HERE))
+    from common import write_json
+
+    rows = []
+    for workload, (name, sizes) in WORKLOADS.items():
+        rows.append({"workload": workload, **measured(name, sizes)})
+        print(
+            f"{workload}: {rows[-1]['empty']:.1f} ms with an empty cache, {rows[-1]['warm']:.1f} with a warm one",
+            flush=True,
+        )
+    met = sum(row["warm"] <= GOAL_MS for row in rows)
+    print(f"goal of {GOAL_MS:g} ms met in {met} of {len(rows)}")
+    write_json(options.json, rows, "code_cache")
+
+
+if __name__ == "__main__":
+    main()

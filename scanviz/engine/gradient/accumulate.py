@@ -14,6 +14,8 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.shape import ALLOC
 
+GRADIENT = "∂"  # what the name of a gradient begins with
+
 
 def add_cotangents(terms: Sequence[Variable]) -> Variable:
     """Return the sum of cotangents of one variable, all of its shape.
@@ -61,7 +63,7 @@ def gradient_name(name: str) -> str:
     >>> gradient_name("W"), gradient_name("h[t-1]"), gradient_name("f * c")
     ('∂W', '∂h[t-1]', '∂(f * c)')
     """
-    return f"∂({name})" if " " in name else f"∂{name}"
+    return f"{GRADIENT}({name})" if " " in name else f"{GRADIENT}{name}"
 
 
 def is_zeros(variable: Variable) -> bool:

@@ -143,8 +143,39 @@ def test_loops_that_share_what_they_read_become_one():
     b, _ = scanviz.scan(lambda v, h, w: T.sin(T.dot(h, w) + v), x, T.zeros(3), w, name="second")
     (op,) = loops_in(rewritten_by("ScanMerge", [a, b]))
     assert op.scan_name == "first&second"
-    assert {variable.name for variable in op.variables} >= {"h"}
+    assert {variable.name for variable in op.variables} >= {"first.h", "second.h"}
     agree([x, w], [a, b], np.random.default_rng(1).normal(size=(4, 3)), np.eye(3))
+
+
+def test_states_and_gradients_of_joined_loops_are_told_apart_by_their_loops():
+    x, w = T.vector("x"), T.scalar("w")
+    a, _ = scanviz.scan(lambda v, s: T.tanh(s * w + v), x, T.constant(0.0), name="first")
+    b, _ = scanviz.scan(lambda v, s: T.sin(s * w + v), x, T.constant(0.0), name="second")
+    gradients = [scanviz.grad(a[-1], x), scanviz.grad(b[-1], x)]
+    forward, backward = sorted(loops_in(rewritten_by("ScanMerge", gradients)), key=lambda op: op.scan_name)
+    carried = {
+        op.scan_name: {name for kind, name in kinds(op) if kind in ("mitmot", "sitsot", "nitsot")}
+        for op in (forward, backward)
+    }
+    assert carried == {
+        "first&second": {"first.s", "second.s"},
+        "grad_of_first&grad_of_second": {"∂first.s", "∂second.s", "∂first.x", "∂second.x"},
+    }
+    rows = {row.name for op in (forward, backward) for row in op.inner_inputs}
+    assert {"first.s[t-1]", "second.s[t-1]", "∂first.s[t]", "∂second.s[t]"} <= rows
+    values = {x: [0.1, -0.2, 0.3], w: 0.5}
+    for before, after in zip(gradients, rewritten_by("ScanMerge", gradients), strict=True):
+        np.testing.assert_allclose(after.eval(values), before.eval(values))
+
+
+def test_joined_loops_that_end_by_a_condition_keep_their_names():
+    x = T.vector("x")
+    loops = [
+        scanviz.scan(lambda v, s, f=f: (f(s + v), scanviz.until(v > 2.0)), x, T.constant(0.0), name=name)[0]
+        for name, f in (("first", T.tanh), ("second", T.sin))
+    ]
+    (op,) = loops_in(rewritten_by("ScanMerge", loops))
+    assert [name for kind, name in kinds(op) if kind == "sitsot"] == ["s", "s"]
 
 
 def test_equal_loops_of_two_names_are_computed_once():
@@ -153,7 +184,7 @@ def test_equal_loops_of_two_names_are_computed_once():
     b, _ = scanviz.scan(lambda v, h: T.tanh(h + v), x, T.constant(0.0), name="second")
     after = rewritten_by(["ScanMerge", "scan_merge_inouts", UNUSED], [a, b])
     (op,) = loops_in(after)
-    assert kinds(op) == [("sequence", "x"), ("sitsot", "h")]
+    assert kinds(op) == [("sequence", "x"), ("sitsot", "first.h")]
     assert after[0] is after[1]
 
 

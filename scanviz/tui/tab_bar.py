@@ -77,12 +77,9 @@ class TabBar(Static, can_focus=True):
         """Title the tabs for their width."""
         self._draw()
 
-    def on_focus(self) -> None:
-        """Show that keys go here."""
-        self._draw()
-
-    def on_blur(self) -> None:
-        """Show that keys go elsewhere."""
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Show whether keys go here."""
+        super().watch_has_focus(_has_focus)
         self._draw()
 
     def action_other(self, by: int) -> None:

@@ -158,6 +158,15 @@ async def test_the_mouse_chooses_a_tab_a_row_and_a_step():
 
 
 @waits
+async def test_the_line_of_tabs_shows_that_keys_go_to_it():
+    async with opened() as (app, pilot):
+        await pilot.press("2")
+        before = app.query_one("#tab-bar").render().spans
+        await pilot.press("shift+tab")
+        assert app.focused.id == "tab-bar" and app.query_one("#tab-bar").render().spans != before
+
+
+@waits
 async def test_the_mouse_sorts_chooses_zooms_and_presses_keys():
     async with opened() as (app, pilot):
         await pilot.click("#tree", offset=(4, 0))

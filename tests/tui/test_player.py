@@ -139,3 +139,10 @@ def test_a_click_on_the_line_of_steps_goes_there(part):
             assert app.state.step == round(part * (STEPS - 1))
 
     clicks()
+
+
+@waits
+async def test_the_line_of_the_run_fills_the_tab_when_it_is_first_seen():
+    async with opened(size=(100, 30)) as (app, pilot):
+        await pilot.press("7")
+        assert len(text_of(app, "#values-scrubber")) == app.view.room.width

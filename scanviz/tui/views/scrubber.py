@@ -29,12 +29,14 @@ class Scrubber(TextBlock):
         super().__init__(id=id)
         self._before = self._cells = self._steps = 0
 
-    def draw(self, step: int, steps: int, kept: Collection[int], speed: int, plays: bool, told: str) -> None:
-        """Show where a run is."""
+    def draw(
+        self, step: int, steps: int, kept: Collection[int], speed: int, plays: bool, told: str, width: int
+    ) -> None:
+        """Show where a run is, in so many columns."""
         head = f"{'▶' if plays else '▷'} {f'{speed}/s' if plays else 'space'} "
         text = f" step {step} of {steps}{f' · {told}' if told else ''}"
         self._before, self._steps = len(head) + 1, steps
-        self._cells = max(8, min(100, self.size.width or 60) - len(head) - len(text) - 2)
+        self._cells = max(8, min(100, width) - len(head) - len(text) - 2)
         self.show(
             Text(head, style="bold")
             .append_text(track(step, steps, kept, self._cells))

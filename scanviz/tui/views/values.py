@@ -118,6 +118,7 @@ class ValuesView(TabView):
             SPEEDS[self._speed],
             self._plays,
             self._told(trace),
+            self.room.width,
         )
         self.query_one("#values-rulers", TextBlock).show(
             rulers(loop, self.state, max(40, self.room.width - 4), known, steps)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Option, UsageError, parse
 from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
+from scanviz.lessons.reflow import reflowed
 from scanviz.lessons.source import Lesson, lesson, lessons
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import write_text
@@ -36,6 +37,7 @@ OPTIONS = (
     Option(("--notebooks",), "FOLDER", "write the lessons, or lesson N, as Jupyter notebooks"),
 )
 INDENT = " " * 5
+WIDEST = 100  # columns: longer lines are hard to read
 DIVIDER = "# -- the exercise: complete what follows --\n"
 
 
@@ -56,7 +58,10 @@ def main(arguments: list[str]) -> int:
     printed = "text" in parsed.options or "hints" in parsed.options
     if printed or not (sys.stdin.isatty() and sys.stdout.isatty()):
         hints = "".join(f"- {hint}\n" for hint in chosen.hints) if "hints" in parsed.options else ""
-        write_text(chosen.page + hints, sys.stdout)
+        text = chosen.page + hints
+        if sys.stdout.isatty():
+            text = reflowed(text, min(WIDEST, shutil.get_terminal_size().columns))
+        write_text(text, sys.stdout)
         return 0
     from scanviz.lessons.app import LearnApp
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scanviz.render.diagram.model import Diagram, Edge
 from scanviz.render.labels import text_width
@@ -29,7 +29,12 @@ from scanviz.render.layout.timeline import timeline
 
 MARGIN = 14.0
 EDGE, TITLE_ROOM = 5.0, 4.0  # above the ports of a box, and below its title
-_RAIL, _RAIL_GAP, _RAILS = 8.0, 4.0, 5  # below and above rows, between rails, and how many there are
+_RAIL, _RAIL_GAP, _RAILS = (
+    8.0,
+    4.0,
+    5,
+)  # below and above rows, between rails, and for how many there always is room
+_UPRIGHT = 0.5  # how far a line may lean that comes straight down
 LANE = 13.0  # between two edges that are led round a loop
 WIDEST = 900.0  # of what stands in a row, which is broken where it is wider
 _LEAVES = ("input", "shared", "constant", "inner_input")
@@ -105,7 +110,27 @@ class _Layout:
         self._ports()
         for number, edge in enumerate(self.diagram.edges):
             self._finish_route(number, edge)
+        self._spread_ends()
         return self.placed
+
+    def _spread_ends(self) -> None:
+        """Let lines of several values that reach one node from above end beside one another, those from the left at the left."""
+        reaching: dict[str, list[tuple[float, int, int]]] = defaultdict(list)
+        for number, edge in enumerate(self.diagram.edges):
+            way, box = self.placed.routes.get(number), self.placed.boxes.get(edge.target)
+            if way is None or box is None or edge.role == "recurrence" or way[-1] != (box.centre, box.y):
+                continue
+            kept = len(way) - 1
+            while kept > 1 and abs(way[kept - 1][0] - box.centre) < _UPRIGHT:
+                kept -= 1
+            reaching[edge.target].append((way[kept - 1][0], number, kept))
+        for target, lines in reaching.items():
+            box = self.placed.boxes[target]
+            values = list(dict.fromkeys(self.diagram.edges[number].source for _, number, _ in sorted(lines)))
+            for _, number, kept in lines if len(values) > 1 else ():
+                place = values.index(self.diagram.edges[number].source) + 1
+                x, way = box.x + box.width * place / (len(values) + 1), self.placed.routes[number]
+                self.placed.routes[number] = [*way[:kept], *((x, y) for _, y in way[kept:])]
 
     def _box(self, cluster: str | None, depth: int) -> BoxSize:
         """Lay out what stands in a box, from its upper left corner, and return the box's size."""
@@ -141,6 +166,7 @@ class _Layout:
             widest=self.widest,
             aims=aims,
         )
+        self._make_room_for_rails(cluster, level, number)
         for part, k in number.items():
             self._shift(part, level.boxes[k].x + MARGIN, level.boxes[k].y + above)
         for edge, _, _ in edges:
@@ -153,6 +179,20 @@ class _Layout:
             self.lanes[edge] = right + LANE
             right += LANE + width
         return BoxSize(right + MARGIN, level.height + MARGIN + above)
+
+    def _make_room_for_rails(
+        self, cluster: str | None, level: LayeredLevel, number: Mapping[str, int]
+    ) -> None:
+        """Let rows between which more rails run than usual stand further apart."""
+        more = _RAIL_GAP * (len(self.around[cluster]) - _RAILS)
+        if more <= 0:
+            return
+        gaps: dict[int, float] = {}
+        for rail in self.around[cluster]:
+            edge = self.diagram.edges[rail]
+            gaps[level.layer[number[self.owner.get(edge.source, edge.source)]]] = more
+            gaps[level.layer[number[self.owner.get(edge.target, edge.target)]] - 1] = more
+        level.place(gaps)
 
     def _is_loop(self, part: str) -> bool:
         """Return whether something is a loop that is open, whose ports have places in it."""
@@ -263,7 +303,7 @@ class _Layout:
         """Return the way of what a later step reads: below the row it leaves, beside the loop, above the row that it reaches."""
         cluster = self.parent[self.owner.get(edge.source, edge.source)]
         track = _RAIL + _RAIL_GAP * (
-            self.around[cluster].index(number) % _RAILS if number in self.around[cluster] else 0
+            self.around[cluster].index(number) if number in self.around[cluster] else 0
         )
         level = [self.placed.boxes[part] for part in self.inside[cluster]]
         low = max(box.bottom for box in level if _same_row(box, source)) + track

@@ -18,6 +18,7 @@ from scanviz.render.layout.placed import Box, BoxSize, Point, port_boxes
 
 TRACK = 7.0  # between two lines side by side
 PAD = 10.0  # between the border of a box and what stands in it
+_NEAR = 2.0  # lines nearer than that are seen as one
 MOST_AT_SIDE = 3  # lines that enter or leave a node at its side
 
 
@@ -255,6 +256,8 @@ class StepBlock:
 
     def lead(self) -> None:
         """Lead all lines inside."""
+        for reads in (True, False):
+            self._order_tracks([crossing for crossing in self.crossings.values() if crossing.reads == reads])
         self._spread()
         for number, a, b in self.edges:
             if self.level.layer[a] < self.level.layer[b]:
@@ -262,6 +265,40 @@ class StepBlock:
         for name, crossing in self.crossings.items():
             for number, node, end in crossing.ends:
                 self.routes[number] = self._through_side(name, crossing, number, node, end)
+
+    def _order_tracks(self, crossings: list[Crossing]) -> None:
+        """Let a line that comes in where another goes on inside turn off before that one begins, so that they share no stretch."""
+        names = {id(crossing): name for name, crossing in self.crossings.items()}
+        inside = [
+            {self._height(names[id(crossing)], crossing, node) for _, node, _ in crossing.ends}
+            for crossing in crossings
+        ]
+        tracks = [crossing.track for crossing in crossings]  # from the border inwards
+        waiting = list(range(len(crossings)))
+        for track in tracks:
+            free = (
+                k
+                for k in waiting
+                if not any(
+                    abs(crossings[other].port - y) < _NEAR
+                    for other in waiting
+                    if other != k
+                    for y in inside[k]
+                )
+            )
+            chosen = next(free, waiting[0])
+            waiting.remove(chosen)
+            crossings[chosen].track = track
+
+    def _height(self, name: str, crossing: Crossing, node: str) -> float:
+        """Return where a line through a side runs on to a node, or from it."""
+        met = self.at_side[node, crossing.reads]
+        if node == self.filling:
+            return crossing.port
+        if name in met:
+            box = self.boxes[node]
+            return box.y + box.height / 2 + TRACK * (met.index(name) - (len(met) - 1) / 2)
+        return self.height_in_gap[name, self.level.layer[self.number[node]] - crossing.reads]
 
     def _spread(self) -> None:
         """Spread the lines that reach a node over its upper edge, those from the left at the left."""
@@ -300,11 +337,10 @@ class StepBlock:
         box, port = self.boxes[node], crossing.port
         left = crossing.reads == self.reads_left
         border = 0.0 if left else self.width
-        met = self.at_side[node, crossing.reads]
+        y = self._height(name, crossing, node)
         if node == self.filling:
             way = [(border, port), (box.x if left else box.right, port)]
-        elif name in met:
-            y = box.y + box.height / 2 + TRACK * (met.index(name) - (len(met) - 1) / 2)
+        elif name in self.at_side[node, crossing.reads]:
             way = [
                 (border, port),
                 (crossing.track, port),
@@ -312,8 +348,6 @@ class StepBlock:
                 (box.x if left else box.right, y),
             ]
         else:
-            gap = self.level.layer[self.number[node]] - crossing.reads
-            y = self.height_in_gap[name, gap]
             x = self.entry.get(number, self.boxes[end].centre) if end == node else self.boxes[end].centre
             way = [(border, port), (crossing.track, port), (crossing.track, y), (x, y)]
             way.append((x, box.y if crossing.reads else box.bottom))

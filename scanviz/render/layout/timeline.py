@@ -106,9 +106,7 @@ class _Timeline:
 
     def _columns(self) -> None:
         """Give columns their places: rows of states with the lines beside them, and steps."""
-        self.tracks: dict[tuple[int, int, bool], list[str]] = defaultdict(
-            list
-        )  # band, column, right → nets there
+        self.tracks: dict[tuple[int, bool], list[str]] = defaultdict(list)  # column, right → nets there
         self.nets: dict[str, list[int]] = defaultdict(list)
         for number, edge in self.parts.far:
             self._tracks_of(number, edge)
@@ -119,9 +117,9 @@ class _Timeline:
         for node in self.parts.nodes.values():
             if not (node.column or 0) % 2:
                 cells[node.column or 0] = max(cells[node.column or 0], self.parts.sizes[node.id].width)
-        used = {column for _, column, _ in self.tracks} | cells.keys()
+        used = {column for column, _ in self.tracks} | cells.keys()
         self.beside = {
-            (column, right): BESIDE + TRACK * max(len(self.tracks[band, column, right]) for band in (0, 1))
+            (column, right): BESIDE + TRACK * len(self.tracks[column, right])
             for column in used
             if not column % 2
             for right in (False, True)
@@ -141,19 +139,20 @@ class _Timeline:
         name = f"net {edge.source}" if a[1] % 2 == 0 else f"net {number}"
         self.nets[name].append(number)
         if not self.parts.drops(source, a):
-            self._claim(a[0], self.parts.exit_of(a), name)
+            self._claim(self.parts.exit_of(a), name)
         if not (a[0] != b[0] and b[0] and b[1] % 2):
-            self._claim(b[0], self.parts.entrance_of(b), f"{name} to {b[1] if b[1] % 2 else target.id}")
+            self._claim(self.parts.entrance_of(b), f"{name} to {b[1] if b[1] % 2 else target.id}")
 
-    def _claim(self, band: int, beside: tuple[int, bool], name: str) -> None:
-        known = self.tracks[band, *beside]
+    def _claim(self, beside: tuple[int, bool], name: str) -> None:
+        """Give a line a track of its own: none of the other band comes down where one goes up."""
+        known = self.tracks[beside]
         if name not in known:
             known.append(name)
 
-    def _track(self, band: int, beside: tuple[int, bool], name: str) -> float:
+    def _track(self, beside: tuple[int, bool], name: str) -> float:
         """Return where a line runs beside a column."""
         column, right = beside
-        k = self.tracks[band, column, right].index(name)
+        k = self.tracks[column, right].index(name)
         edge = self.left[column] + (self.widths[column] - self.beside[column, True] if right else 0.0)
         return edge + BESIDE / 2 + TRACK * k + TRACK / 2
 
@@ -231,12 +230,12 @@ class _Timeline:
         if self.parts.drops(source, a):
             start = self.shift[a] + self.blocks[a].boxes[source.id].centre
         else:
-            start = self._track(a[0], self.parts.exit_of(a), name)
+            start = self._track(self.parts.exit_of(a), name)
         if a[0] != b[0] and b[0] and b[1] % 2:
             block = self.blocks[b]
             end = self.shift[b] + block.level.boxes[block.number[edge.source]].x + block.left
         else:
-            end = self._track(b[0], self.parts.entrance_of(b), f"{name} to {b[1] if b[1] % 2 else target.id}")
+            end = self._track(self.parts.entrance_of(b), f"{name} to {b[1] if b[1] % 2 else target.id}")
         return start, end
 
     def _set_cells(self) -> None:

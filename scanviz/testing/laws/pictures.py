@@ -27,6 +27,7 @@ from scanviz.render.dot import to_dot
 from scanviz.render.labels import element_id, percent
 from scanviz.render.layout.layered import layered
 from scanviz.render.layout.placed import Box, Placed, Point, title_box
+from scanviz.render.layout.time_parts import has_time
 from scanviz.render.layout.ways import way_points
 from scanviz.render.svg import to_svg
 from scanviz.testing.laws.law import law
@@ -34,6 +35,7 @@ from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
 
 _INSIDE = 0.5  # what a line may be off by
+_CORNERS = 8.0  # how near the ends of two upright lines may come where one continues the other
 LOOPS = random_loops()
 
 
@@ -85,6 +87,30 @@ def a_line_of_open_loops_crosses_no_box_and_no_title(
         _check_lines(picture, placed)
         _check_titles(picture, placed)
         _check_apart([placed.boxes[node.id] for node in picture.nodes])
+
+
+@law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans())
+def two_values_share_no_stretch_of_a_line(case: LoopCase, steps: int, rewritten: bool) -> None:
+    """Lines of two values lie on no common rail, and step by step none comes down right where another goes up."""
+    whole = with_chips(diagram_of(graph_of(case, rewritten)), 0)
+    for picture in (whole, with_formulas(whole), *_pictures(case, steps, rewritten, False)):
+        known = [one for one in _stretches(picture, layered(picture)) if has_time(picture) or not one[1]]
+        for k, (source, upright, at, begin, end) in enumerate(known):
+            near = _CORNERS if upright else -_INSIDE
+            for other, also, place, start, stop in known[k + 1 :]:
+                if source != other and upright == also and abs(at - place) < 1.0:
+                    assert stop + near < begin or end + near < start, (source, other, at, begin, end)
+
+
+def _stretches(picture: Diagram, placed: Placed) -> Iterator[tuple[str, bool, float, float, float]]:
+    """Iterate over the straight parts of lines: whose value, whether upright, where, from where and to where."""
+    for number, way in placed.routes.items():
+        source = picture.edges[number].source
+        for (x, y), (a, b) in pairwise(way):
+            if abs(x - a) < _INSIDE and abs(y - b) > 1.0:
+                yield source, True, x, min(y, b), max(y, b)
+            elif abs(y - b) < _INSIDE and abs(x - a) > 1.0:
+                yield source, False, y, min(x, a), max(x, a)
 
 
 @law(sample=5, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())

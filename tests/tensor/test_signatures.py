@@ -84,7 +84,10 @@ def differs(ours, theirs):
 
 @pytest.mark.parametrize(("name", "ours", "theirs"), NAMES, ids=[each[0] for each in NAMES])
 def test_a_function_has_numpys_parameters(name, ours, theirs):
-    found = differs(ours, theirs)
+    try:
+        found = differs(ours, theirs)
+    except ValueError as unknown:
+        pytest.skip(f"NumPy {np.__version__} does not say: {unknown}")
     if name.rpartition(".")[2] in DIFFERENT:
         assert found is not None, f"{name} need not be among the differences"
     else:

@@ -15,7 +15,7 @@ from scanviz.render.diagram.folding import fold
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.render.diagram.operation_label import OPEN
 
-LONGEST = 42  # characters of a formula
+LONGEST = 48  # characters of a formula
 _LONGEST_NAME = 16  # of what a formula calls by its name
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "dot": "@"}
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}

@@ -10,11 +10,10 @@ import functools
 from collections.abc import Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
+from scanviz.engine.graph.notation import GRADIENT
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.shape import ALLOC
-
-GRADIENT = "∂"  # what the name of a gradient begins with
 
 
 def add_cotangents(terms: Sequence[Variable]) -> Variable:

@@ -25,6 +25,7 @@ _PRECEDENCE = {
 _CHAINS = frozenset("+*&^|")  # a + (b + c) is written without parentheses
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CUT = "…"
+GRADIENT = "∂"  # what the name of a gradient begins with
 _BRACKETS = re.compile(r"\([^()]*\)|\[[^][]*\]|\{[^{}]*\}")
 
 

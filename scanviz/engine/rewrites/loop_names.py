@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace as with_changes
 
-from scanviz.engine.gradient.accumulate import GRADIENT
 from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.graph.notation import GRADIENT
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import (

@@ -5,7 +5,8 @@ else of it.  Known is what LLVM's code generator leaves for a loop on x86-64: in
 distances, and calls of functions far away.  Anything else is refused, and left to LLVM.
 
 The format and the relocations are those of the *System V Application Binary Interface, AMD64 Architecture Processor Supplement*,
-chapter 4.  Memory is written first and executable afterwards, never both.
+chapter 4.  Memory is written first and executable afterwards, never both, and it is this process's alone: what a child that
+it forks does to its own is not seen here.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ _BY_ADDRESS, _BY_DISTANCE, _BY_CALL, _BY_LONG_DISTANCE = 1, 2, 4, 24
 _BY_TABLE = (9, 41, 42)  # of addresses
 _JUMP = b"\xff\x25\0\0\0\0"  # to the address that stands behind it
 _STUB = 16  # bytes of a jump with its address
-_READ_AND_RUN = mmap.PROT_READ | mmap.PROT_EXEC
 
 
 class ForeignError(Exception):
@@ -105,7 +105,9 @@ def _loaded(code: bytes, entry: str, address_of: Callable[[str], int]) -> ReadyC
         }
     )
     stubs = {name: end + _STUB * k for k, name in enumerate(far)}
-    memory = mmap.mmap(-1, max(1, end + _STUB * len(stubs)))
+    # unasked, Python takes memory that is shared with children
+    private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+    memory = mmap.mmap(-1, max(1, end + _STUB * len(stubs)), flags=private)
     anchor = ctypes.c_char.from_buffer(memory)
     base = ctypes.addressof(anchor)
     for number, start in starts.items():
@@ -124,7 +126,7 @@ def _loaded(code: bytes, entry: str, address_of: Callable[[str], int]) -> ReadyC
             raise ForeignError(f"{symbol.name} is far away")
         _put_right(memory, base, place, where, kind, addend, bool(symbol.section))
     function = next(symbol for symbol in symbols if symbol.name == entry and symbol.section in starts)
-    if _protect()(base, len(memory), _READ_AND_RUN):
+    if _protect()(base, len(memory), mmap.PROT_READ | mmap.PROT_EXEC):
         raise ForeignError("the system lets no memory be run")
     return ReadyCode(base + starts[function.section] + function.value, (memory, anchor))
 

@@ -119,16 +119,25 @@ def test_a_file_that_is_cut_off_or_changed_in_its_tables_ends_in_an_error_or_in_
             loaded(bytes(broken), jit.ENTRY, address_of)
 
 
-def test_memory_cannot_be_written_once_it_can_be_run():
-    _, held = loaded(jit.object_of(STORES), jit.ENTRY, address_of)
-    start = ctypes.addressof(held[1])
+def mapped(address):
+    """Return what the system says of the memory at an address: how it may be used, and whether it is shared."""
     with open("/proc/self/maps") as lines:
         for line in lines:
             low, high = (int(part, 16) for part in line.split()[0].split("-"))
-            if low <= start < high:
-                assert line.split()[1].startswith("r-x")
-                return
+            if low <= address < high:
+                return line.split()[1]
     raise AssertionError("the memory is not there")
+
+
+def test_memory_cannot_be_written_once_it_can_be_run():
+    _, held = loaded(jit.object_of(STORES), jit.ENTRY, address_of)
+    assert mapped(ctypes.addressof(held[1])).startswith("r-x")
+
+
+def test_a_child_process_cannot_change_the_code_of_its_parent():
+    """One that has given up its rights, say."""
+    _, held = loaded(jit.object_of(STORES), jit.ENTRY, address_of)
+    assert mapped(ctypes.addressof(held[1])).endswith("p")  # private
 
 
 def test_names_of_sections_that_are_not_needed():

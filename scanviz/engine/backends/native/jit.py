@@ -43,12 +43,15 @@ class Processor(NamedTuple):
     vector_bytes: int
 
 
-@cache
 def target() -> Processor:
     """Return the processor that this runs on; ``SCANVIZ_NATIVE_TARGET`` names another level of x86: baseline or avx2."""
+    return _target(os.environ.get("SCANVIZ_NATIVE_TARGET", ""))  # as keys of code have it, whenever it is set
+
+
+@cache
+def _target(wanted: str) -> Processor:
     llvm = _llvm()
     features = llvm.get_host_cpu_features()
-    wanted = os.environ.get("SCANVIZ_NATIVE_TARGET", "")
     name = llvm.get_host_cpu_name()
     if "x86" in llvm.get_default_triple() and wanted:
         name = {"baseline": "x86-64", "avx2": "x86-64-v3"}.get(wanted, wanted)

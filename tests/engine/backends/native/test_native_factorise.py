@@ -12,7 +12,6 @@ from scanviz.engine.errors import NumericalError
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import jit
 from tests.engine.backends.native.test_native_loops import agree, tiers_of
 
 RNG = np.random.default_rng(8)
@@ -23,10 +22,6 @@ def registers(request, monkeypatch):
     """Make code for processors of one level; the widest registers are those that there are."""
     if request.param != "avx512":
         monkeypatch.setenv("SCANVIZ_NATIVE_TARGET", request.param)
-    jit.target.cache_clear()
-    yield
-    monkeypatch.undo()
-    jit.target.cache_clear()
 
 
 def everything(a, b, one):

@@ -1,12 +1,14 @@
 """Arrays that machine code works on: long ones begin where a line of the cache does."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
-from scanviz.engine.runtime.address import address
+from scanviz.engine.runtime.address import _can_be_read, address
 from scanviz.engine.runtime.aligned import LONG, AlignedArrays
 
 
@@ -30,3 +32,9 @@ def test_rows_of_a_loop_that_may_be_machine_code_begin_at_a_line(mode):
     h, _ = scanviz.scan(lambda v, h: h + v, x, T.zeros((64,)))
     rows = scanviz.function([x], h, mode=mode)(np.ones((100, 64)))
     assert address(rows) % 64 == 0 and rows[-1, 0] == 100
+
+
+def test_only_cpython_is_known_to_name_objects_by_their_addresses(monkeypatch):
+    assert _can_be_read()
+    monkeypatch.setattr(sys.implementation, "name", "pypy")
+    assert not _can_be_read()

@@ -14,6 +14,9 @@ Python's own ``signal`` is not imported for that: it takes half a millisecond, i
 import gc
 import os
 import sys
+import time
+
+BEGUN_NS = time.time_ns()  # what changes on disk later is not what this process has imported
 
 
 def is_the_command() -> bool:

@@ -2,8 +2,9 @@
 
 Everything that a Program says is part of it, but names, the user's lines and numbers that belong to one process: code has
 these in comments alone.  So are the shapes, the kind of code, the processor, the versions of what makes code, and scanviz's own
-files as they stand, so that a changed emitter never finds what it wrote before.  A wrong key would be a wrong result: what is
-not known here has none, and its code is found by its text.
+files as they stand, so that a changed emitter never finds what it wrote before, and one that was changed after it was imported
+keeps nothing under the key of what it is now.  A wrong key would be a wrong result: what is not known here has none, and its
+code is found by its text.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from scanviz import starting
 from scanviz.engine.backends.native.processor import described
 from scanviz.engine.config import config
 from scanviz.engine.graph.declaration import Declaration, Op
@@ -51,6 +53,7 @@ _WRITING = (
     "graph",
     "ops",
     "program",
+    "rewrites",
     "runtime",
     "scalar",
     "scan",
@@ -90,7 +93,7 @@ def _tell(value: Any, told: list[str]) -> None:
         for item in sorted(value) if kind is frozenset else value:
             _tell(item, told)
     elif kind is float:
-        told.append(struct.pack("<d", value).hex())
+        told.append(f"float {struct.pack('<d', value).hex()}")
     elif kind is TensorType:
         told.append(f"{value.dtype} {value.shape}")
     elif kind is RandomStateType:
@@ -144,8 +147,9 @@ def _reader_of(kind: Hashable) -> tuple[str, Sequence[str]]:
 @cache
 def _is_ours(declaration: Declaration) -> bool:
     """Return whether an operation is declared in a file of scanviz's own: its formula is no user's."""
-    names = [f"scanviz.engine.ops.{declaration.family}", declaration.infer.__module__]  # where most are
-    names += [name for name in sys.modules if name.startswith(_DECLARING)]
+    # where most are; a user's is in a module of the user's
+    first = f"scanviz.engine.ops.{declaration.family}", declaration.infer.__module__
+    names = [name for name in (*first, *sys.modules) if name.startswith(_DECLARING)]
     modules = filter(None, map(sys.modules.get, names))
     return any(value is declaration for module in modules for value in vars(module).values())
 
@@ -162,7 +166,10 @@ def _made_here() -> str | None:
 
 
 def _files_of_the_engine() -> str | None:
-    """Return a digest of the names, sizes and times of change of the files that code comes from; None where they are no files."""
+    """Return a digest of the names, sizes and times of change of the files that code comes from.
+
+    None where they are no files, or where one has changed since scanviz was imported: some of it may have been imported before.
+    """
     top, found = os.path.dirname(os.path.dirname(os.path.dirname(__file__))), []
     try:
         folders = [os.path.join(top, folder) for folder in _WRITING]
@@ -171,12 +178,14 @@ def _files_of_the_engine() -> str | None:
                 for entry in entries:
                     if entry.name.endswith(".py"):
                         about = entry.stat()
+                        if max(about.st_mtime_ns, about.st_ctime_ns) >= starting.BEGUN_NS:
+                            return None
                         found.append((entry.path, about.st_size, about.st_mtime_ns))
                     elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
                         folders.append(entry.path)
     except OSError:
         return None
-    return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()
+    return hashlib.sha256(repr(sorted(found)).encode()).hexdigest() if found else None
 
 
 __all__ = ["UNTOLD", "key_of_loop"]

@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -12,11 +13,13 @@ import numpy as np
 import pytest
 
 import scanviz
+from scanviz import starting
 from scanviz import tensor as T
 from scanviz.engine.backends.native import cache, code, jit, kept_code, loop_key, tier
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
-from scanviz.engine.graph.declaration import declared_already
+from scanviz.engine.graph.declaration import Declaration, Op, declared_already, for_now
+from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.program.instructions import all_loops
 from scanviz.profiler import profile
 
@@ -178,8 +181,11 @@ def test_another_processor_and_other_files_of_scanviz_are_another_key(monkeypatc
 def test_the_target_that_a_user_names_is_part_of_the_key(monkeypatch):
     loop = loop_of(gates())
     known = loop_key.key_of_loop(loop)
+    jit.target()
     monkeypatch.setenv("SCANVIZ_NATIVE_TARGET", "baseline")
     assert loop_key.key_of_loop(loop) != known
+    if platform.machine() == "x86_64":  # code is for what its key says, also where that is set late
+        assert jit.target() == ("x86-64", "", 16)
 
 
 def test_a_file_that_changes_changes_the_key(monkeypatch, tmp_path):
@@ -188,6 +194,8 @@ def test_a_file_that_changes_changes_the_key(monkeypatch, tmp_path):
         (top / folder).mkdir(parents=True)
     (top / "ops" / "one.py").write_text("1")
     monkeypatch.setattr(loop_key, "__file__", str(top / "backends" / "native" / "loop_key.py"))
+    assert loop_key._files_of_the_engine() is None  # what was imported before may be another
+    monkeypatch.setattr(starting, "BEGUN_NS", time.time_ns() + 10**12)
     keys = [loop_key._files_of_the_engine()]
     (top / "ops" / "one.py").write_text("12")
     keys.append(loop_key._files_of_the_engine())
@@ -196,6 +204,32 @@ def test_a_file_that_changes_changes_the_key(monkeypatch, tmp_path):
     (top / "backends" / "native" / "deeper" / "two.py").write_text("")
     keys.append(loop_key._files_of_the_engine())
     assert None not in keys and len(set(keys)) == len(keys)
+    for found in top.rglob("*.py"):
+        found.unlink()
+    assert loop_key._files_of_the_engine() is None  # there is byte code alone
+
+
+def window_from(start):
+    """Return the rows of a loop with an operation of a user's, which looks at a part of what it reads."""
+    with for_now():
+        window = Declaration(
+            "window",
+            "user",
+            arity=1,
+            doc="Two numbers.",
+            infer=lambda op, inputs: [inputs[0].type.with_shape((2,))],
+            perform=lambda op, values: [values[0][start : start + 2]],
+            shapes=lambda op, dims: [(2,)],
+            views=0,
+        )
+        globals()["DECLARED"] = window  # a name of the user's module, as declarations have
+        x = T.matrix("x")
+        rows, _ = scanviz.scan(lambda x_t, h: h + build_one(Op(window), x_t), x, T.zeros(2))
+        return scanviz.function([x], rows, mode="native")(np.arange(4.0).reshape(1, 4))[0].tolist()
+
+
+def test_an_operation_of_a_user_that_is_another_now_is_not_found():
+    assert [window_from(start) for start in (0, 1)] == [[0, 1], [1, 2]]
 
 
 def test_all_operations_of_scanviz_have_keys_and_those_of_users_have_none():

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, options_after_file
+from scanviz.cli.graph_folding import folded, folds, unfolded
 from scanviz.cli.options import Option, Parsed, UsageError, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
@@ -65,7 +66,6 @@ OPTIONS = (
 )
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
-FOLDED = ("svg", "png", "pdf", "html")  # whose pictures are looked at, and folded where they are large
 FILMED = ("html", "svg", "gif")
 NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures in which a loop is no box
 TABLES = ("txt", "svg", "png", "pdf")  # as what mappings and connections are drawn
@@ -117,7 +117,7 @@ def _number(parsed: Parsed, name: str, least: int) -> int | None:
     text = parsed.options.get(name)
     if text is None:
         return None
-    if not text.isdigit() or int(text) < least:
+    if not text.isdecimal() or int(text) < least:
         raise UsageError(f"--{name} takes a number from {least} on, not {text!r}")
     return int(text)
 
@@ -190,9 +190,9 @@ def _made(
         return _film(record, function, parsed, form)
     from scanviz.render import draw
 
-    diagram = whole = _diagram(record, function, parsed)
-    if form in FOLDED and "whole" not in options:
-        diagram = _folded(whole, parsed, _named(parsed, record, function, "open"))
+    diagram = whole = _diagram(record, function, parsed, form)
+    if folds(form, options):
+        diagram = folded(whole, options, _named(parsed, record, function, "open"))
     width = _number(parsed, "width", 20) or _columns(out)
     wishes = draw.DrawOptions(
         types="types" in options,
@@ -202,7 +202,7 @@ def _made(
         ascii_only="ascii" in options,
         dark="dark" in options,
     )
-    drawing = draw.written(diagram, form, wishes, () if diagram is whole else _unfolded(whole, diagram))
+    drawing = draw.written(diagram, form, wishes, () if diagram is whole else unfolded(whole, diagram))
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
 
 
@@ -242,7 +242,7 @@ def _loop_named(record: ProfileRecord, functions: Collection[int], scan: str) ->
     return next(loop for loop in loops_called(record, scan) if loop.function in functions)
 
 
-def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) -> Diagram:
+def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str) -> Diagram:
     """Return the picture that the options ask for."""
     from scanviz.render.diagram.build import diagram_of, with_closed
     from scanviz.render.diagram.difference import difference
@@ -270,7 +270,7 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         record_for = record
     steps = _number(parsed, "unrolled", 1)
     if steps is not None:
-        most = MOST_IN_ALL if "whole" not in options and _folds(parsed) else MOST_STEPS
+        most = MOST_IN_ALL if folds(form, options) else MOST_STEPS
         return unrolled(graph, scan, steps, record_for, plumbing="plumbing" in options, most=most)
     return diagram_of(
         graph,
@@ -281,45 +281,6 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed) ->
         scan=scan,
         plumbing="plumbing" in options,
     )
-
-
-def _folds(parsed: Parsed) -> bool:
-    """Return whether the picture is of those that are folded where they are large."""
-    return Path(parsed.options.get("output", "")).suffix.removeprefix(".").lower() in FOLDED
-
-
-def _folded(whole: Diagram, parsed: Parsed, opened: Collection[str]) -> Diagram:
-    """Return a picture that can be read, whatever the graph."""
-    from scanviz.render.diagram.readable import for_slide, readable
-    from scanviz.render.diagram.unrolled import MOST_STEPS
-    from scanviz.render.layout.timeline import SLIDE, timeline
-
-    options = parsed.options
-    types = "types" in options
-    if "unrolled" in options:
-        many = int(options["unrolled"]) > MOST_STEPS
-
-        def fits(picture: Diagram) -> bool:
-            return not (many and picture.nodes == whole.nodes) and timeline(picture, types).width <= SLIDE
-
-        return for_slide(whole, fits)
-    return whole if {"depth", "diff"} & options.keys() else readable(whole, opened)
-
-
-def _unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
-    """Return what a page shows below a picture that is folded, once it is asked to: loops that are closed in it, and all of it."""
-    from scanviz.render.diagram.folding import only_loops
-    from scanviz.render.layout.chain import LARGEST_IN_TIME
-
-    if any(node.band is not None for node in whole.nodes):
-        return [("all of it", whole)] if len(whole.nodes) <= LARGEST_IN_TIME else []
-    shown = {cluster.id for cluster in folded.clusters}
-    closed = [
-        loop
-        for loop in whole.clusters
-        if loop.id not in shown and (loop.parent is None or loop.parent in shown)
-    ]
-    return [*((loop.label, only_loops(whole, [loop.id])) for loop in closed), ("all of it", whole)]
 
 
 def _named(parsed: Parsed, record: ProfileRecord, function: FunctionRecord, option: str) -> list[str]:
@@ -335,7 +296,7 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
     """Return the graphs before and after a rewrite, which is named by its number or its rule."""
     history = function.rewrites
     applications = history.applications if history is not None else ()
-    if wanted.isdigit():
+    if wanted.isdecimal():
         found = [application.index for application in applications if application.index == int(wanted)]
     else:
         found = [application.index for application in applications if application.rule == wanted]
@@ -427,7 +388,7 @@ def _path_text(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, 
             "--connections takes the name or number of an input and of an output: --connections=W,h"
         )
     assert function.graph is not None
-    row, column = (int(text) if text.strip().isdigit() else text.strip() for text in (source, goal))
+    row, column = (int(text) if text.strip().isdecimal() else text.strip() for text in (source, goal))
     loop = _loop(record, function, parsed, (row, column))
     path = connecting_path(function.graph, loop, row, column)
     if path is None:

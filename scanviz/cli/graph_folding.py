@@ -1,0 +1,58 @@
+"""What ``scanviz graph`` draws of a picture that is too large to be read: whether it is folded, how, and what a page unfolds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scanviz.render.diagram.model import Diagram
+
+FOLDED = ("svg", "png", "pdf", "html")  # whose pictures are looked at
+
+
+def folds(form: str, options: Mapping[str, str]) -> bool:
+    """Return whether a picture is folded where it is large.
+
+    Examples
+    --------
+    >>> folds("svg", {}), folds("svg", {"whole": ""}), folds("dot", {})
+    (True, False, False)
+    """
+    return form in FOLDED and "whole" not in options
+
+
+def folded(whole: Diagram, options: Mapping[str, str], opened: Collection[str]) -> Diagram:
+    """Return a picture that can be read, whatever the graph; the loops that are named stay open."""
+    from scanviz.render.diagram.readable import for_slide, readable
+    from scanviz.render.diagram.unrolled import MOST_STEPS
+    from scanviz.render.layout.timeline import SLIDE, timeline
+
+    types = "types" in options
+    if "unrolled" in options:
+        many = int(options["unrolled"]) > MOST_STEPS
+
+        def fits(picture: Diagram) -> bool:
+            return not (many and picture.nodes == whole.nodes) and timeline(picture, types).width <= SLIDE
+
+        return for_slide(whole, fits)
+    return whole if {"depth", "diff"} & options.keys() else readable(whole, opened)
+
+
+def unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
+    """Return what a page shows below a picture that is folded, once it is asked to: loops that are closed in it, and all of it."""
+    from scanviz.render.diagram.folding import only_loops
+    from scanviz.render.layout.chain import LARGEST_IN_TIME
+
+    if any(node.band is not None for node in whole.nodes):
+        return [("all of it", whole)] if len(whole.nodes) <= LARGEST_IN_TIME else []
+    shown = {cluster.id for cluster in folded.clusters}
+    closed = [
+        loop
+        for loop in whole.clusters
+        if loop.id not in shown and (loop.parent is None or loop.parent in shown)
+    ]
+    return [*((loop.label, only_loops(whole, [loop.id])) for loop in closed), ("all of it", whole)]
+
+
+__all__ = ["folded", "folds", "unfolded"]

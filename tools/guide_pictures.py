@@ -9,6 +9,7 @@ Pillow, their pictures stay as they are.
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import os
 import re
@@ -111,7 +112,11 @@ def smaller(taken: Path, kept: Path) -> None:
 
 def main() -> None:
     """Make all pictures."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
+    parser = argparse.ArgumentParser(
+        description="Make the pictures of the guides, from runs made on the spot."
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "pictures", metavar="FOLDER")
+    folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as found:
         graphs(Path(found), folder)

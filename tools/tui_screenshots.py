@@ -7,6 +7,7 @@ FOLDER is ``docs/pictures`` by default.  Times are those of the machine at hand,
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import re
@@ -102,7 +103,9 @@ def small(picture: str) -> str:
 
 def main() -> None:
     """Make all pictures."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
+    parser = argparse.ArgumentParser(description="Make the pictures of the terminal application.")
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "pictures", metavar="FOLDER")
+    folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as found:
         place = Path(found)

@@ -278,7 +278,9 @@ class _Lines:
         parts = [signed(short(node.label), self.changes.get(node.id, node.change))]
         if node.loop_kind and node.kind == "port":
             side = {"in": "into", "out": "out of"}.get(node.side, "of")
-            parts.append(f"({kind_name(node.loop_kind)} {side} the loop)")
+            counts = node.loop_kind == "n_steps"  # which no step reads: it says how many there are
+            what = "number of steps" if counts else f"{kind_name(node.loop_kind)} {side} the loop"
+            parts.append(f"({what})")
         sources = self.reads.get(node.id, [])
         if sources and (
             node.kind in _READERS or any(self._has_no_line(source, node.id) for source in sources)

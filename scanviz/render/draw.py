@@ -261,7 +261,7 @@ def draw(
     ○      x
     │ ·    0.0
     │ │    ╔═ loop sums ═...
-    │ │ ◆  ║ n_steps  (n-steps into the loop)
+    │ │ ◆  ║ n_steps  (number of steps)
     ◆ │    ║ x  (sequence into the loop) ← x
     │ ◆    ║ total  (sitsot into the loop) ← 0.0
     ◇ │    ║ x[t]

@@ -20,6 +20,9 @@ _LONGEST_NAME = 16  # of what a formula calls by its name
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "matmul": "@", "dot": "@"}
 _STRENGTH = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}
 _ATOM = 3
+_TWO = re.compile(
+    f"({OPEN}|.+?) ([-+*/@]|\\*\\*) ({OPEN}|.+)"
+)  # operands, of which an array may have blanks in it
 _UNCLEAR = re.compile(f"…|{OPEN}|[a-z] [a-z]|\\w \\d")  # words, not a formula
 
 
@@ -211,11 +214,10 @@ def _written(node: Node, operands: Sequence[str]) -> str | None:
     if OPEN in text:
         if text.count(OPEN) != len(operands):
             return None
-        words = text.split(" ")
-        sign = next((word for word in words if word in _STRENGTH or word == "**"), None)
-        if sign is not None and len(words) == 3:
+        two = _TWO.fullmatch(text)
+        if two is not None:  # one of the two is a constant
             given = iter(operands)
-            return _between(sign, [next(given) if word == OPEN else word for word in (words[0], words[2])])
+            return _between(two[2], [next(given) if word == OPEN else word for word in (two[1], two[3])])
         for operand in operands:
             text = text.replace(OPEN, operand.replace(OPEN, "\0"), 1)
         return text.replace("\0", OPEN)
@@ -230,7 +232,9 @@ def _written(node: Node, operands: Sequence[str]) -> str | None:
 
 def _between(sign: str, operands: Sequence[str]) -> str:
     """Return a sign between two operands, with the brackets that keep it what it is."""
-    strength = _STRENGTH.get(sign, _ATOM)
+    if sign == "**":
+        return f"{_bracketed(operands[0], _ATOM)} ** {_bracketed(operands[1], _ATOM)}"
+    strength = _STRENGTH[sign]
     right = strength if sign == "+" else strength + 1
     if sign == "*" and "@" not in operands[1] and "/" not in operands[1]:
         right = strength

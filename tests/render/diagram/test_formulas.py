@@ -1,5 +1,7 @@
 """Formulas of operations: they mean what the operations do, and nothing that is read elsewhere is in them."""
 
+import re
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +21,16 @@ SIGNS = {
     "matmul": np.matmul,
 }
 LEAVES = {"a": np.array([[1.0, 2.0], [3.0, 5.0]]), "b": np.array([[2.0, -1.0], [7.0, 3.0]])}
+CALLS = {  # of one operand: what stands on the operation, its name, what it does; constants of several numbers have blanks in them
+    "tanh": ("tanh", "tanh", np.tanh),
+    "minus": ("1 - ·", "subtract", lambda value: 1 - value),
+    "square": ("· ** 2", "power", lambda value: value**2),
+    "scaled": ("· * [2, 3]", "multiply", lambda value: value * [2, 3]),
+    "less": ("[2, 3] - ·", "subtract", lambda value: [2, 3] - value),
+}
 TREES = st.recursive(
     st.sampled_from(["a", "b"]),
-    lambda trees: st.tuples(st.sampled_from([*SIGNS, "tanh", "minus"]), trees, trees),
+    lambda trees: st.tuples(st.sampled_from([*SIGNS, *CALLS]), trees, trees),
     max_leaves=7,
 )
 
@@ -37,8 +46,8 @@ def drawn(tree, nodes, edges):
         value, label = SIGNS[op](*(value for _, value in given)), op
     else:
         given = [drawn(operands[0], nodes, edges)]
-        value = np.tanh(given[0][1]) if op == "tanh" else 1 - given[0][1]
-        label, op = ("tanh", "tanh") if op == "tanh" else ("1 - ·", "subtract")
+        label, op, computed = CALLS[op]
+        value = computed(given[0][1])
     name = f"n{len(nodes)}"
     nodes.append(Node(name, "operation", label, op=op))
     edges += [Edge(source, name, place=k) for k, (source, _) in enumerate(given)]
@@ -53,7 +62,9 @@ def test_a_formula_is_worth_what_its_operations_are(tree):
         [formula] = with_formulas(Diagram("f", tuple(nodes), (), tuple(edges)), 10_000).nodes[2:]
         text = formula.label if len(nodes) > 3 or formula.operations else None
         if text is not None:
-            found = eval(text, {"tanh": np.tanh, **LEAVES})
+            found = eval(
+                re.sub(r"(?<!\w)(\[[^]]*\])", r"np.array(\1)", text), {"tanh": np.tanh, "np": np, **LEAVES}
+            )
             assert np.allclose(found, value, rtol=1e-6, equal_nan=True), text
     assert with_formulas(Diagram("f", tuple(nodes), (), tuple(edges))).nodes
 

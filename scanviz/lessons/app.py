@@ -21,6 +21,7 @@ from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from scanviz.lessons.exercise import ANSWER, PROGRAM, Outcome, check_exercise, run_program
+from scanviz.lessons.help import LessonHelp
 from scanviz.lessons.player import KEYS, Player
 from scanviz.lessons.processes import SECONDS, Stopped
 from scanviz.lessons.source import Lesson, lessons
@@ -44,6 +45,8 @@ STOPS: dict[Stop, tuple[Pane, str]] = {  # the pane in which it is, and what has
     "steps": ("player", "#player"),
 }
 _STOP_OF: dict[str, Stop] = {PROGRAM: "program", ANSWER: "exercise"}  # of what an error is in
+# Actions of keys that need the lesson to be seen.
+OF_THE_LESSON = frozenset(["help", "lesson", "next_stop", "run_program", "check", "hint", "picture", "steps", "reset"])
 LEAST_TOLD = 4  # lines below the editors, with the one that parts them
 
 
@@ -76,6 +79,8 @@ class LearnApp(OutlivesItsTerminal):
         Binding("f8", "picture", "draw", priority=True),
         Binding("f9", "steps", "steps", priority=True),
         Binding("ctrl+r", "reset", "reset", show=False, priority=True),
+        Binding("f1", "help", "help", show=False, priority=True),
+        Binding("question_mark", "help", "help", show=False),  # where it is not typed into an editor
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
@@ -274,6 +279,15 @@ class LearnApp(OutlivesItsTerminal):
         self._tell("F9 goes to the steps, F4 to the other panes.")
         self.query_one(Player).open(record)
         self.action_stop("steps")
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Return whether a key does something now: those of the lesson do not while the page of help is before it."""
+        helps = any(isinstance(screen, LessonHelp) for screen in self.screen_stack)
+        return not (helps and action in OF_THE_LESSON)
+
+    def action_help(self) -> None:
+        """Say what the keys do, and what the words mean."""
+        self.push_screen(LessonHelp(self.query_one(Player)))
 
     def action_first_bad(self) -> None:
         """Go to the first step with a NaN or an infinity: the player's key asks for it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import ClassVar
 
 from rich.table import Table
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
@@ -35,15 +36,20 @@ class HelpScreen(ModalScreen[None]):
         """Lay the page out."""
         with VerticalScroll(id="help") as page:
             page.border_title, page.border_subtitle = "what the keys do here", "↑ ↓ scroll · escape closes"
-            about = getattr(self._focused, "ABOUT", "") or self._view.ABOUT
-            yield Static(f"{self._view.TITLE}\n\n{about}\n", markup=False, id="help-about")
-            for title, widget in self._parts():
+            yield Static(f"{self.about()}\n", markup=False, id="help-about")
+            for title, widget in self.parts():
                 table = _table(title, widget)
                 if table.row_count:
                     yield Static(table)
             yield Static(_words(), id="help-words")
 
-    def _parts(self) -> list[tuple[str, object]]:
+    def about(self) -> str:
+        """Return what one is looking at."""
+        about = getattr(self._focused, "ABOUT", "") or self._view.ABOUT
+        return f"{self._view.TITLE}\n\n{about}"
+
+    def parts(self) -> list[tuple[str, object]]:
+        """Return what has keys, with the titles of their lists."""
         parts: list[tuple[str, object]] = []
         if self._focused is not None and self._focused is not self._view:
             parts.append(("here", self._focused))
@@ -54,10 +60,11 @@ def _table(title: str, widget: object) -> Table:
     table = Table(title=title, title_justify="left", box=None, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column()
-    for owner, binding in own_bindings(type(widget)):
+    known = list(own_bindings(type(widget)))
+    for owner, binding in known:
         if not binding.action.startswith("view("):
             table.add_row(key_names(binding), explanation(owner, binding))
-    if isinstance(widget, App):
+    if any(binding.action.startswith("view(") for _, binding in known):
         table.add_row(f"1 … {len(VIEWS)}", ", ".join(view.TITLE for view in VIEWS))
     return table
 
@@ -95,8 +102,8 @@ def key_names(binding: Binding) -> str:
 
     Examples
     --------
-    >>> key_names(Binding("left_square_bracket,h", "x"))
-    '[, h'
+    >>> key_names(Binding("left_square_bracket,h", "x")), key_names(Binding("f1", "x"))
+    ('[, h', 'F1')
     """
     return ", ".join(_shown(key) for key in binding.key.split(","))
 
@@ -114,4 +121,4 @@ def _shown(key: str) -> str:
         "minus": "-",
         "equals_sign": "=",
     }
-    return names.get(key, key)
+    return names.get(key, key.upper() if re.fullmatch(r"f\d+", key) else key)

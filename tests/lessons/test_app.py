@@ -16,12 +16,15 @@ from textual.widgets import RichLog, Static, TextArea
 
 import scanviz
 from scanviz.lessons.app import PANES, LearnApp
+from scanviz.lessons.help import LessonHelp
 from scanviz.lessons.player import Player
 from scanviz.lessons.processes import SECONDS
 from scanviz.lessons.source import Lesson, lesson
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
+from scanviz.tui.explanations import is_explained
 from scanviz.tui.footer import Footer
+from scanviz.tui.help import own_bindings
 from tests.tui import settled  # noqa: F401 - waits by what is left to do
 
 drawn: list[tuple[str, tuple[str, ...]]] = []
@@ -188,6 +191,46 @@ def test_the_backward_cells_are_stepped_through_beside_the_text():
         assert len(stepped) == 1 and app.query_one(Player).state.step == 1
         await press(pilot, "escape")
         assert seen(app) == {"page", "desk"} and app.focused is app.query_one("#program")
+
+    use(6, walk)
+
+
+def test_f1_everywhere_and_question_mark_outside_of_editors_tell_keys_and_words():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        for opening, closing in (("f1", "f1"), ("question_mark", "escape")):
+            await press(pilot, opening)
+            assert isinstance(app.screen, LessonHelp)
+            shown = " ".join(strip.text for strip in app.screen._compositor.render_strips())
+            assert "F6" in shown and "check the exercise" in shown
+            await pilot.press("end")
+            await pilot.pause()
+            shown = " ".join(strip.text for strip in app.screen._compositor.render_strips())
+            assert "mitmot" in shown
+            await press(pilot, "f3")  # of the lesson behind it
+            await press(pilot, closing)
+            assert not isinstance(app.screen, LessonHelp) and app.number == 6
+        await press(pilot, "f4")
+        await press(pilot, "question_mark")
+        assert app.query_one("#program", TextArea).text.startswith("?")
+        await press(pilot, "f1")
+        assert isinstance(app.screen, LessonHelp)
+
+    use(6, walk)
+
+
+def test_every_key_of_the_lessons_is_explained():
+    for kind in (LearnApp, Player):
+        for owner, binding in own_bindings(kind):
+            assert is_explained(owner, binding), binding.key
+
+
+def test_no_number_that_is_typed_for_a_step_ends_the_lessons():
+    async def walk(app: LearnApp, pilot: Pilot[None]) -> None:
+        await press(pilot, "f9")
+        for typed in ("--1", "²", "1:²", "2"):
+            await pilot.press("colon", *typed, "enter")
+            await pilot.pause()
+        assert app.query_one(Player).state.step == 2
 
     use(6, walk)
 

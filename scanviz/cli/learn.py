@@ -81,7 +81,7 @@ def _listed(columns: int) -> str:
 
 
 def _number(rest: Sequence[str]) -> int:
-    if len(rest) != 1 or not rest[0].isdigit():
+    if len(rest) != 1 or not rest[0].isdecimal():
         raise UsageError(f"scanviz learn takes the number of a lesson, not {' '.join(rest)!r}")
     return int(rest[0])
 

@@ -74,7 +74,7 @@ class Parsed(NamedTuple):
         text = self.options.get(key)
         if text is None:
             return default
-        if not text.isdigit() or int(text) < 1:
+        if not text.isdecimal() or int(text) < 1:
             raise UsageError(f"--{key} takes a positive number, not {text!r}")
         return int(text)
 

@@ -172,7 +172,7 @@ def _view(parsed: Parsed) -> RewritesOptions:
         if key in options:
             _known_rule(options[key])
     step = options.get("step")
-    if step is not None and not step.isdigit():
+    if step is not None and not step.isdecimal():
         raise UsageError(f"--step takes the number of a rewrite, not {step!r}")
     style = next((text for text in STYLES if text in options), "")
     return RewritesOptions(

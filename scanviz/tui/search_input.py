@@ -43,3 +43,17 @@ class SearchInput(Input):
 def focus_now(widget: Widget) -> None:
     """Give the focus to a widget at once, so that the next key is its own however soon it comes."""
     widget.screen.set_focus(widget)
+
+
+def whole_number(text: str) -> int | None:
+    """Return the whole number that was typed; None for what is none, or has thousands of digits.
+
+    Examples
+    --------
+    >>> whole_number(" 37 "), whole_number("-1"), whole_number("--1"), whole_number("²")
+    (37, -1, None, None)
+    """
+    try:
+        return int(text)
+    except ValueError:
+        return None

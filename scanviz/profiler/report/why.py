@@ -78,7 +78,7 @@ def _nothing(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str
             f"no operation makes {sanitize(asked)!r}: it is given to the function, or by a loop to its step"
         )
     numbers = sorted({int(text) for text in map(_number, origins) if text})
-    if asked.isdigit() and numbers:
+    if asked.isdecimal() and numbers:
         nearest = sorted(sorted(numbers, key=lambda number: abs(number - int(asked)))[:3])
         return f"nothing was made on line {asked}; nearest: {', '.join(map(str, nearest))}"
     close = difflib.get_close_matches(asked, [origin.name for origin in origins], 3)
@@ -88,7 +88,7 @@ def _nothing(graphs: VersionsRecord, origins: Sequence[OriginRecord], asked: str
 
 def _number(origin: OriginRecord) -> str:
     number = origin.source.rpartition(":")[2]
-    return number if number.isdigit() else ""
+    return number if number.isdecimal() else ""
 
 
 def _chain(

@@ -17,7 +17,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.tui.chart import AXIS, Window, chart
 from scanviz.tui.linked_selection import SIGN
 from scanviz.tui.ruler import touched
-from scanviz.tui.search_input import SearchInput
+from scanviz.tui.search_input import SearchInput, whole_number
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 
@@ -190,8 +190,9 @@ class StepsView(TabView):
         """Go to the step that was asked for."""
         event.stop()
         self.query_one("#steps-ask", SearchInput).action_close()
-        if event.value.strip().lstrip("-").isdigit():
-            self.move(self.state.at_step(int(event.value)))
+        step = whole_number(event.value)
+        if step is not None:
+            self.move(self.state.at_step(step))
 
     def on_click(self, event: Click) -> None:
         """Put the cursor where the chart was clicked."""

@@ -20,7 +20,7 @@ from scanviz.tui.linked_selection import NO_SIGN, SIGN, given_to
 from scanviz.tui.origin import origin
 from scanviz.tui.recomputed import Recomputed
 from scanviz.tui.ruler import rulers
-from scanviz.tui.search_input import SearchInput
+from scanviz.tui.search_input import SearchInput, whole_number
 from scanviz.tui.state import ViewState
 from scanviz.tui.value_text import SHOWN, number, value_text
 from scanviz.tui.views.base import TabView, TextBlock
@@ -319,10 +319,11 @@ class ValuesView(TabView):
         self.query_one("#values-ask", SearchInput).action_close()
         given = event.value.strip()
         if self._asking == "step":
-            run, _, step = given.rpartition(":")
-            if step.lstrip("-").isdigit() and (run.isdigit() or not run):
-                state = self.state.at_run(int(run)) if run else self.state
-                self.move(state.at_step(int(step)))
+            before, _, behind = given.rpartition(":")
+            run, step = whole_number(before), whole_number(behind)
+            if step is not None and (not before or (run is not None and run >= 0)):
+                state = self.state if run is None else self.state.at_run(run)
+                self.move(state.at_step(step))
         elif given:
             self.watches.append(given)
         elif self.watches:

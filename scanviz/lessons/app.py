@@ -46,7 +46,9 @@ STOPS: dict[Stop, tuple[Pane, str]] = {  # the pane in which it is, and what has
 }
 _STOP_OF: dict[str, Stop] = {PROGRAM: "program", ANSWER: "exercise"}  # of what an error is in
 # Actions of keys that need the lesson to be seen.
-OF_THE_LESSON = frozenset(["help", "lesson", "next_stop", "run_program", "check", "hint", "picture", "steps", "reset"])
+OF_THE_LESSON = frozenset(
+    ["help", "lesson", "next_stop", "run_program", "check", "hint", "picture", "steps", "reset"]
+)
 LEAST_TOLD = 4  # lines below the editors, with the one that parts them
 
 

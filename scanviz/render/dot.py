@@ -24,7 +24,6 @@ from scanviz.render.labels import (
     legend_of,
     node_lines,
     node_title,
-    percent,
     port_title,
     short,
     signed,
@@ -255,7 +254,7 @@ class _Writer:
             words += [f"loop variables: {kinds}"] if kinds else []
             words += [f"signs: {', '.join(signs)}"] if signs else []
             words += (
-                [f"the warmer, the more time: the hottest took {percent(legend.heat)}"] if legend.heat else []
+                [f"the warmer, the more time: the hottest took {legend.heat_text()}"] if legend.heat else []
             )
             return self._written([word for word in words if word] or ["picture"])
         rows = [f'<TR><TD COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
@@ -408,7 +407,7 @@ def _legend_rows(diagram: Diagram) -> list[list[str]]:
         else []
     )
     heat_row = (
-        [f"<TD>{_small('part of the time: 0')}</TD>", *heat, f"<TD>{_small(percent(legend.heat))}</TD>"]
+        [f"<TD>{_small('part of the time: 0')}</TD>", *heat, f"<TD>{_small(legend.heat_text())}</TD>"]
         if heat
         else []
     )

@@ -22,6 +22,11 @@ class Legend(NamedTuple):
     roles: tuple[str, ...]
     changes: tuple[str, ...]
     heat: float
+    hotter: bool = False  # whether closed loops took more than what is hottest by the colours
+
+    def heat_text(self) -> str:
+        """Return the part of the time that the warmest colour stands for."""
+        return f"{percent(self.heat)}{' and more' if self.hotter else ''}"
 
 
 def short(text: str, longest: int = LONGEST) -> str:
@@ -157,24 +162,34 @@ def legend_of(diagram: Diagram) -> Legend:
     roles = {edge.role for edge in diagram.edges}
     changes: set[str] = {node.change for node in diagram.nodes}
     changes |= {cluster.change for cluster in diagram.clusters} | {edge.change for edge in diagram.edges}
+    most = hottest(diagram)
     return Legend(
         tuple(text for text in KIND_TEXT if text in kinds),
         tuple(kind for kind in LOOP_KINDS if kind in loop_kinds),
         tuple(text for text in ROLE_TEXT if text in roles),
         tuple(sign for sign in CHANGE_SIGNS if sign in changes),
-        hottest(diagram),
+        most,
+        any(node.share is not None and node.share > most for node in diagram.nodes),
     )
 
 
 def hottest(diagram: Diagram) -> float:
-    """Return the part of the time that the hottest node took, to which colours are scaled; 0 where no times are known.
+    """Return the part of the time to which colours are scaled: that of the hottest node; 0 where no times are known.
+
+    A closed loop beside operations of an open one counts as its hottest operation does, or the open loop would be pale.
 
     Examples
     --------
-    >>> hottest(Diagram("f", (Node("a", "operation", "exp", share=0.2), Node("b", "operation", "tanh"))))
-    0.2
+    >>> inside, closed = Node("a", "operation", "exp", "l", share=0.2), Node("b", "loop", "rnn", share=0.7, hottest=0.1)
+    >>> hottest(Diagram("f", (inside, closed))), hottest(Diagram("f", (closed,)))
+    (0.2, 0.7)
     """
-    return max((node.share for node in diagram.nodes if node.share is not None), default=0.0)
+    timed = [node for node in diagram.nodes if node.share is not None]
+    opened = any(node.cluster is not None and node.kind != "loop" for node in timed)
+    return max(
+        ((node.share if node.hottest is None or not opened else node.hottest) or 0.0 for node in timed),
+        default=0.0,
+    )
 
 
 def percent(share: float) -> str:
@@ -190,7 +205,7 @@ def percent(share: float) -> str:
 
 def warmth(node: Node, most: float) -> float | None:
     """Return how warm a node is beside the hottest, from 0 to 1; None where its time is unknown."""
-    return None if node.share is None else node.share / most if most > 0 else 0.0
+    return None if node.share is None else min(1.0, node.share / most) if most > 0 else 0.0
 
 
 def text_width(text: str, size: float) -> float:

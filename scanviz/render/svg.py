@@ -41,7 +41,6 @@ from scanviz.render.labels import (
     legend_of,
     node_lines,
     node_title,
-    percent,
     port_title,
     short,
     signed,
@@ -307,7 +306,7 @@ def svg_head(diagram: Diagram) -> list[tuple[str, float]]:
         blank = Paint(PAPER, PAPER)
         rows.append(
             swatches(
-                [("part of the time: none", blank, "ground"), *heat, (percent(legend.heat), blank, "ground")]
+                [("part of the time: none", blank, "ground"), *heat, (legend.heat_text(), blank, "ground")]
             )
         )
     return rows

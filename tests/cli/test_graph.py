@@ -146,6 +146,7 @@ def test_the_path_of_a_pair_is_of_the_loop_that_has_both_whichever_took_more_tim
         (("-o", "x.svgg", "kept.scanviz"), "did you mean svg?"),
         (("-o", "nowhere/x.svg", "kept.scanviz"), "there is no folder"),
         (("--depth", "x", "kept.scanviz"), "--depth takes a number"),
+        (("--depth", "²", "kept.scanviz"), "--depth takes a number"),  # a digit, and no number
         (("--mappings", "-o", "x.json", "kept.scanviz"), "are text or drawn"),
         (("--film", "-o", "x.png", "kept.scanviz"), "no format of a film"),
         (("nothing.scanviz",), "cannot be read"),

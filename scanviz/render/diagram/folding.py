@@ -73,9 +73,10 @@ def close_loops(diagram: Diagram, loops: Collection[str]) -> Diagram:
     for node in diagram.nodes:
         if node.kind == "port" and node.cluster in ports:
             ports[node.cluster].append(_port(node))
-    counts = _operations(diagram)
+    counts, heats = _operations(diagram), _hottest(diagram)
     waiting = {
-        cluster.id: _closed(cluster, tuple(ports[cluster.id]), counts[cluster.id]) for cluster in outermost
+        cluster.id: _closed(cluster, tuple(ports[cluster.id]), counts[cluster.id], heats.get(cluster.id))
+        for cluster in outermost
     }
     nodes: list[Node] = []
     for node in diagram.nodes:
@@ -157,7 +158,20 @@ def _operations(diagram: Diagram) -> dict[str, int]:
     return counts
 
 
-def _closed(cluster: Cluster, ports: tuple[Port, ...], operations: int) -> Node:
+def _hottest(diagram: Diagram) -> dict[str, float]:
+    """Return the part of the time of the hottest operation in each open loop and in those inside it, where times are known."""
+    found: dict[str, float] = {}
+    for node in diagram.nodes:
+        heat = node.share if node.hottest is None else node.hottest
+        if node.cluster is not None and heat is not None:
+            found[node.cluster] = max(heat, found.get(node.cluster, 0.0))
+    for cluster in reversed(diagram.clusters):  # a cluster stands after the one around it
+        if cluster.parent is not None and cluster.id in found:
+            found[cluster.parent] = max(found[cluster.id], found.get(cluster.parent, 0.0))
+    return found
+
+
+def _closed(cluster: Cluster, ports: tuple[Port, ...], operations: int, hottest: float | None) -> Node:
     label = cluster.label
     return Node(
         cluster.id,
@@ -170,6 +184,7 @@ def _closed(cluster: Cluster, ports: tuple[Port, ...], operations: int) -> Node:
         share=cluster.share,
         change=cluster.change,
         operations=operations,
+        hottest=hottest,
     )
 
 

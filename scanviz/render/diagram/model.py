@@ -112,6 +112,8 @@ class Node:
         None for anything else.
     note : str
         What is written small below the label.
+    hottest : float or None
+        Of a closed loop, the largest ``share`` of a single operation in it.
     """
 
     id: str
@@ -136,6 +138,7 @@ class Node:
     operations: int | None = None
     note: str = ""
     op: str = ""
+    hottest: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

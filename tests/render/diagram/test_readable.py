@@ -1,13 +1,17 @@
 """Large pictures: folded until they can be read, and no more."""
 
+from dataclasses import replace
+
 import pytest
 
 from scanviz.record.errors import ScanvizError
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.ellipsis import with_ellipsis
-from scanviz.render.diagram.model import Diagram
+from scanviz.render.diagram.folding import close_loops
+from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.diagram.readable import for_slide, readable
 from scanviz.render.diagram.unrolled import MOST_IN_ALL, unrolled
+from scanviz.render.labels import hottest, legend_of, warmth
 from scanviz.render.layout.timeline import SLIDE, timeline
 from tests.render.diagram.graphs import history, several_taps
 
@@ -27,6 +31,19 @@ def test_a_large_picture_keeps_the_loop_of_most_time_open_and_says_what_it_folde
     assert readable(picture, limit=1000) is picture
     with pytest.raises(ScanvizError, match="rnm"):
         readable(picture, ["rnm"])
+
+
+def test_operations_of_an_open_loop_are_not_pale_beside_a_closed_loop_that_took_more():
+    hot = Node("a", "operation", "exp", "open", share=0.1)
+    nodes = (hot, *(Node(f"n{k}", "operation", "tanh", "closed", share=0.05) for k in range(16)))
+    boxes = (Cluster("open", "open", share=0.1), Cluster("closed", "closed", share=0.8))
+    small = close_loops(Diagram("f", nodes, boxes), ["closed"])
+    most = hottest(small)
+    assert [warmth(node, most) for node in small.nodes] == [1.0, 1.0]
+    assert legend_of(small).heat_text() == "10% and more"
+    pale = replace(hot, share=0.001)
+    small = close_loops(Diagram("f", (pale, *nodes[1:]), boxes), ["closed"])
+    assert warmth(pale, hottest(small)) == 0.02  # beside the hottest operation of the closed one
 
 
 def test_many_steps_are_the_first_the_last_and_one_box_that_states_flow_through():

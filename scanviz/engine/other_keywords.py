@@ -75,6 +75,9 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
     >>> refused = TypeError("function() got an unexpected keyword argument 'accept_inplace'")
     >>> keyword_answer(refused, {"theano": scanviz}), keyword_answer(refused, {})
     ('nothing: leave it out', None)
+    >>> own = type("function", (), {"__module__": "__main__"})
+    >>> print(keyword_answer(refused, {"theano": scanviz, "function": own}))
+    None
     """
     # from Python 3.13 on it may say more behind the name: did you mean another one
     found = _REFUSED.match(str(error)) if type(error) is TypeError else None
@@ -82,8 +85,18 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
         return None
     function, keyword = found.groups()
     answer = _WORDS.get(function, {}).get(keyword) or _WORDS[""].get(keyword)
-    ours = answer is not None and any(_has(value, function) for value in names.values())
-    return answer if ours else None
+    if answer is None or any(_is_another(value, function) for value in names.values()):
+        return None
+    return answer if any(_has(value, function) for value in names.values()) else None
+
+
+def _is_another(value: object, function: str) -> bool:
+    """Return whether something is a function or class of this name, and none of scanviz's: then that one may be meant."""
+    return (
+        isinstance(value, FunctionType | type)
+        and value.__name__ == function
+        and value.__module__.partition(".")[0] != "scanviz"
+    )
 
 
 def _has(value: object, function: str) -> bool:

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 
 _TERMINATIONS = ("SIGTERM", "SIGHUP")
@@ -35,15 +36,12 @@ class Exit:
         The signal that the process dies by.
     failed : bool
         Whether what was asked for could not be done, so that 0 would be a lie.
-    tell : callable
-        Tells of errors that nobody can catch, as before.
     """
 
     began: bool = False
     ended_by_program: bool = False
     number: int | None = None
     failed: bool = False
-    tell: Callable[[sys.UnraisableHookArgs], object] = sys.unraisablehook
 
 
 EXIT = Exit()  # of this process: there is one end
@@ -70,17 +68,18 @@ def at_the_end(action: Callable[[], None]) -> None:
     atexit.register(action)
     atexit.register(action)
     _WITHOUT_A_WORD.add(getattr(action, "__code__", None))
-    if sys.unraisablehook is not _hear:
-        EXIT.tell, sys.unraisablehook = sys.unraisablehook, _hear
+    if getattr(sys.unraisablehook, "func", None) is not _hear:
+        sys.unraisablehook = partial(_hear, sys.unraisablehook)
 
 
 _WITHOUT_A_WORD: set[object] = set()  # code of ours that may be interrupted at its first instruction
 
 
-def _hear(found: sys.UnraisableHookArgs) -> None:
+def _hear(tell: Callable[[sys.UnraisableHookArgs], object], found: sys.UnraisableHookArgs) -> None:
     """Note ctrl+c that came while python called what is registered for its end: it goes on, and its exit code would be 0.
 
-    It is told where the program's own code was interrupted, not where it hit python's way of calling it.
+    It is told where the program's own code was interrupted, not where it hit python's way of calling it; whoever told before it
+    tells of all else.
     """
     if isinstance(found.exc_value, KeyboardInterrupt) and "atexit" in (found.err_msg or ""):
         EXIT.number = signal.SIGINT
@@ -91,7 +90,7 @@ def _hear(found: sys.UnraisableHookArgs) -> None:
             return
         if trace.tb_frame.f_globals.get("__name__") == "weakref":
             return
-    EXIT.tell(found)
+    tell(found)
 
 
 def note_interrupts() -> None:

@@ -79,3 +79,22 @@ if {name!r} == "select":
     exec(code, scope)
     weakref.finalize._select_for_exit = classmethod(scope["interrupted"])
 """
+
+
+def test_a_program_s_own_way_of_telling_what_nobody_can_catch_is_called_once():
+    program = """
+import sys
+from scanviz.profiler.run.exits import at_the_end
+class Fails:
+    def __del__(self): raise ValueError
+at_the_end(lambda: None)
+before = sys.unraisablehook
+def own(found):
+    print("told")
+    before(found)
+sys.unraisablehook = own
+at_the_end(lambda: None)
+Fails()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "told\n" and done.stderr.count("ValueError") == 1

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from scanviz.render.diagram.model import Diagram
 
 FOLDED = ("svg", "png", "pdf", "html")  # whose pictures are looked at
+MOST_TRIED = 20  # steps: more fit no slide, and to lay out hundreds takes seconds
 
 
 def folds(form: str, options: Mapping[str, str]) -> bool:
@@ -24,19 +25,25 @@ def folds(form: str, options: Mapping[str, str]) -> bool:
 
 def folded(whole: Diagram, options: Mapping[str, str], opened: Collection[str]) -> Diagram:
     """Return a picture that can be read, whatever the graph; the loops that are named stay open."""
-    from scanviz.render.diagram.readable import for_slide, readable
+    from scanviz.render.diagram.readable import WHOLE, for_slide, readable
     from scanviz.render.diagram.unrolled import MOST_STEPS
     from scanviz.render.layout.timeline import SLIDE, timeline
 
     types = "types" in options
     if "unrolled" in options:
-        many = int(options["unrolled"]) > MOST_STEPS
 
         def fits(picture: Diagram) -> bool:
-            return not (many and picture.nodes == whole.nodes) and timeline(picture, types).width <= SLIDE
+            most = MOST_STEPS if picture is whole else MOST_TRIED
+            return steps_in(picture) <= most and timeline(picture, types).width <= SLIDE
 
-        return for_slide(whole, fits)
+        taken = int(options["unrolled"]) <= MOST_STEPS  # by --whole, too
+        return for_slide(whole, fits, all_by=WHOLE if taken else "")
     return whole if {"depth", "diff"} & options.keys() else readable(whole, opened)
+
+
+def steps_in(picture: Diagram) -> int:
+    """Return how many steps, and boxes for several of them, a picture has side by side."""
+    return len({node.column for node in picture.nodes if node.band == 0 and node.cluster is not None})
 
 
 def unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
@@ -55,4 +62,4 @@ def unfolded(whole: Diagram, folded: Diagram) -> list[tuple[str, Diagram]]:
     return [*((loop.label, only_loops(whole, [loop.id])) for loop in closed), ("all of it", whole)]
 
 
-__all__ = ["folded", "folds", "unfolded"]
+__all__ = ["folded", "folds", "steps_in", "unfolded"]

@@ -115,6 +115,7 @@ def test_steps_side_by_side_connections_and_mappings(folder):
     assert scanviz(folder, "graph", "--unrolled", "30", "kept.scanviz").returncode == 2
     drawn = scanviz(folder, "graph", "--unrolled", "30", "-o", "steps.svg", "kept.scanviz")
     assert drawn.returncode == 0 and "no run had more than 4 steps" in drawn.stderr
+    assert "--whole" not in drawn.stderr  # which is refused:
     whole = scanviz(folder, "graph", "--unrolled", "30", "--whole", "-o", "steps.svg", "kept.scanviz")
     assert whole.returncode == 2 and "1 to 8" in whole.stderr
     other = scanviz(folder, "graph", "--unrolled", "3", "--open", "rnn", "kept.scanviz")

@@ -74,7 +74,7 @@ def _hottest(diagram: Diagram, limit: int) -> list[str]:
     return [most.label] if sum(node.cluster in within for node in diagram.nodes) <= limit else []
 
 
-def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool]) -> Diagram:
+def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool], all_by: str = WHOLE) -> Diagram:
     """Return an unrolled picture that fits a slide, as far as that goes: formulas, then steps in the middle as one box.
 
     Parameters
@@ -83,6 +83,8 @@ def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool]) -> Diagram:
         Steps side by side.
     fits : callable
         Whether a picture fits.
+    all_by : str
+        What draws all of it; empty where nothing does, for there are too many steps.
 
     Examples
     --------
@@ -99,7 +101,7 @@ def for_slide(diagram: Diagram, fits: Callable[[Diagram], bool]) -> Diagram:
     folded = found.notes[len(diagram.notes) :]
     if not folded:
         return found
-    note = f"folded, to fit a slide: {'; '.join(folded)}; {WHOLE}"
+    note = f"folded, to fit a slide: {'; '.join([*folded, *filter(None, [all_by])])}"
     return replace(found, notes=(*diagram.notes, note))
 
 
@@ -124,4 +126,4 @@ def _with_short_rows(diagram: Diagram) -> Diagram:
     return replace(diagram, nodes=nodes)
 
 
-__all__ = ["for_slide", "readable"]
+__all__ = ["WHOLE", "for_slide", "readable"]

@@ -50,6 +50,8 @@ def test_many_steps_are_the_first_the_last_and_one_box_that_states_flow_through(
     picture = unrolled(graph(), "rnn", 30, most=MOST_IN_ALL)
     small = for_slide(picture, lambda one: timeline(one).width <= SLIDE)
     assert timeline(small).width <= SLIDE and "--whole" in small.notes[-1]
+    refused = for_slide(picture, lambda one: timeline(one).width <= SLIDE, all_by="")
+    assert "drawn as one box" in refused.notes[-1] and "--whole" not in refused.notes[-1]
     labels = [cluster.label for cluster in small.clusters]
     assert labels[0] == "step 0" and "step 29" in labels and "∂ step 29" in labels
     [steps] = [node for node in small.nodes if node.kind == "summary" and node.band == 0]

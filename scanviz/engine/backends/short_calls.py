@@ -105,7 +105,10 @@ class ShortCalls:
         """Count a call, and return what runs all of it; None where it is to be run by parts."""
         key: Key = tuple([array.shape for array in inputs])
         if self._steps:
-            key += tuple([int(inputs[k]) for k in self._steps])
+            steps = [int(inputs[k]) for k in self._steps]
+            if min(steps) < 0:  # the loop tells that
+                return None
+            key += tuple(steps)
         met = self._met.get(key)
         if met is None:
             met = self._first(key)
@@ -137,8 +140,9 @@ class ShortCalls:
                 return None
             self._parts_pay()
             if watch is None and met.whole is None:
-                self._compiles, self.passed = True, 0
                 met.left, met.whole = inf, self._compiled(key)
+                if met.whole is not None:
+                    self._compiles, self.passed = True, 0
         return met.whole
 
     def latest_program(self) -> tuple[Program, list[tuple[int, ...]]] | None:

@@ -167,8 +167,9 @@ function functionPart(each) {
   const total = Math.max(1, each.call_times.total_ns);
   const built = Object.entries(each.build_ns).map(([stage, ns]) => `${stage} ${duration(ns)}`).join(", ");
   const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.total_ns - a.total_ns);
-  return element("section", { "aria-label": `function ${each.name}` },
-    element("h2", {}, `function ${each.name}`, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
+  const title = /^function at /.test(each.name) ? each.name : `function ${each.name}`; // one without a name is called by its line
+  return element("section", { "aria-label": title },
+    element("h2", {}, title, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
     element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} ${each.calls === 1 ? "call" : "calls"}, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
       each.heading.map((one) => ["; ", element("span", { title: one.about }, `${one.title} ${quantity[one.unit](one.value)}`)]),
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),

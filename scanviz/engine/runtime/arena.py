@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from scanviz.engine.program.instructions import LoopInstruction, is_scalar
-from scanviz.engine.program.plan import Plan, StoreKind
+from scanviz.engine.program.plan import RunMemory
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import Failure, changed_shape, in_words
 from scanviz.engine.runtime.events import Watch
@@ -121,7 +121,7 @@ class LoopArena:
 
     __slots__ = (
         "_ledger", "_room", "_steps_at_once", "_weighed", "buffers", "carried", "code", "error", "error_values", "failed_step",
-        "fixed", "hand_over", "inputs", "loop", "module", "outputs", "plan", "record", "sequences", "shapes", "states", "steps",
+        "fixed", "hand_over", "inputs", "loop", "memory", "module", "outputs", "record", "sequences", "shapes", "states", "steps",
         "watch",
     )  # fmt: skip
 
@@ -157,29 +157,26 @@ class LoopArena:
             shapes += [array.shape for array in self.fixed]
         self.shapes = tuple(shapes)
 
-    def open(self, plan: Plan | None, buffers: list[Any], steps_at_once: int | None) -> None:
+    def open(self, memory: RunMemory | None, buffers: list[Any], steps_at_once: int | None) -> None:
         """Take the buffers of a plan, and make rows for the outputs whose shape it knows.
 
         ``steps_at_once`` is how many steps one call of the code may take at most.
         """
         forms = self.inputs.outputs
         self.outputs: Sequence[OutputRows] = [OutputRows(form, self.steps) for form in forms] if forms else ()
-        self._take(plan, buffers, steps_at_once)
+        self._take(memory, buffers, steps_at_once)
 
-    def _take(self, plan: Plan | None, buffers: list[Any], steps_at_once: int | None) -> None:
-        self.plan, self.buffers, self._steps_at_once = plan, buffers, steps_at_once
-        if plan is not None:
-            for k, rows in enumerate(self.outputs):
-                store = plan.stores["output", k]
-                if rows.array is not None or store.kind is StoreKind.NONE or store.checked:
-                    continue
-                if store.row is not None:
-                    rows.start(store.row)
+    def _take(self, memory: RunMemory | None, buffers: list[Any], steps_at_once: int | None) -> None:
+        self.memory, self.buffers, self._steps_at_once = memory, buffers, steps_at_once
+        if memory is not None:
+            for rows, row in zip(self.outputs, memory.outputs, strict=True):
+                if rows.array is None and row is not None:
+                    rows.start(row)
 
     def check_rows(self) -> None:
         """Raise where the shapes met say that the first step writes a row of another shape than was read."""
-        if self.plan is not None and self.plan.mismatch is not None and self.steps:
-            slot, expected, given = self.plan.mismatch
+        if self.memory is not None and self.memory.mismatch is not None and self.steps:
+            slot, expected, given = self.memory.mismatch
             raise changed_shape(self.loop, slot, 0, expected, given)
 
     def chunk_end(self, first: int, wanted: int) -> int:
@@ -198,7 +195,7 @@ class LoopArena:
                 code = self.hand_over(self, first)
                 if code is not self.code:
                     self.code = code
-                    self._take(code.plan, code.buffers.take(), code.steps_at_once)
+                    self._take(code.memory, code.buffers.take(), code.steps_at_once)
         if self._steps_at_once is not None:
             wanted = min(wanted, first + self._steps_at_once)
         return min(wanted, self._room)
@@ -229,7 +226,7 @@ class LoopArena:
 
     def bytes_held(self) -> int:
         """Return the bytes of rows and buffers, with those of rows that are made when the first is known."""
-        held = sum(self.row_bytes()) + (self.plan.arena if self.plan is not None else 0)
+        held = sum(self.row_bytes()) + (0 if self.memory is None else self.memory.arena)
         for rows in self.outputs:
             if rows.array is None and rows.slot.result is not None:
                 row = self._row_shape(rows.slot.inner, None)

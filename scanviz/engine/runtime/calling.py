@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NoReturn, Protocol
 
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.program.plan import Plan
+from scanviz.engine.program.plan import Plan, RunMemory
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.events import OwnTime, Watch
@@ -72,6 +72,11 @@ class LoopCode(Protocol):
     @property
     def plan(self) -> Plan | None:
         """Where registers live; None for a tier that gives every register a new array."""
+        ...
+
+    @property
+    def memory(self) -> RunMemory | None:
+        """What a run needs of the plan, which may not be made yet."""
         ...
 
     @property

@@ -145,7 +145,7 @@ class LoopRunner:
         arena = LoopArena(self.inputs, values, watch)
         code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
         arena.code, arena.hand_over = code, self.hand_over
-        arena.open(code.plan, code.buffers.take(), code.steps_at_once)
+        arena.open(code.memory, code.buffers.take(), code.steps_at_once)
         return arena, code
 
     def _observed(self, values: Sequence[Any], watch: Watch) -> list[Any]:

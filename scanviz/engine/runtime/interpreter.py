@@ -195,7 +195,7 @@ class Interpreted:
     """
 
     __slots__ = ("buffers", "effects", "interpreter", "loop")
-    plan = None
+    plan = memory = None
     tier_name = "reference"
     keeps_buffers = False
     samples = False  # every operation is one call already: a stamp after it costs little

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
-from scanviz.engine.program.plan import Emits, Grouping, Plan, plan_loop, single
+from scanviz.engine.program.plan import Emits, Grouping, LatePlan, Plan, RunMemory, plan_loop, single
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.alone import told_alone
@@ -52,7 +52,7 @@ class WrittenLoop(Protocol):
         ...
 
 
-Write = Callable[[Plan, Variant], WrittenLoop]
+Write = Callable[[LatePlan, Variant], WrittenLoop]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
@@ -88,8 +88,8 @@ class Specialised:
 
     Attributes
     ----------
-    plan : Plan
-        Where registers live.
+    memory : RunMemory
+        What a run needs of the plan.
     tier : Tier
         Whose code it is.
     why : str
@@ -108,6 +108,7 @@ class Specialised:
 
     __slots__ = (
         "_code",
+        "_late",
         "_lock",
         "_write",
         "buffers",
@@ -115,7 +116,7 @@ class Specialised:
         "entry",
         "has_buffers",
         "keeps_buffers",
-        "plan",
+        "memory",
         "runs",
         "tier",
         "why",
@@ -124,17 +125,24 @@ class Specialised:
     steps_at_once = None  # Python hears ctrl+c itself
 
     def __init__(
-        self, plan: Plan, tier: Tier, write: Write, why: str = "generated for the shapes met"
+        self, plan: Plan | LatePlan, tier: Tier, write: Write, why: str = "generated for the shapes met"
     ) -> None:
-        self.plan, self.tier, self._write, self.why = plan, tier, write, why
+        self._late = plan if isinstance(plan, LatePlan) else LatePlan(lambda: plan)
+        self.memory: RunMemory = self._late.memory
+        self.tier, self._write, self.why = tier, write, why
         self.clock: Clock = tier.module.clock
         self._code: dict[Variant, WrittenLoop] = {}
         self._lock = threading.Lock()
         self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
-        self.keeps_buffers = plan.arena <= SMALL_BYTES
-        self.has_buffers = bool(plan.buffers)
+        self.keeps_buffers = self.memory.arena <= SMALL_BYTES
+        self.has_buffers = bool(self.memory.buffers)
         self.entry: Entry | None = None
         self.runs = 0
+
+    @property
+    def plan(self) -> Plan:
+        """Where registers live."""
+        return self._late.plan
 
     @property
     def tier_name(self) -> str:
@@ -142,7 +150,7 @@ class Specialised:
         return self.tier.name
 
     def _new_buffers(self) -> list[Any]:
-        return [self.tier.module.empty(shape, dtype) for shape, dtype in self.plan.buffers]
+        return [self.tier.module.empty(shape, dtype) for shape, dtype in self.memory.buffers]
 
     def variant(self, name: Variant) -> CompiledLoop:
         """Return one variant of the code, written when first needed."""
@@ -152,7 +160,7 @@ class Specialised:
         """Return one variant of the code with its source."""
         with self._lock:
             if name not in self._code:
-                self._code[name] = self._write(self.plan, name)
+                self._code[name] = self._write(self._late, name)
             return self._code[name]
 
     def made_entry(self, write: WriteEntry) -> Entry | None:

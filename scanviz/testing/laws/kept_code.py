@@ -80,13 +80,15 @@ def _written(loop: Any, met: Any, kind: Any) -> tuple[str | None, str | None]:
     from scanviz.engine.backends.native.code import text_of
     from scanviz.engine.backends.native.loop_key import key_of_loop
     from scanviz.engine.backends.native.tier import EMITS
-    from scanviz.engine.program.plan import chains, plan_loop
+    from scanviz.engine.program.plan import chains, plan_loop, run_memory
 
-    text, handed = text_of(loop, plan_loop(loop, met.shapes, chains, EMITS, met.rows), kind)
+    plan = plan_loop(loop, met.shapes, chains, EMITS, met.rows)
+    text, handed = text_of(loop, plan, kind)
     if handed.callouts:
         return None, None
-    entry = kept_code.to_bytes(loop, handed, b"code")
-    assert kept_code.from_bytes(loop, entry) == (handed, b"code")
+    memory = run_memory(plan)
+    entry = kept_code.to_bytes(loop, handed, memory, b"code")
+    assert kept_code.from_bytes(loop, entry) == (handed, memory, b"code")
     lines = "\n".join(line for line in text.split("\n") if not line.startswith("  ;"))
     return key_of_loop(loop, met, kind), hashlib.sha256(entry + lines.encode()).hexdigest()
 
@@ -140,8 +142,8 @@ def code_with_the_same_key_is_the_same_code(
 
     usual = code.code_of
 
-    def noted(loop: Any, plan: Any, met: Any, kind: Any) -> Any:
-        found = usual(loop, plan, met, kind)
+    def noted(loop: Any, late: Any, met: Any, kind: Any) -> Any:
+        found = usual(loop, late, met, kind)
         _check_key(loop, met, kind, which)
         return found
 

@@ -30,7 +30,7 @@ def test_of_a_step_the_instruction_the_step_and_what_it_read():
         arena = LoopArena(LoopInputs(loop, ArrayModule()), values, None)
         code = tier.code_for(arena.shapes, arena.states, None, arena.steps)
         arena.code = code
-        arena.open(code.plan, code.buffers.take(), None)
+        arena.open(code.memory, code.buffers.take(), None)
         done, outcome, instruction = code.variant("plain")(arena, 0, 4)
         assert (done, outcome) == (2, FAILED) and arena.error_values[1] == 2
         assert loop.body.instructions[instruction].op.name == "index"

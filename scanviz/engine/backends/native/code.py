@@ -12,7 +12,7 @@ from scanviz.engine.backends.native.jit import Machine, compiled, machine_of, ob
 from scanviz.engine.backends.native.loop_key import key_of_loop
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.program.plan import Plan
+from scanviz.engine.program.plan import LatePlan, Plan
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.schedule import Variant
@@ -66,8 +66,8 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     return emitter.write()
 
 
-def code_of(loop: LoopInstruction, plan: Plan, met: Met, kind: Kind) -> tuple[Machine, CallArguments]:
-    """Return machine code of a loop, and what it is handed.
+def code_of(loop: LoopInstruction, late: LatePlan, met: Met, kind: Kind) -> tuple[Machine, CallArguments]:
+    """Return machine code of a loop, and what it is handed; its plan is made where code is written.
 
     Raises
     ------
@@ -78,15 +78,16 @@ def code_of(loop: LoopInstruction, plan: Plan, met: Met, kind: Kind) -> tuple[Ma
     entry = None if key is None else cache.load(key)
     found = None if entry is None else kept_code.from_bytes(loop, entry)
     if found is not None:
-        handed, code = found
+        handed, memory, code = found
+        late.know(memory)
         return machine_of(code, True), handed
     with collecting.seldom():
-        verify_plan(loop.body, plan)
-        text, handed = text_of(loop, plan, kind)
+        verify_plan(loop.body, late.plan)
+        text, handed = text_of(loop, late.plan, kind)
         if key is None or handed.callouts:
             return compiled(text), handed
         code = object_of(text)
-        cache.store(key, kept_code.to_bytes(loop, handed, code))
+        cache.store(key, kept_code.to_bytes(loop, handed, late.memory, code))
         return machine_of(code, False), handed
 
 

@@ -1,4 +1,6 @@
-"""Code of a loop as the cache on disk keeps it: the object file, and what it is handed, as data without anything that runs.
+"""Code of a loop as the cache on disk keeps it: the object file, what it is handed, and what a run needs of its plan.
+
+All but the object file is data that nothing runs.
 
 What belongs to one process is told by where it stands in the loop: an instruction by its number and those of the loops and branches
 around it, a loop whose runs are counted by its number among those inside, a constant by the program that holds it.  Code that calls
@@ -11,14 +13,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from scanviz.engine.backends.native.arguments import CallArguments, CountedLoop, Path, Site
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.program.instructions import LoopInstruction, all_loops, programs_in
+from scanviz.engine.program.plan import RunMemory
 
 _LENGTH = 8  # bytes that say how long the data are
 
 
-def to_bytes(loop: LoopInstruction, handed: CallArguments, code: bytes) -> bytes:
+def to_bytes(loop: LoopInstruction, handed: CallArguments, memory: RunMemory, code: bytes) -> bytes:
     """Return an entry of the cache, for code that calls nothing out."""
     loops = [inside.key for inside, _ in all_loops(loop.body)]
     data = [
@@ -30,16 +35,17 @@ def to_bytes(loop: LoopInstruction, handed: CallArguments, code: bytes) -> bytes
         [_site_data(site) for site in handed.sites],
         handed.holds_inside,
         [[loops.index(counted.key), counted.is_timed] for counted in handed.counted],
+        [memory.buffers, memory.arena, memory.outputs],  # no rows mismatch: there is no code for such a loop
     ]
     text = json.dumps(data, separators=(",", ":")).encode()
     return len(text).to_bytes(_LENGTH, "little") + text + code
 
 
-def from_bytes(loop: LoopInstruction, entry: bytes) -> tuple[CallArguments, bytes] | None:
-    """Return what code is handed, and the object file; None where the entry is no such thing."""
+def from_bytes(loop: LoopInstruction, entry: bytes) -> tuple[CallArguments, RunMemory, bytes] | None:
+    """Return what code is handed, what a run needs of the plan, and the object file; None where the entry is no such thing."""
     end = _LENGTH + int.from_bytes(entry[:_LENGTH], "little")
     try:
-        addresses, scratch, stamped, reported, constants, sites, holds_inside, counted = json.loads(
+        addresses, scratch, stamped, reported, constants, sites, holds_inside, counted, needed = json.loads(
             entry[_LENGTH:end]
         )
         handed = CallArguments(
@@ -53,9 +59,10 @@ def from_bytes(loop: LoopInstruction, entry: bytes) -> tuple[CallArguments, byte
             holds_inside,
             _counted(loop, counted),
         )
+        memory = _memory(loop, handed, needed)
     except (ValueError, TypeError, LookupError):
         return None
-    return handed, entry[end:]
+    return handed, memory, entry[end:]
 
 
 def _base(data: Sequence[Any]) -> Base:
@@ -87,6 +94,30 @@ def _site(loop: LoopInstruction, data: Any) -> Site:
     return Site(
         program, number, inner if isinstance(inner, LoopInstruction) else None, around, side, tuple(shape)
     )
+
+
+def _memory(loop: LoopInstruction, handed: CallArguments, data: Any) -> RunMemory:
+    """Return what a run needs of a plan, or raise where that is not all: code writes into what is made by it."""
+    buffers, arena, outputs = data
+    memory = RunMemory(
+        tuple((_shape(shape), np.dtype(dtype).name) for shape, dtype in buffers),
+        arena,
+        tuple(None if row is None else _shape(row) for row in outputs),
+    )
+    used = [k for kind, k, _ in handed.addresses if kind == "buffer"]
+    if (
+        type(arena) is not int
+        or len(memory.outputs) != len(loop.step_outputs)
+        or max(used, default=-1) >= len(memory.buffers)
+    ):
+        raise ValueError("sizes are missing")
+    return memory
+
+
+def _shape(data: Sequence[int]) -> tuple[int, ...]:
+    if not all(type(size) is int and size >= 0 for size in data):
+        raise ValueError("no shape")
+    return tuple(data)
 
 
 __all__ = ["from_bytes", "to_bytes"]

@@ -17,7 +17,7 @@ from scanviz.engine.backends.native.jit import compiled, target
 from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.workers import WORKERS, threads_allowed
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
-from scanviz.engine.program.plan import Emits, Grouping, Plan
+from scanviz.engine.program.plan import Emits, Grouping, LatePlan
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
@@ -138,14 +138,14 @@ class InParts:
     ----------
     loop : LoopInstruction
         The loop.
-    plan : Plan
+    late : LatePlan
         Of the whole loop.
     how : tuple
         The grouping and what can be emitted, for plans.
     """
 
-    def __init__(self, loop: LoopInstruction, plan: Plan, how: tuple[Grouping, Emits]) -> None:
-        self._loop, self._plan, self._how = loop, plan, how
+    def __init__(self, loop: LoopInstruction, late: LatePlan, how: tuple[Grouping, Emits]) -> None:
+        self._loop, self._late, self._how = loop, late, how
         self._made: dict[int, PartedCode | None] = {}  # by threads allowed
         self._taken_ns = 0.0  # what all steps have taken
         self.step_ns = 0.0  # what one took last when the loop was done as a whole
@@ -190,7 +190,7 @@ class InParts:
             rows = [state.row_shape for state in arena.states]
             from scanviz.engine.backends.native.parts import parts_of
 
-            parts = parts_of(self._loop, arena.shapes, rows, self._plan, threads, self._how)
+            parts = parts_of(self._loop, arena.shapes, rows, self._late.plan, threads, self._how)
             try:
                 self._made[threads] = None if parts is None else PartedCode(self._loop, parts)
             except NotWrittenError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -20,7 +20,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import RunsAlone
 from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
-from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
+from scanviz.engine.program.plan import Emits, LatePlan, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.work import work_of
 from scanviz.engine.runtime.address import address
@@ -54,8 +54,10 @@ class NativeCode:
 
     Parameters
     ----------
+    late : LatePlan
+        Its plan; of code from disk it is not needed.
     met : Met
-        What the plan was made for.
+        What the plan is made for.
     runners : mapping
         What runs the loops and branches of the step that are called out.
     inline : bool
@@ -71,7 +73,7 @@ class NativeCode:
     def __init__(
         self,
         loop: LoopInstruction,
-        plan: Plan,
+        late: LatePlan,
         met: Met,
         variant: Variant,
         runners: Runners,
@@ -81,17 +83,22 @@ class NativeCode:
         in_parts: InParts | None = None,
     ) -> None:
         self._met, self._kind = met, Kind(variant, inline, counts)
-        self.machine, self.handed = code_of(loop, plan, met, self._kind)
+        self.machine, self.handed = code_of(loop, late, met, self._kind)
         self._constants = constants_of(loop, self.handed)
         self._chunk = FIRST_CHUNK
         self._step_ns = 0.0  # what a step took lately
         self._in_parts = None if variant == "ops" else in_parts
-        self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
+        self.loop, self._late, self.variant, self.runners = loop, late, variant, runners
         self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
         self._rates = rates or Rates()
         self._others: dict[Counts, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
+
+    @property
+    def plan(self) -> Plan:
+        """Where registers live; of code from disk it is made when somebody asks."""
+        return self._late.plan
 
     @cached_property
     def text(self) -> str:
@@ -205,7 +212,7 @@ class NativeCode:
             with watch.own.aside():  # no time of the program
                 inline = counts != "nothing"
                 self._others[counts] = NativeCode(
-                    self.loop, self.plan, self._met, self.variant, self.runners, inline, counts, self._rates
+                    self.loop, self._late, self._met, self.variant, self.runners, inline, counts, self._rates
                 )
         return self._others[counts]._as_whole(arena, first, last)
 
@@ -284,16 +291,17 @@ class NativeLoop(SpecialisedLoop):
         NotWrittenError
             If there is none, for the reason given.
         """
-        plan = plan_loop(self.loop, shapes, self._native.groups, EMITS, rows)
         met = Met(tuple(shapes), tuple(rows))
-        rates, in_parts = Rates(), InParts(self.loop, plan, (chains, EMITS))
+        late = LatePlan(partial(plan_loop, self.loop, met.shapes, chains, EMITS, met.rows))
+        rates, in_parts = Rates(), InParts(self.loop, late, (chains, EMITS))
 
-        def write(plan: Plan, variant: Variant) -> NativeCode:
-            return NativeCode(self.loop, plan, met, variant, self.runners, rates=rates, in_parts=in_parts)
+        def write(late: LatePlan, variant: Variant) -> NativeCode:
+            if variant == "plain":
+                return code
+            return NativeCode(self.loop, late, met, variant, self.runners, rates=rates, in_parts=in_parts)
 
-        made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
-        code = made.written("plain")
-        assert isinstance(code, NativeCode)
+        code = NativeCode(self.loop, late, met, "plain", self.runners, rates=rates, in_parts=in_parts)
+        made = NativeSpecialised(late, self._native, write, "machine code for the shapes met")
         if code.machine.was_kept:
             made.why += ", kept on disk from an earlier run"
         inside = [WATCHED] if code.handed.holds_inside and has_branches(self.loop.body) else []

@@ -13,7 +13,7 @@ from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.loop import LoopWriter
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
-from scanviz.engine.program.plan import Plan
+from scanviz.engine.program.plan import LatePlan, Plan
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
@@ -39,8 +39,8 @@ def make_runner(
         if not isinstance(inner, Instruction)
     }
 
-    def write(plan: Plan, variant: Variant) -> CompiledSource:
-        return assembled(LoopWriter(instruction, plan, variant, runners, library).write())
+    def write(late: LatePlan, variant: Variant) -> CompiledSource:
+        return assembled(LoopWriter(instruction, late.plan, variant, runners, library).write())
 
     def write_entry(plan: Plan) -> Entry | None:
         from scanviz.engine.backends.source.entry import written_entry  # few loops run often enough

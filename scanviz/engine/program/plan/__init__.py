@@ -24,6 +24,7 @@ from scanviz.engine.program.plan.location import (
 )
 from scanviz.engine.program.plan.planning import plan, plan_loop
 from scanviz.engine.program.plan.rows import wraps
+from scanviz.engine.program.plan.run_memory import LatePlan, RunMemory, run_memory
 
 __all__ = [
     "Buffer",
@@ -31,10 +32,12 @@ __all__ = [
     "Fusion",
     "Grouped",
     "Grouping",
+    "LatePlan",
     "Location",
     "Place",
     "Plan",
     "Row",
+    "RunMemory",
     "Size",
     "Store",
     "StoreKind",
@@ -44,6 +47,7 @@ __all__ = [
     "overwritable",
     "plan",
     "plan_loop",
+    "run_memory",
     "single",
     "wraps",
 ]

@@ -71,6 +71,48 @@ def test_nothing_is_written_for_a_loop_that_is_kept(monkeypatch):
     assert why_of(again) == FROM_DISK
 
 
+def test_no_plan_is_made_for_a_loop_that_is_kept_until_somebody_asks_for_it(monkeypatch):
+    first, expected = gates(), gates()(*VALUES)
+    first(*VALUES)
+    made, usual = [], tier.plan_loop
+    monkeypatch.setattr(tier, "plan_loop", lambda loop, *given: made.append(loop.name) or usual(loop, *given))
+    again = gates()
+    np.testing.assert_array_equal(again(*VALUES), expected)
+    assert why_of(again) == FROM_DISK and not made
+    (plan,), (known,) = again.memory_plans().values(), first.memory_plans().values()
+    assert made == ["gates"] and plan == known
+    with profile() as session:  # which needs it too
+        again(*VALUES)
+    assert session.record.loops and made.count("gates") == 1
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda memory: memory._replace(buffers=()),
+        lambda memory: memory._replace(outputs=(*memory.outputs, (4,))),
+        lambda memory: memory._replace(buffers=(((-1,), "float64"), *memory.buffers[1:])),
+        lambda memory: memory._replace(buffers=(((4,), "no dtype"), *memory.buffers[1:])),
+        lambda memory: memory._replace(arena="much"),
+    ],
+)
+def test_an_entry_whose_sizes_are_not_those_of_the_loop_is_none(damaged):
+    x, W = T.matrix("x"), T.matrix("W")
+    rows, _ = scanviz.scan(lambda x_t, h, W: T.dot(T.tanh(T.dot(x_t, W)) + h, W), x, T.zeros(4), [W])
+    f = scanviz.function([x, W], rows, mode=scanviz.Mode("native", "none"))
+    f(*VALUES)
+    loop = loop_of(f)
+    (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+    handed, memory = made.written("plain").handed, made.memory
+    assert any(kind == "buffer" for kind, _, _ in handed.addresses)
+    assert kept_code.from_bytes(loop, kept_code.to_bytes(loop, handed, memory, b"code")) == (
+        handed,
+        memory,
+        b"code",
+    )
+    assert kept_code.from_bytes(loop, kept_code.to_bytes(loop, handed, damaged(memory), b"code")) is None
+
+
 def test_code_from_disk_can_be_looked_at():
     first, again = gates(), gates()
     first(*VALUES)

@@ -14,7 +14,8 @@ import hashlib
 import os
 import struct
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -47,6 +48,8 @@ UNTOLD: Mapping[type, frozenset[str]] = {  # fields that no code depends on
     BranchInstruction: _OF_A_PROCESS | {"op"},  # whose graph is that of its programs
     LoopInstruction: _OF_A_PROCESS | {"op", "name", "key"},
 }  # fmt: skip
+_PLAIN: frozenset[type] = frozenset({int, str, bool, type(None)})  # of which `repr` tells all
+_Tell = Callable[[Any, list[str]], None]  # adds what tells a value from all others
 _DECLARING = ("scanviz.engine.ops.", "scanviz.engine.scan.")
 _WRITING = (
     "backends/native",
@@ -86,37 +89,58 @@ def key_of_loop(loop: LoopInstruction, *how: Any) -> str | None:
 def _tell(value: Any, told: list[str]) -> None:
     """Add what tells a value from all others."""
     kind: Any = type(value)  # also a key of a cache
-    if kind is int or kind is str or kind is bool or value is None:
+    _teller_of(kind)(value, told)
+
+
+@cache
+def _teller_of(kind: Any) -> _Tell:  # a class
+    """Return what tells values of a class from all others."""
+    if kind in _TELLERS:
+        return _TELLERS[kind]
+    if dataclasses.is_dataclass(kind):
+        return _teller_of_fields(kind, [field.name for field in dataclasses.fields(kind)])
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _teller_of_fields(kind, kind._fields)
+    if issubclass(kind, (np.ndarray, np.generic)):
+        return _tell_array
+    if issubclass(kind, Enum):
+        return lambda value, told: told.append(f"{kind.__qualname__}.{value.name}")
+    if issubclass(kind, Mapping):
+        return _tell_mapping
+    raise _UnknownError(kind)
+
+
+def _teller_of_fields(kind: Any, fields: Sequence[str]) -> _Tell:
+    """Return what tells values of a class of ours by their fields that count."""
+    if not kind.__module__.startswith("scanviz.engine."):
+        raise _UnknownError(kind)
+    names = [name for name in fields if name not in UNTOLD.get(kind, ())]
+    head = f"{kind.__module__}.{kind.__qualname__} {' '.join(names)}"
+
+    def tell(value: Any, told: list[str]) -> None:
+        told.append(head)
+        for name in names:
+            _tell(getattr(value, name), told)
+
+    return tell
+
+
+def _tell_plain(value: Any, told: list[str]) -> None:
+    told.append(repr(value))
+
+
+def _tell_items(value: Any, told: list[str]) -> None:
+    if _PLAIN.issuperset(map(type, value)):
         told.append(repr(value))
-    elif kind is tuple or kind is list or kind is frozenset:
-        told.append(f"{kind.__name__} {len(value)}")
-        for item in sorted(value) if kind is frozenset else value:
-            _tell(item, told)
-    elif kind is float:
-        told.append(f"float {struct.pack('<d', value).hex()}")
-    elif kind is TensorType:
-        told.append(f"{value.dtype} {value.shape}")
-    elif kind is RandomStateType:
-        told.append("random state")
-    elif kind is Op:
-        _tell_op(value, told)
-    elif isinstance(value, (np.ndarray, np.generic)):
-        array = np.ascontiguousarray(value)
-        if array.dtype.hasobject:
-            raise _UnknownError(kind)
-        told.append(f"{array.dtype.str} {value.shape} {hashlib.sha256(array.data).hexdigest()}")
-    elif isinstance(value, Mapping):
-        told.append(f"mapping {len(value)}")
-        for key in sorted(value):
-            _tell(key, told)
-            _tell(value[key], told)
-    elif isinstance(value, Enum):
-        told.append(f"{kind.__qualname__}.{value.name}")
-    else:
-        names, fields = _reader_of(kind)
-        told.append(names)
-        for field in fields:
-            _tell(getattr(value, field), told)
+        return
+    told.append(f"{type(value).__name__} {len(value)}")
+    for item in value:
+        _tell(item, told)
+
+
+def _tell_set(value: Any, told: list[str]) -> None:
+    told.append("in any order")
+    _tell_items(sorted(value), told)
 
 
 def _tell_op(op: Op, told: list[str]) -> None:
@@ -127,29 +151,38 @@ def _tell_op(op: Op, told: list[str]) -> None:
     _tell(op.parameters, told)
 
 
-@cache
-def _reader_of(kind: Hashable) -> tuple[str, Sequence[str]]:
-    """Return what tells a class from others, and which fields of a value of it count."""
-    assert isinstance(kind, type)
-    if not kind.__module__.startswith("scanviz.engine."):
-        raise _UnknownError(kind)
-    if dataclasses.is_dataclass(kind):
-        every = [field.name for field in dataclasses.fields(kind)]
-    elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        every = list(kind._fields)
-    else:
-        raise _UnknownError(kind)
-    names = [name for name in every if name not in UNTOLD.get(kind, ())]
-    told = f"{kind.__module__}.{kind.__qualname__} {' '.join(names)}"
-    return told, names
+def _tell_array(value: Any, told: list[str]) -> None:
+    array = np.ascontiguousarray(value)
+    if array.dtype.hasobject:
+        raise _UnknownError(array.dtype)
+    told.append(f"{array.dtype.str} {value.shape} {hashlib.sha256(array.data).hexdigest()}")
+
+
+def _tell_mapping(value: Any, told: list[str]) -> None:
+    told.append(f"mapping {len(value)}")
+    for key in sorted(value):
+        _tell(key, told)
+        _tell(value[key], told)
+
+
+_TELLERS: Mapping[type, _Tell] = {
+    **dict.fromkeys(_PLAIN, _tell_plain),
+    tuple: _tell_items,
+    list: _tell_items,
+    frozenset: _tell_set,
+    float: lambda value, told: told.append(f"float {struct.pack('<d', value).hex()}"),
+    TensorType: lambda value, told: told.append(f"{value.dtype} {value.shape}"),
+    RandomStateType: lambda value, told: told.append("random state"),
+    Op: _tell_op,
+}
 
 
 @cache
 def _is_ours(declaration: Declaration) -> bool:
     """Return whether an operation is declared in a file of scanviz's own: its formula is no user's."""
     # where most are; a user's is in a module of the user's
-    first = f"scanviz.engine.ops.{declaration.family}", declaration.infer.__module__
-    names = [name for name in (*first, *sys.modules) if name.startswith(_DECLARING)]
+    likely = f"scanviz.engine.ops.{declaration.family}", declaration.infer.__module__
+    names = (name for name in (*likely, *sys.modules) if name.startswith(_DECLARING))
     modules = filter(None, map(sys.modules.get, names))
     return any(value is declaration for module in modules for value in vars(module).values())
 
@@ -170,22 +203,27 @@ def _files_of_the_engine() -> str | None:
 
     None where they are no files, or where one has changed since scanviz was imported: some of it may have been imported before.
     """
-    top, found = os.path.dirname(os.path.dirname(os.path.dirname(__file__))), []
+    top = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    folders = [os.path.join(top, folder) for folder in _WRITING]
+    names, sizes, changed, latest = list[str](), array("q"), array("q"), 0
     try:
-        folders = [os.path.join(top, folder) for folder in _WRITING]
         for folder in folders:  # which grows meanwhile
-            with os.scandir(folder) as entries:
-                for entry in entries:
-                    if entry.name.endswith(".py"):
-                        about = entry.stat()
-                        if max(about.st_mtime_ns, about.st_ctime_ns) >= starting.BEGUN_NS:
-                            return None
-                        found.append((entry.path, about.st_size, about.st_mtime_ns))
-                    elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
-                        folders.append(entry.path)
+            for name in sorted(os.listdir(folder)):
+                path = f"{folder}/{name}"
+                if name.endswith(".py"):
+                    about = os.stat(path)
+                    names.append(path)
+                    sizes.append(about.st_size)
+                    changed.append(about.st_mtime_ns)
+                    latest = max(latest, about.st_ctime_ns)
+                elif "." not in name and name != "__pycache__" and os.path.isdir(path):
+                    folders.append(path)
     except OSError:
         return None
-    return hashlib.sha256(repr(sorted(found)).encode()).hexdigest() if found else None
+    if not names or max(latest, *changed) >= starting.BEGUN_NS:
+        return None
+    told = os.fsencode("\0".join(names)), sizes.tobytes(), changed.tobytes()
+    return hashlib.sha256(b"\0\0".join(told)).hexdigest()
 
 
 __all__ = ["UNTOLD", "key_of_loop"]

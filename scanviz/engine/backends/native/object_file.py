@@ -15,6 +15,7 @@ import ctypes
 import mmap
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from scanviz.engine.named_tuple import NamedTuple
@@ -202,6 +203,7 @@ def _relocations(code: bytes, sections: Sequence[_Section]) -> Iterator[tuple[in
                 yield section.info, offset, info & 0xFFFFFFFF, info >> 32, addend
 
 
+@cache
 def _protect() -> Any:
     function = ctypes.CDLL(None).mprotect
     function.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int

@@ -71,6 +71,7 @@ class FakeTier:
         return self.tier.compute(program, instruction, values)
 
     plan = property(lambda self: self.code.plan)
+    memory = property(lambda self: self.code.memory)
     buffers = property(lambda self: self.code.buffers)
 
     clock = property(lambda self: self.code.clock)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.function.callable import Function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.testing.laws.law import law
@@ -118,6 +119,13 @@ def an_index_in_a_step_means_what_it_means_in_numpy(case: IndexCase, tier: str) 
     ):  # of what a mask picks
         return
 
+    rows = [source, np.stack(values), *arrays]
+    np.testing.assert_array_equal(_call_of(case, parts, rows, tier)(*rows), np.stack(expected))
+
+
+def _call_of(case: IndexCase, parts: list[Any], rows: list[Array], tier: str) -> Function:
+    """Return a function of rows of the array, of the value and of the indices: what each step reads or writes."""
+
     def step(*given: Variable) -> Variable:
         table, value, *indices = given
         index = _filled(parts, indices)
@@ -125,8 +133,31 @@ def an_index_in_a_step_means_what_it_means_in_numpy(case: IndexCase, tier: str) 
             return table[index]
         return (T.set_subtensor if case.does == "set" else T.inc_subtensor)(table[index], value)
 
-    rows = [source, np.stack(values), *arrays]
     inputs = [T.tensor(array.dtype.name, (None, *array.shape[1:])) for array in rows]
-    found, _ = scanviz.scan(step, inputs)
-    call = scanviz.function(inputs, found, mode=Mode(tier, "none"), on_unused_input="ignore")
-    np.testing.assert_array_equal(call(*rows), np.stack(expected))
+    found, _ = scanviz.scan(step, inputs, name="law")
+    return scanviz.function(inputs, found, mode=Mode(tier, "none"), on_unused_input="ignore")
+
+
+@law(sample=20, case=CASES, which=st.integers(0, 99), tier=TIERS)
+def an_index_beyond_its_axis_is_the_error_of_its_step(case: IndexCase, which: int, tier: str) -> None:
+    """Every tier says of which array an index is beyond the end, and at which step."""
+    source, arrays, parts = case.given()
+    wrong = [array for array in arrays if array.dtype != bool]
+    if not wrong:
+        return
+    places = wrong[which % len(wrong)][STEPS - 1 :].reshape(-1)
+    places[which % places.size] = 99
+    value = np.zeros((STEPS,))
+    told = []
+    for name in ("reference", tier):
+        call = _call_of(case, parts, [source, value, *arrays], name)
+        try:
+            call(source, value, *arrays)
+        except IndexError as error:
+            told.append(str(error))
+        except ValueError:
+            return  # arrays that do not broadcast
+        else:
+            raise AssertionError("an index beyond its axis is no error")
+    assert told[0] == told[1], told
+    assert "out of bounds" not in told[0] or f"at step {STEPS - 1}" in told[0], told

@@ -31,8 +31,8 @@ class Site(NamedTuple):
         The loop or the branch that the program is part of; None in the outermost loop.
     side : int
         Which side of the branch.
-    shape : tuple of int
-        Of what the instruction reads first.
+    shapes : tuple of tuple of int
+        Of what the instruction reads before the numbers that its error is made from.
     """
 
     program: Program
@@ -40,7 +40,7 @@ class Site(NamedTuple):
     loop: LoopInstruction | None
     around: Site | None
     side: int
-    shape: tuple[int, ...]
+    shapes: tuple[tuple[int, ...], ...]
 
     @property
     def instruction(self) -> AnyInstruction:
@@ -98,7 +98,7 @@ class CallArguments:
     stamped : tuple of tuple of int
         Of a variant that times operations: the instructions that end at each stamp of a step.
     reported : int
-        How many int64 numbers an error leaves: the site, the step of each loop around it, and values of its inputs but the first.
+        How many int64 numbers an error leaves: the site, the step of each loop around it, and values of its last inputs.
     constants : mapping
         Of those that are constants the programs that hold them.
     sites : tuple of Site

@@ -214,12 +214,14 @@ def _depth(site: Site) -> int:
 
 
 def _stand_in_error(site: Site, numbers: Sequence[int]) -> tuple[Exception, tuple[Any, ...]]:
-    """Return NumPy's error of an instruction for a stand-in of the array that it reads, and the values."""
+    """Return NumPy's error of an instruction for stand-ins of the arrays that it reads first, and the values."""
     instruction = site.instruction
     assert isinstance(instruction, Instruction)
-    first = instruction.inputs[0]
-    stand_in = np.broadcast_to(np.zeros((), dtype_of(site.program, first)), site.shape)
-    values = (stand_in, *map(np.int64, numbers[: len(instruction.inputs) - 1]))
+    stand_ins = [
+        np.broadcast_to(np.zeros((), dtype_of(site.program, number)), shape)
+        for number, shape in zip(instruction.inputs, site.shapes, strict=False)
+    ]
+    values = (*stand_ins, *map(np.int64, numbers[: len(instruction.inputs) - len(stand_ins)]))
     try:
         instruction.op.perform(values)
     except Exception as error:

@@ -207,20 +207,23 @@ class ProgramFrame:
         with code.storing_nothing():  # that is read after it: where something is reported, the code ends
             code.branch(holds, right, wrong)
             code.begin(wrong)
-            self.report(self.site_of(instruction), numbers)
+            self.report(self.site_of(instruction, len(numbers)), numbers)
             code.begin(right)
 
-    def site_of(self, instruction: AnyInstruction) -> int:
-        """Return the number by which an instruction is known where the code is called."""
+    def site_of(self, instruction: AnyInstruction, told: int = 0) -> int:
+        """Return the number by which an instruction is known where the code is called.
+
+        An error of it tells the values of so many of its inputs, the last ones.
+        """
         index = next(k for k, other in enumerate(self.body.instructions) if other is instruction)
-        self.shared.sites.append(self.site_at(index))
+        self.shared.sites.append(self.site_at(index, told))
         return len(self.shared.sites) - 1
 
-    def site_at(self, index: int) -> Site:
+    def site_at(self, index: int, told: int = 0) -> Site:
         """Return an instruction, and what it is in."""
         read = self.body.instructions[index].inputs
-        shape = (self.places.shape(read[0]) if read else None) or ()
-        return Site(self.body, index, self.loop_around, self.site, self.side, shape)
+        shapes = tuple(self.places.shape(number) or () for number in read[: len(read) - told])
+        return Site(self.body, index, self.loop_around, self.site, self.side, shapes)
 
     @property
     def side(self) -> int:

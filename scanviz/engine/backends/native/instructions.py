@@ -65,7 +65,7 @@ class Step(Protocol):
     def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
         """End the loop before this step with an error of an instruction where a condition is false.
 
-        ``numbers`` are the int64 values of its inputs but the first, from which the error is made.
+        ``numbers`` are the int64 values of its last inputs, from which the error is made.
         """
         ...
 

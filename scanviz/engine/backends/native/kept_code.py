@@ -81,19 +81,18 @@ def _counted(loop: LoopInstruction, data: Sequence[Any]) -> tuple[CountedLoop, .
 
 def _site_data(site: Site) -> Any:
     around = None if site.around is None else _site_data(site.around)
-    return [site.number, site.side, site.shape, around]
+    return [site.number, site.side, site.shapes, around]
 
 
 def _site(loop: LoopInstruction, data: Any) -> Site:
-    number, side, shape, outside = data
+    number, side, found, outside = data
+    shapes = tuple(map(tuple, found))
     if outside is None:
-        return Site(loop.body, number, loop, None, side, tuple(shape))
+        return Site(loop.body, number, loop, None, side, shapes)
     around = _site(loop, outside)
     inner = around.instruction
     program = programs_in(inner)[side]
-    return Site(
-        program, number, inner if isinstance(inner, LoopInstruction) else None, around, side, tuple(shape)
-    )
+    return Site(program, number, inner if isinstance(inner, LoopInstruction) else None, around, side, shapes)
 
 
 def _memory(loop: LoopInstruction, handed: CallArguments, data: Any) -> RunMemory:

@@ -261,6 +261,26 @@ def test_an_index_out_of_bounds_is_the_error_of_the_other_tiers(wrong):
     assert told[0] == told[1] and "step 437" in told[0], told
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int8"])
+@pytest.mark.parametrize("value", [lambda s: 1.5, lambda s: T.sum(s)])
+@pytest.mark.parametrize("write", [T.set_subtensor, T.inc_subtensor])
+def test_a_place_out_of_bounds_that_is_written_at_is_the_error_of_the_other_tiers(write, value, dtype):
+    k = T.tensor(dtype, (None,), "k")
+    rows, _ = scanviz.scan(
+        lambda k_t, s: write(s[k_t], value(s)), k, T.ones((3,)), name="put"
+    )
+    indices = np.arange(600).astype(dtype) % 3
+    indices[437] = 3
+    told = []
+    for tier_name in ("reference", "native"):
+        f = scanviz.function([k], rows, mode=Mode(tier_name, "none"))
+        with pytest.raises(IndexError) as caught:
+            f(indices)
+        told.append(str(caught.value))
+    assert tiers_of(f)[0][0] == "native"
+    assert told[0] == told[1] and "step 437" in told[0], told
+
+
 @pytest.mark.parametrize(
     "step",
     [

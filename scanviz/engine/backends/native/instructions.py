@@ -126,7 +126,8 @@ def formula_of(instruction: Instruction, program: Program) -> Block | None:
     return block
 
 
-def _why_no_formula(instruction: Instruction, program: Program) -> str | None:
+def why_no_formula(instruction: Instruction, program: Program) -> str | None:
+    """Return what of its formula has no native code; None where all has."""
     block = formula_of(instruction, program)
     found = None if block is None else formulas.why_not(block)
     return None if found is None else f"{found} in `{instruction.op.name}` has no native code"
@@ -246,7 +247,8 @@ def finish(step: Step, instruction: Instruction, target: ArrayPlace) -> None:
         step.give(number, step.code.load(step.operand(target).address, target.dtype))
 
 
-def _write_elementwise(step: Step, instruction: Instruction) -> None:
+def write_elementwise(step: Step, instruction: Instruction) -> None:
+    """Write one elementwise instruction."""
     (number,) = instruction.outputs
     if is_scalar(step.body, number):
         given = [step.value(number) for number in instruction.inputs]
@@ -255,10 +257,10 @@ def _write_elementwise(step: Step, instruction: Instruction) -> None:
     write_chain(step, [instruction], frozenset())
 
 
-WRITE.kind(ElementwiseDeclaration)(Writing(_why_no_formula, _write_elementwise))
-WRITE.row(CAST)(Writing(always, _write_elementwise))
+WRITE.kind(ElementwiseDeclaration)(Writing(why_no_formula, write_elementwise))
+WRITE.row(CAST)(Writing(always, write_elementwise))
 
 __all__ = [
-    "WRITE", "Step", "Writing", "always", "copy", "fill", "finish", "formula_of", "source_of", "target_of", "why_not",
-    "write_chain",
+    "WRITE", "Step", "Writing", "always", "copy", "elements_of", "fill", "finish", "formula_of", "source_of", "target_of",
+    "why_no_formula", "why_not", "write_chain", "write_elementwise",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from scanviz.engine.backends.native import (  # noqa: F401  # rows of native cod
     reduce,
     rows,
     shape,
+    whole_powers,
 )
 from scanviz.engine.backends.native.instructions import WRITE, why_not
 

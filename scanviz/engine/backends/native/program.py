@@ -16,6 +16,7 @@ from scanviz.engine.backends.native.frame import ProgramFrame
 from scanviz.engine.backends.native.instructions import WRITE, why_not, write_chain
 from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.backends.native.shape import write_seen
+from scanviz.engine.backends.native.whole_powers import may_fail
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -86,7 +87,7 @@ class ProgramWriter(ProgramFrame):
             if source is not None and not self._is_idle(index):
                 self.code.comment(f"{instruction.op.name}  {source}: {source.text().strip()}")
         todo = [self.body.instructions[index] for index in group]
-        if len(group) > 1 and not is_scalar(self.body, todo[-1].outputs[0]) and self._all_written(todo):
+        if len(group) > 1 and not is_scalar(self.body, todo[-1].outputs[0]) and self._is_chain(todo):
             local = frozenset(
                 n for part in todo for n in part.outputs if self.plan.places[n].location is Where.LOCAL
             )
@@ -97,8 +98,9 @@ class ProgramWriter(ProgramFrame):
             if index not in self.plan.idle:
                 self._one(index, self.body.instructions[index])
 
-    def _all_written(self, group: Sequence[AnyInstruction]) -> bool:
-        return all(why_not(part, self.body) is None for part in group)
+    def _is_chain(self, group: Sequence[AnyInstruction]) -> bool:
+        """Return whether a group is written as one."""
+        return all(why_not(part, self.body) is None and not may_fail(part, self.body) for part in group)
 
     def _one(self, index: int, instruction: AnyInstruction) -> None:
         if instruction.op.facts.size == "is":

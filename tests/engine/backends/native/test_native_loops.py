@@ -266,9 +266,7 @@ def test_an_index_out_of_bounds_is_the_error_of_the_other_tiers(wrong):
 @pytest.mark.parametrize("write", [T.set_subtensor, T.inc_subtensor])
 def test_a_place_out_of_bounds_that_is_written_at_is_the_error_of_the_other_tiers(write, value, dtype):
     k = T.tensor(dtype, (None,), "k")
-    rows, _ = scanviz.scan(
-        lambda k_t, s: write(s[k_t], value(s)), k, T.ones((3,)), name="put"
-    )
+    rows, _ = scanviz.scan(lambda k_t, s: write(s[k_t], value(s)), k, T.ones((3,)), name="put")
     indices = np.arange(600).astype(dtype) % 3
     indices[437] = 3
     told = []
@@ -279,6 +277,44 @@ def test_a_place_out_of_bounds_that_is_written_at_is_the_error_of_the_other_tier
         told.append(str(caught.value))
     assert tiers_of(f)[0][0] == "native"
     assert told[0] == told[1] and "step 437" in told[0], told
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x, n, s: s + x**n,
+        lambda x, n, s: s + x[0] ** n,
+        lambda x, n, s: T.set_subtensor(s[::2], (x + s)[::2] ** n[::-2]),
+        lambda x, n, s: s + x[1] ** T.min(n),
+        lambda x, n, s: T.abs((s + 1) ** n - x) * 2,
+    ],
+)
+def test_a_negative_power_of_integers_is_the_error_of_the_other_tiers(step):
+    x, n = T.tensor("int64", (None, 5), "x"), T.tensor("int64", (None, 5), "n")
+    rows, _ = scanviz.scan(step, [x, n], T.zeros((5,), "int64"), name="powers")
+    values = RNG.integers(1, 4, (300, 5)), RNG.integers(0, 4, (300, 5))
+    agree([x, n], [rows], *values, rewrites="none")
+    values[1][271, 2] = -1
+    told = []
+    for tier_name in ("reference", "native"):
+        with pytest.raises(ValueError, match="negative integer powers") as caught:
+            scanviz.function([x, n], rows, mode=Mode(tier_name, "none"))(*values)
+        told.append(str(caught.value))
+    assert told[0] == told[1] and "step 271" in told[0], told
+
+
+@pytest.mark.parametrize("tier_name", ["numpy", "native"])
+def test_an_error_in_a_side_of_a_branch_is_told_as_one_of_the_step(tier_name):
+    x, n = T.tensor("int64", (None,), "x"), T.tensor("int64", (None,), "n")
+    rows, _ = scanviz.scan(
+        lambda x, n, s: scanviz.ifelse(x > 1, x**n, n) + s, [x, n], np.int64(0), name="sides"
+    )
+    told = []
+    for name in ("reference", tier_name):
+        with pytest.raises(ValueError, match="negative integer powers") as caught:
+            scanviz.function([x, n], rows, mode=Mode(name, "none"))([1, 2, 2], [1, 2, -1])
+        told.append(str(caught.value))
+    assert told[0] == told[1] and "in loop `sides`, at step 2" in told[0], told
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,8 @@ def translate(
     )
     told.told = True  # once in the user's words is enough; loops around it add their names alone
     told.__dict__["loops"] = [loop.key] if loop is not None else []
+    if loop is None:
+        told.__dict__["beside"] = _of_loop(instruction, None)
     return told
 
 
@@ -141,7 +143,11 @@ def _add_loop(error: ScanvizError, loop: LoopInstruction | None, step: int | Non
         return
     loops.append(loop.key)
     inner = f", at step {error.step}" if error.step is not None else ""
-    error.what, error.step = f"{error.what}{inner}, in loop `{loop.name}`", step
+    beside, what = error.__dict__.pop("beside", ""), error.what
+    if beside.startswith(f" in loop `{loop.name}`,"):  # a side of a branch in its step
+        error.what, error.step = f"{what.removesuffix(beside)} in loop `{loop.name}`", step
+        return
+    error.what, error.step = f"{what}{inner}, in loop `{loop.name}`", step
 
 
 def _input(program: Program, number: int, value: Any) -> str:

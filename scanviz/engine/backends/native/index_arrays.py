@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from scanviz.engine.backends.native.elements import Body, for_each, lanes_of
+from scanviz.engine.backends.native.elements import UNROLLED, Body, for_each, lanes_of, pieces, store
 from scanviz.engine.backends.native.errors import NotWrittenError, RunError
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import Step, copy, source_of, target_of
@@ -21,6 +21,7 @@ from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.index_pattern import INPUT, IndexParameters
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
+from scanviz.engine.program.plan.location import packed
 
 _WHOLE = (None, None, None)  # of a slice that keeps an axis
 _LEFT = "an index by an array beyond its axis"
@@ -100,8 +101,10 @@ class Picks(NamedTuple):
         return math.prod(self.shape)
 
 
-def picks_of(step: Step, place: ArrayPlace, pattern: IndexParameters, numbers: Sequence[int]) -> Picks:
-    """Return the picks of an index, its arrays brought to one shape.
+def picks_of(
+    step: Step, place: ArrayPlace, pattern: IndexParameters, numbers: Sequence[int], written: ArrayPlace
+) -> Picks:
+    """Return the picks of an index of an array, its arrays brought to one shape; ``written`` is what is written of them.
 
     Raises
     ------
@@ -121,11 +124,18 @@ def picks_of(step: Step, place: ArrayPlace, pattern: IndexParameters, numbers: S
     axes = slice(block.before, block.before + len(arrays))
     if len(place.shape[axes]) < len(arrays):
         raise RunError("an index of too many axes is an error of the run")
-    held = []
-    for array in arrays:
-        held.append(step.places.temporary(shape, "int64"))
-        copy(step, array, held[-1])
+    held = [_in_order(step, array, shape, written) for array in arrays]
     return Picks(shape, tuple(held), place.shape[axes], place.strides[axes], block.before)
+
+
+def _in_order(step: Step, array: ArrayPlace, shape: tuple[int, ...], written: ArrayPlace) -> ArrayPlace:
+    """Return indices as int64 one after another: the array itself where it is so and stays as it is."""
+    is_so = array.dtype == "int64" and array.shape == shape and array.strides == packed(shape, 8)
+    if is_so and array.base != written.base:
+        return array
+    held = step.places.temporary(shape, "int64")
+    copy(step, array, held)
+    return held
 
 
 def _number(step: Step, number: int) -> ArrayPlace:
@@ -143,24 +153,47 @@ def _first(place: ArrayPlace, before: int, count: int) -> ArrayPlace:
     )
 
 
-def _index(step: Step, picks: Picks, axis: int, number: Value) -> Value:
-    """Return the index of a pick along an axis, counted from the front."""
+def _index(step: Step, picks: Picks, axis: int, number: Value, lanes: int = 1) -> Value:
+    """Return the indices of picks along an axis, counted from the front."""
+    code, size = step.code, constant(picks.sizes[axis], "int64", lanes)
+    found = _held(step, picks, axis, number, lanes)
+    below = code.op(f"icmp slt {found.typed}, {constant(0, 'int64', lanes).text}", BOOLEAN, lanes)
+    from_end = code.op(f"add {found.typed}, {size.text}", "int64", lanes)
+    return code.select(below, from_end, found)
+
+
+def _held(step: Step, picks: Picks, axis: int, number: Value, lanes: int) -> Value:
+    """Return the indices of picks along an axis as they were given."""
     code = step.code
-    found = code.load(code.at(step.operand(picks.held[axis]).address, code.times(number, 8)), "int64")
-    below = code.op(f"icmp slt i64 {found.text}, 0", "bool")
-    return code.select(below, code.add(found, picks.sizes[axis]), found)
+    return code.load(code.at(step.operand(picks.held[axis]).address, code.times(number, 8)), "int64", lanes)
 
 
 def all_inside(step: Step, picks: Picks) -> Value:
-    """Return whether no index is beyond its axis."""
-    code = step.code
-    with code.folded(0, picks.many, [constant(True, "bool")]) as (number, (so_far,), given):
-        good = so_far
-        for axis, size in enumerate(picks.sizes):
-            inside = code.op(f"icmp ult i64 {_index(step, picks, axis, number).text}, {size}", "bool")
-            good = code.op(f"and i1 {good.text}, {inside.text}", "bool")
-        given.append(good)
-    return given[0]
+    """Return whether no index is beyond its axis: whether the farthest is not, counted from the axis's length before it."""
+    code, holds = step.code, constant(True, BOOLEAN)
+    for axis, size in enumerate(picks.sizes):
+        farthest = constant(0, "int64")
+        for first, count, lanes in pieces(picks.many, lanes_of(["int64"], step.vector_bytes)):
+
+            def further(number: Value, carried: Sequence[Value]) -> list[Value]:
+                found = _held(step, picks, axis, number, carried[0].lanes)  # noqa: B023  # it is called at once
+                from_front = code.op(
+                    f"add {found.typed}, {constant(size, 'int64', found.lanes).text}",  # noqa: B023
+                    "int64",
+                    found.lanes,
+                )
+                return [code.intrinsic("umax", from_front, carried[0])]
+
+            numbers = range(first, first + count * lanes, lanes)
+            (most,) = code.turns(numbers, [constant(0, "int64", lanes)], further, UNROLLED)
+            while most.lanes > 1:
+                most = code.intrinsic("umax", *code.halves(most))
+            farthest = most if farthest.text == "0" else code.intrinsic("umax", farthest, most)
+        inside = code.op(f"icmp ult i64 {farthest.text}, {2 * size}", BOOLEAN)
+        holds = (
+            inside if holds.text == "true" else code.op(f"and i1 {holds.text}, {inside.text}", BOOLEAN)
+        )
+    return holds if picks.many else constant(True, BOOLEAN)
 
 
 @contextmanager
@@ -186,14 +219,33 @@ def write_take(step: Step, instruction: Instruction) -> None:
     """Write an array that is picked of another by arrays of integers."""
     source, *numbers = instruction.inputs
     place, target = source_of(step, source), target_of(step, instruction)
-    picks = picks_of(step, place, instruction.op.parameters, numbers)
+    picks = picks_of(step, place, instruction.op.parameters, numbers, target)
+    elements = len(place.shape) == len(picks.held) and place.base != target.base
 
     def write() -> list[Value]:
+        if elements:
+            _take_elements(step, picks, place, target)
+            return []
         with _each_pick(step, picks, place, target) as (picked, row):
             copy(step, picked, row)
         return []
 
     step.where(all_inside(step, picks), instruction, _LEFT, write)
+
+
+def _take_elements(step: Step, picks: Picks, place: ArrayPlace, target: ArrayPlace) -> None:
+    """Write a loop over picks of single elements, many side by side."""
+    code = step.code
+    start, goal = step.operand(place).address, step.operand(target)
+    apart = target.strides[-1] if target.shape else 0
+    for first, count, lanes in pieces(picks.many, lanes_of(["int64", place.dtype], step.vector_bytes)):
+        for number in code.over(first, first + count * lanes, lanes, UNROLLED):
+            offsets = constant(0, "int64", lanes)
+            for axis, stride in enumerate(picks.strides):
+                index = _index(step, picks, axis, number, lanes)
+                moved = code.op(f"mul {index.typed}, {constant(stride, 'int64', lanes).text}", "int64", lanes)
+                offsets = moved if not axis else code.op(f"add {offsets.typed}, {moved.text}", "int64", lanes)
+            store(code, code.gathered(start, offsets, place.dtype), goal, code.times(number, apart), apart)
 
 
 def write_put(step: Step, instruction: Instruction) -> None:
@@ -204,7 +256,7 @@ def write_put(step: Step, instruction: Instruction) -> None:
     if any(dtype_of(step.body, number) == BOOLEAN for number in numbers):
         _write_masked(step, old, new, source_of(step, numbers[0]), target, increment)
         return
-    picks = picks_of(step, target, pattern, numbers)
+    picks = picks_of(step, target, pattern, numbers, target)
     axes = slice(picks.before, picks.before + len(picks.held))
     held = step.places.temporary(
         (*target.shape[: axes.start], *picks.shape, *target.shape[axes.stop :]), new.dtype

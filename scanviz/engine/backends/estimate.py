@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from scanviz.engine.program.instructions import Instruction, Program, is_scalar
+import numpy as np
+
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, is_scalar
 from scanviz.engine.program.plan import Plan, Row
+from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.program.work import Work, work_of
 
 CALL_NS = 260.0  # of an addition of arrays
@@ -22,9 +26,8 @@ FEW_FLOPS = 2
 ELEMENTWISE_FLOP_NS = 0.12
 PRODUCT_FLOP_NS = 0.05
 BYTE_NS = 0.008
-UNKNOWN_NS = (
-    2_000.0  # of an operation whose work is not known, and of what is inside the step: a loop, a branch
-)
+# of an operation whose work is not known, of a branch inside the step, and of a loop there without its steps
+UNKNOWN_NS = 2_000.0
 MACHINE_FLOP_NS, MACHINE_PRODUCT_FLOP_NS, MACHINE_BYTE_NS = 0.03, 0.02, 0.004  # in machine code
 
 
@@ -77,16 +80,30 @@ def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) 
     """Yield what parts of a step cost, by what operations and bytes do."""
     yield STEP_NS + ROW_NS * _rows(program, plan)
     for index, (instruction, work) in enumerate(
-        zip(program.instructions, work_of(program, plan), strict=True)
+        zip(program.instructions, work_of(program, plan, "all"), strict=True)
     ):
         if index in plan.idle:
             continue
-        if not isinstance(instruction, Instruction) or work is None:
+        if isinstance(instruction, LoopInstruction) and index in plan.inner:
+            (inner,) = plan.inner[index]
+            steps = inner_steps(program, plan, instruction) if instruction.until is None else None
+            yield UNKNOWN_NS + (steps or 0) * sum(_step_costs(instruction.body, inner, of_work))
+        elif not isinstance(instruction, Instruction) or work is None:
             yield UNKNOWN_NS
         elif instruction.op.facts.size != "is":
             scalar = all(is_scalar(program, number) for number in (*instruction.inputs, *instruction.outputs))
-            call = SCALAR_NS if scalar and work.flops <= FEW_FLOPS else call_ns(instruction)
-            yield call + of_work(work)
+            quick = scalar and work.flops <= FEW_FLOPS and not _is_called(instruction)
+            yield (SCALAR_NS if quick else call_ns(instruction)) + of_work(work)
+
+
+def _is_called(instruction: Instruction) -> bool:
+    """Return whether NumPy's function is called of single numbers, too: Python has no operator that does the same."""
+    declaration = instruction.op.declaration
+    return (
+        isinstance(declaration, ElementwiseDeclaration)
+        and declaration.symbol is None
+        and isinstance(declaration.function, np.ufunc)
+    )
 
 
 def _rows(program: Program, plan: Plan) -> int:

@@ -57,6 +57,8 @@ class Facts:
         Whether it is computed when building where its inputs are small constants.
     always_view : bool
         Whether its result is a view of input ``declaration.views`` for sure; without it, it may be one.
+    never_view : bool
+        Whether its result is new memory for sure, although ``declaration.views`` says that results of its kind may be views.
     overwrites : int
         How many of the first inputs the result may be written over, as far as the meaning goes; :data:`ALL_INPUTS` for any.
     size : str
@@ -97,6 +99,7 @@ class Facts:
     cheap: bool = False
     foldable: bool = False
     always_view: bool = False
+    never_view: bool = False
     overwrites: int = 0
     size: Literal["no", "is", "kept"] = "no"
     raises: bool = True

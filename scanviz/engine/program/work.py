@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Literal
 
 import numpy as np
 
@@ -50,7 +51,9 @@ class Work:
     bytes: int
 
 
-def work_of(program: Program, plan: Plan) -> list[Work | None]:
+def work_of(
+    program: Program, plan: Plan, counts: Literal["floating", "all"] = "floating"
+) -> list[Work | None]:
     """Return what each instruction does, None where that is not known.
 
     Parameters
@@ -59,6 +62,8 @@ def work_of(program: Program, plan: Plan) -> list[Work | None]:
         The step of a loop, or a function's.
     plan : Plan
         Of it, for the shapes in question.
+    counts : str
+        Which operations are counted: those of floating-point numbers, or of all, integers among them, which take as long.
 
     Examples
     --------
@@ -73,7 +78,7 @@ def work_of(program: Program, plan: Plan) -> list[Work | None]:
     >>> [work.flops for work in work_of(loop.body, f.memory_plans()[loop.key])]
     [128, 8, 80]
     """
-    walk = _Walk(program, plan)
+    walk = _Walk(program, plan, counts)
     found: list[Work | None] = [None] * len(program.instructions)
     for group in plan.groups:
         walk.in_group = set()
@@ -111,8 +116,8 @@ class _Walk:
         Registers that the group has read or made: they are at hand.
     """
 
-    def __init__(self, program: Program, plan: Plan) -> None:
-        self.program, self.plan = program, plan
+    def __init__(self, program: Program, plan: Plan, counts: Literal["floating", "all"]) -> None:
+        self.program, self.plan, self.counts = program, plan, counts
         self.in_group: set[int] = set()
 
     def work(self, index: int, instruction: Instruction) -> Work | None:
@@ -129,7 +134,7 @@ class _Walk:
     def _flops(self, instruction: Instruction) -> int | None:
         rule = instruction.op.facts.flops
         numbers = (*instruction.inputs, *instruction.outputs)
-        if rule is None or not any(self._is_floating(number) for number in numbers):
+        if rule is None or not (self.counts == "all" or any(self._is_floating(number) for number in numbers)):
             return 0
         shapes = [self._shape(number) for number in numbers]
         known = [shape for shape in shapes if shape is not None]

@@ -89,6 +89,7 @@ def _check_memory(node: Apply, given: Sequence[Array], found: Sequence[Array]) -
     assert not (node.op.declaration.fresh and (fixed or any(shared))), f"{node.op} is said to give new arrays"
     size = found[0].size and found[0].ndim and np.ndim(given[0])
     assert shared[0] or not (size and node.op.facts.always_view), f"{node.op} is said to give views"
+    assert not (shared[0] and node.op.facts.never_view), f"{node.op} is said to give no views"
 
 
 def _check_values(node: Apply, given: Sequence[Array], found: Array) -> None:

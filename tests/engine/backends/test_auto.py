@@ -99,6 +99,22 @@ def test_a_loop_of_many_calls_is_compiled_in_its_first_call_and_one_of_large_pro
 
 
 @needs_llvm
+def test_the_steps_of_a_loop_inside_count_for_the_loop_around_it(pays_after):
+    pays_after(3e-2)
+    x = T.lmatrix("x")
+
+    def row(x_t, s):
+        inner, _ = scanviz.scan(lambda x_j, s: T.minimum(x_j + s, s * 3), x_t, s, name="inner")
+        return inner[-1]
+
+    out, _ = scanviz.scan(row, x, np.int64(1), name="outer")
+    f = scanviz.function([x], out)
+    given = RNG.integers(0, 9, (200, 300))  # 60,000 steps inside, of half a microsecond and more each
+    np.testing.assert_array_equal(f(given), scanviz.function([x], out, mode="reference")(given))
+    assert tiers_of(f)[0][0] == "native"
+
+
+@needs_llvm
 def test_many_short_calls_are_compiled_too_and_from_the_same_call_on_each_time():
     given = RNG.normal(size=200)
     counts = [calls_until_native(bent(), given) for _ in range(3)]

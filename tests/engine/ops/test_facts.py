@@ -91,7 +91,7 @@ def test_every_elementwise_operation_says_what_it_costs_and_may_be_written_over(
 def test_facts_of_an_index_are_those_of_its_pattern(key):
     facts = T.matrix("x")[key].owner.op.facts
     view = np.shares_memory(array := np.zeros((3, 3)), array[key])
-    assert facts.always_view == view == (facts.weight == "free")
+    assert facts.always_view == view == (facts.weight == "free") == (not facts.never_view)
 
 
 WITHOUT_AXES = {

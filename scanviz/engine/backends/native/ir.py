@@ -191,7 +191,9 @@ class Code:
         if lanes == 1:
             return self.load(self.at(base, offsets), dtype)
         if size_of(dtype) < WORD:  # no processor gathers these
-            return self.side_by_side(lambda k: self.load(self.at(base, self.lane(offsets, k)), dtype), dtype, lanes)
+            return self.side_by_side(
+                lambda k: self.load(self.at(base, self.lane(offsets, k)), dtype), dtype, lanes
+            )
         addresses = self.op(f"getelementptr i8, ptr {base.text}, {offsets.typed}", "address", lanes)
         all_lanes, none = constant(True, BOOLEAN, lanes), Value("poison", dtype, lanes)
         kept = self.memory.kept()

@@ -37,7 +37,7 @@ WATCHED = "while it is recorded, loops and branches inside run one by one, and s
 LOOKS = 8  # of so many samples of operations one watches loops inside themselves
 FIRST_CHUNK = 256  # steps of the first call, which says how long steps are
 EMITS = Emits(
-    lambda instruction, program: instruction.op.declaration.views is None,
+    lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,
     lambda instruction, program: range(min(instruction.op.facts.overwrites, len(instruction.inputs))),
 )
 

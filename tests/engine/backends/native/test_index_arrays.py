@@ -70,3 +70,54 @@ def test_an_index_beyond_its_axis_is_the_error_of_the_other_tiers(step, bad):
             scanviz.function(inputs, out, mode=Mode(tier, "none"))(given, TABLE)
         told.append(str(error.value))
     assert told[0] == told[1]
+
+
+def picked(step, dtype, picks, size=23):
+    """Return what a step picks of a vector of a dtype, on both tiers."""
+    k, w = T.tensor(picks.dtype.name, (None,) * picks.ndim, "k"), T.tensor(dtype, (None,), "w")
+    out, _ = scanviz.scan(step, k, None, [w], name="picking")
+    table = (10 * RNG.normal(size=size)).astype(dtype)
+    return agree([k, w], out, picks, table, rewrites="none")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "int16", "uint8", "bool"])
+@pytest.mark.parametrize("many", [1, 3, 7, 8, 16, 21, 100])
+def test_elements_of_any_dtype_are_picked_side_by_side(dtype, many):
+    f = picked(lambda k, w: w[k], dtype, RNG.integers(-23, 23, (4, many)))
+    assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda k, w: w[::2][k // 2],
+        lambda k, w: w[::-1][T.reshape(k[:20], (4, 5))],
+        lambda k, w: T.outer(w, w)[k, k[::-1]],
+        lambda k, w: T.outer(w, w).T[k[:9], T.reshape(k[:9], (9, 1))],
+        lambda k, w: T.outer(w, w)[k, 3],
+        lambda k, w: k[k],
+        lambda k, w: T.set_subtensor(k[k], k),
+    ],
+)
+@pytest.mark.parametrize("kind", ["int64", "int16"])
+def test_picks_of_views_and_of_two_axes_and_of_the_indices_themselves(step, kind):
+    picked(step, "float64", RNG.integers(0, 22, (4, 23)).astype(kind))
+
+
+@pytest.mark.parametrize("where", [0, 5, 8, 15, 16, 22])
+@pytest.mark.parametrize("bad", [23, -24, 2**62, -(2**63), 2**63 - 1])
+def test_an_index_beyond_its_axis_is_found_in_any_lane(where, bad):
+    k, w = T.lmatrix("k"), T.vector("w")
+    out, _ = scanviz.scan(lambda k, w: w[k], k, None, [w], name="picking")
+    given = RNG.integers(-23, 23, (3, 23))
+    given[1, where] = bad
+    for tier in ("native", "reference"):
+        with pytest.raises(IndexError, match=str(bad)):
+            scanviz.function([k, w], out, mode=Mode(tier, "none"))(given, RNG.normal(size=23))
+
+
+def test_what_an_index_picks_of_a_state_becomes_its_next_row():
+    w, k = T.vector("w"), T.lvector("k")
+    out, _ = scanviz.scan(lambda h, k: h[k], None, w, [k], n_steps=7, name="shuffled")
+    for wanted in (out, out[-1]):
+        agree([w, k], wanted, RNG.normal(size=23), RNG.permutation(23))

@@ -81,8 +81,8 @@ class Picks(NamedTuple):
     ----------
     shape : tuple of int
         Of the picks.
-    held : tuple of ArrayPlace
-        The index along each axis, int64, one pick after another.
+    held : tuple of Value
+        The address of the index along each axis: int64, one pick after another.
     sizes, strides : tuple of int
         Of those axes.
     before : int
@@ -90,7 +90,7 @@ class Picks(NamedTuple):
     """
 
     shape: tuple[int, ...]
-    held: tuple[ArrayPlace, ...]
+    held: tuple[Value, ...]
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     before: int
@@ -124,7 +124,7 @@ def picks_of(
     axes = slice(block.before, block.before + len(arrays))
     if len(place.shape[axes]) < len(arrays):
         raise RunError("an index of too many axes is an error of the run")
-    held = [_in_order(step, array, shape, written) for array in arrays]
+    held = [step.operand(_in_order(step, array, shape, written)).address for array in arrays]
     return Picks(shape, tuple(held), place.shape[axes], place.strides[axes], block.before)
 
 
@@ -165,7 +165,7 @@ def _index(step: Step, picks: Picks, axis: int, number: Value, lanes: int = 1) -
 def _held(step: Step, picks: Picks, axis: int, number: Value, lanes: int) -> Value:
     """Return the indices of picks along an axis as they were given."""
     code = step.code
-    return code.load(code.at(step.operand(picks.held[axis]).address, code.times(number, 8)), "int64", lanes)
+    return code.load(code.at(picks.held[axis], code.times(number, 8)), "int64", lanes)
 
 
 def all_inside(step: Step, picks: Picks) -> Value:

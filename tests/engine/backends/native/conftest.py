@@ -1,0 +1,17 @@
+"""What is compiled in tests of native code is looked through by LLVM first: its passes take it on trust."""
+
+import pytest
+
+from scanviz.engine.backends.native import jit
+
+
+@pytest.fixture(autouse=True)
+def verified(monkeypatch):
+    """Fail where a value is used that need not have been found before."""
+    compile_text = jit.object_of
+
+    def object_of(text):
+        jit._llvm().parse_assembly(text).verify()
+        return compile_text(text)
+
+    monkeypatch.setattr(jit, "object_of", object_of)

@@ -134,7 +134,7 @@ class _Walk:
     def _flops(self, instruction: Instruction) -> int | None:
         rule = instruction.op.facts.flops
         numbers = (*instruction.inputs, *instruction.outputs)
-        if rule is None or not (self.counts == "all" or any(self._is_floating(number) for number in numbers)):
+        if rule is None or not any(self._counts(number) for number in numbers):
             return 0
         shapes = [self._shape(number) for number in numbers]
         known = [shape for shape in shapes if shape is not None]
@@ -142,9 +142,9 @@ class _Walk:
             return None
         return int(rule(instruction.op, _Shapes(known, len(instruction.inputs))))
 
-    def _is_floating(self, number: int) -> bool:
-        register = self.program.registers[number]
-        return isinstance(register.type, TensorType) and np.dtype(register.type.dtype).kind in "fc"
+    def _counts(self, number: int) -> bool:
+        kind = self.program.registers[number].type
+        return isinstance(kind, TensorType) and (self.counts == "all" or np.dtype(kind.dtype).kind in "fc")
 
     # bytes
 

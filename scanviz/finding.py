@@ -10,6 +10,7 @@ file) Python's own machinery does what it always does.
 import marshal
 import os
 import sys
+from _imp import _fix_co_filename  # type: ignore[attr-defined]  # what Python itself does to what it read
 from collections.abc import Sequence
 from importlib._bootstrap_external import (  # importlib.util, its home, takes longer than this saves of five modules
     MAGIC_NUMBER,
@@ -19,7 +20,8 @@ from types import CodeType, ModuleType
 
 OURS = __name__.removesuffix("finding")  # what the names of our modules begin with
 BY_TIME = bytes(4)  # byte code that is of the source while time and size are the same
-LARGEST = 1 << 20  # bytes of byte code; the largest of ours have 40 KB
+# Bytes of byte code; the largest of ours have 40 KB.  Room for much more would be mapped anew for each file: 20 µs.
+LARGEST = 1 << 16
 _READ_ONLY = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -61,7 +63,11 @@ class Loader(SourceFileLoader):
         if data[:16] != MAGIC_NUMBER + BY_TIME + made_of.to_bytes(8, "little") or len(data) == LARGEST:
             return None
         code: CodeType = marshal.loads(memoryview(data)[16:])
-        return code if code.co_filename == self.path else None
+        if (
+            code.co_filename != self.path
+        ):  # compiled elsewhere: in a folder that was moved, or by a path from another one
+            _fix_co_filename(code, self.path)
+        return code
 
 
 class Finder:

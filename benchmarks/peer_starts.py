@@ -34,7 +34,7 @@ WITH_SLOW = (
     "power, size 10, 1k", "cumulative sum, 1M scalars", "leaky tanh, width 64, 10k", "rnn H 64, 1k", "lstm H 64, 1k",
     "rnn gradient H 64, 1k", "linear recurrence 64, 100k", "kalman filter, 2k",
 )  # fmt: skip
-REPEATED = 3
+REPEATED = 7  # of those that are not slow, in turns
 GOALS = {"JAX": 4.0, "faster PyTensor": 15.0}  # times as long as scanviz, on every workload
 MOST_MB = 64  # beyond what a call is forecast to take
 
@@ -70,21 +70,21 @@ def started(tool: str, workload: str, folder: str) -> dict[str, float]:
 
 def start_one(workload: str) -> dict[str, Any]:
     """Return by tool what a process takes to the first result: with empty caches, and with warm ones; the shortest of some."""
-    found: dict[str, Any] = {}
-    for tool in STARTED:
-        if tool in SLOW and workload not in WITH_SLOW:
-            continue
-        times = 1 if tool in SLOW else REPEATED
-        empty, warm = [], []
-        for _ in range(times):
+    taking_part = [tool for tool in STARTED if tool not in SLOW or workload in WITH_SLOW]
+    found: dict[str, dict[str, list[dict[str, float]]]] = {
+        tool: {"empty": [], "warm": []} for tool in taking_part
+    }
+    for repetition in range(REPEATED):  # tools in turns: a busy minute of the machine is every tool's
+        for tool in taking_part:
+            if tool in SLOW and repetition:
+                continue
             with tempfile.TemporaryDirectory() as folder:
-                empty.append(started(tool, workload, folder))
-                warm.append(started(tool, workload, folder))
-        found[tool] = {
-            name: min(each, key=lambda one: one["process_s"])
-            for name, each in (("empty", empty), ("warm", warm))
-        }
-    return found
+                for caches in ("empty", "warm"):
+                    found[tool][caches].append(started(tool, workload, folder))
+    return {
+        tool: {caches: min(runs, key=lambda run: run["process_s"]) for caches, runs in cells.items()}
+        for tool, cells in found.items()
+    }
 
 
 def with_faster(cells: dict[str, float]) -> dict[str, float]:

@@ -5,6 +5,9 @@ import platform
 import re
 from pathlib import Path
 
+import pytest
+
+from scanviz.engine.backends.registry import availability
 from tests.cli.commands import script
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
@@ -59,6 +62,25 @@ def test_gradients_are_compared_with_those_by_hand(tmp_path):
     assert [row["steps"] for row in rows] == [50, 50] and all(
         row["ratio"] > 0 < row["build_ms"] for row in rows
     )
+
+
+def test_every_script_that_can_be_run_is_in_the_list():
+    listed = (FOLDER / "README.md").read_text(encoding="utf-8")
+    scripts = [
+        path for path in FOLDER.glob("*.py") if '__name__ == "__main__"' in path.read_text(encoding="utf-8")
+    ]
+    assert len(scripts) > 15
+    assert [path.name for path in scripts if f"`python benchmarks/{path.name}" not in listed] == []
+
+
+@pytest.mark.skipif(not availability("native").works, reason="no native code here")
+def test_float32_is_compared_with_float64_and_several_threads_with_one(tmp_path):
+    chosen = ("--quick", "--seconds", "0.1", "--only", "leaky tanh, width 64")
+    done = run("float32.py", *chosen, "--json", str(tmp_path / "float32.json"))
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads((tmp_path / "float32.json").read_text(encoding="utf-8"))["rows"]
+    assert set(row["ms"]) == {"float64, 1", "float64, all", "float32, 1", "float32, all"}
+    assert "float32 with 1 thread: " in done.stdout and "bits the same" in done.stdout
 
 
 def test_checkpoints_are_smaller_also_in_a_quick_run(tmp_path):

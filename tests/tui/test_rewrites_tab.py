@@ -8,7 +8,7 @@ from rich.text import Text
 from scanviz.record.rewrites import EffectRecord
 from scanviz.tui.source import Source
 from scanviz.tui.views.film import FilmView
-from scanviz.tui.views.rewrites import _measured, counts_of
+from scanviz.tui.views.rewrite_cells import counts_of, measured_cell
 from tests.tui.driver import at, opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record
 
@@ -39,12 +39,12 @@ def test_counts_of_a_step_go_from_the_graph_as_built_to_the_one_that_runs():
 
 
 def test_a_ratio_that_is_not_sure_is_told_as_noise():
-    assert _measured(effect("a", 1.01, 0.95, 1.07)).text == "noise ±6 %"
-    assert _measured(effect("a", 3.0, 0.9, 68.0)).text == "noise 0.9 to 68×"
-    assert _measured(effect("a", 1.7, 1.6, 1.8)).text == "1.70×"
-    assert _measured(None).text == ""
+    assert measured_cell(effect("a", 1.01, 0.95, 1.07)).text == "noise ±6 %"
+    assert measured_cell(effect("a", 3.0, 0.9, 68.0)).text == "noise 0.9 to 68×"
+    assert measured_cell(effect("a", 1.7, 1.6, 1.8)).text == "1.70×"
+    assert measured_cell(None).text == ""
     done = replace(effect("a", 1.01, 0.95, 1.07), instead=("b",))
-    assert _measured(done).text == "noise: b instead" and done.words().endswith("was then done by b")
+    assert measured_cell(done).text == "noise: b instead" and done.words().endswith("was then done by b")
 
 
 @waits

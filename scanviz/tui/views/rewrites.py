@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -16,32 +15,29 @@ from scanviz.profiler.report.costs import run_cost_lines
 from scanviz.profiler.report.rewrites import RewritesOptions as Options
 from scanviz.profiler.report.rewrites import applications_of, step_lines, why_not_lines
 from scanviz.profiler.report.text import ReportLine
-from scanviz.profiler.report.units import counted, duration
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
-from scanviz.record.graph_lines import LineEdit
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 from scanviz.tui.colours import report_text
-from scanviz.tui.linked_selection import NO_SIGN, SIGN, LinkedSelection, linked_selection
+from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.search_input import focus_now
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.film import FilmView
-from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, place_cell, text_cell
-
-COLUMNS = (
-    Column("no.", number=True),
-    Column("rule"),
-    Column("a step"),
-    Column("what it did", flexible=True),
-    Column("operations"),
-    Column("time", number=True),
+from scanviz.tui.views.rewrite_cells import (
+    COLUMNS,
+    MEASURED,
+    about_all,
+    counts_of,
+    measured_cell,
+    names_chosen,
+    rewrite_row,
+    with_signs,
 )
-MEASURED = Column("faster", number=True)  # by scanviz rewrites --ablate --into
-LONGEST, LONGEST_LOOP = 24, 16  # columns of a rule's name in the list, and of a loop's
-WILD = 2.0  # between quartiles, above which noise is told as both, for it is not around 1
+from scanviz.tui.views.tables import SortedTable
+
 BAR = 3  # columns of the scroll bar and of a margin
 STYLES = ("unified", "side-by-side", "tree", "costs")
 WHOLE = STYLES.index("tree")
@@ -112,14 +108,16 @@ class RewritesView(TabView):
         """Show the list and the application that is looked at."""
         table, history = self._list, self.history
         was_measured = history is not None and bool(history.effects)
-        self.query_one("#rewrites-about", TextBlock).show(_about(history) if history is not None else "")
+        self.query_one("#rewrites-about", TextBlock).show(about_all(history) if history is not None else "")
         table.retitle((COLUMNS[0], MEASURED, *COLUMNS[1:]) if was_measured else COLUMNS)
         marked = self._marked()
         rows = []
         counts = counts_of(history) if history is not None else {}
         for rewrite in self.listed():
-            number, *others = _row(rewrite, rewrite.index in marked, counts.get(rewrite.index, ""))
-            faster = [_measured(history.effect(rewrite.rule))] if history is not None and was_measured else []
+            number, *others = rewrite_row(rewrite, rewrite.index in marked, counts.get(rewrite.index, ""))
+            faster = (
+                [measured_cell(history.effect(rewrite.rule))] if history is not None and was_measured else []
+            )
             rows.append((rewrite.index, (number, *faster, *others)))
         table.fill(rows)
         table.point_at(self.state.rewrite)
@@ -176,7 +174,7 @@ class RewritesView(TabView):
             told = zip(history.applications, history.edits(), strict=True)
             self._marks = (
                 key,
-                frozenset(rewrite.index for rewrite, edits in told if _names(rewrite, edits, chosen)),
+                frozenset(rewrite.index for rewrite, edits in told if names_chosen(rewrite, edits, chosen)),
             )
         return self._marks[1]
 
@@ -219,7 +217,7 @@ class RewritesView(TabView):
         if options.style == "costs" and function is not None:
             lines += run_cost_lines(self.state.record, function)
         told = report_text(lines, width)
-        return _with_signs(told, linked_selection(self.state))
+        return with_signs(told, linked_selection(self.state))
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Give the focus to the difference, which scrolls; escape comes back."""
@@ -363,92 +361,3 @@ class DifferencePane(VerticalScroll, can_focus=True):
     def action_list(self) -> None:
         """Go back to the list."""
         focus_now(self.screen.query_one("#rewrites-table"))
-
-
-def _names(entry: RewriteRecord, edits: Sequence[LineEdit], chosen: LinkedSelection) -> bool:
-    """Return whether an application did something to lines that name the chosen loop variable."""
-    texts = (entry.message, *entry.loop_variables, *(line for edit in edits for line in edit.lines))
-    return any(chosen.named_in(text) for text in texts)
-
-
-def _with_signs(text: Text, chosen: LinkedSelection) -> Text:
-    """Return a text with ▶ before the lines that name the chosen loop variable."""
-    if not chosen.names:
-        return text
-    lines = [
-        Text.assemble((SIGN, "bold") if chosen.named_in(line.plain) else NO_SIGN, line)
-        for line in text.split("\n", allow_blank=True)
-    ]
-    return Text("\n").join(lines)
-
-
-def _measured(effect: EffectRecord | None) -> Cell:
-    """Return how many times faster a rule was measured to make the function; noise as noise, nothing where it was not measured."""
-    if effect is None:
-        return Cell("", 0.0)
-    if effect.low <= 1 <= effect.high:
-        if effect.instead:
-            return Cell(f"noise: {', '.join(effect.instead)} instead", 1.0, "dim")
-        if effect.high > WILD * effect.low:
-            return Cell(f"noise {effect.low:.2g} to {effect.high:.2g}×", 1.0, "dim")
-        return Cell(f"noise ±{100 * (effect.high - effect.low) / 2:.0f} %", 1.0, "dim")
-    return Cell(f"{effect.ratio:.2f}×", effect.ratio)
-
-
-def counts_of(history: RewritesRecord) -> dict[int, str]:
-    """Return for each application how many operations a step of a loop had and has, where that changed."""
-    now, found = dict(history.steps(0)), dict[int, str]()
-    for rewrite in history.applications:
-        cost = rewrite.cost
-        if cost is None:
-            continue
-        told = [
-            f"{_called(loop)} {now.get(loop, 0)} → {count}"
-            for loop, count in cost.per_step.items()
-            if now.get(loop) != count
-        ]
-        told += [f"{_called(loop)} {now[loop]} → gone" for loop in cost.gone if loop in now]
-        now.update(cost.per_step)
-        for loop in cost.gone:
-            now.pop(loop, None)
-        found[rewrite.index] = ", ".join(told)
-    return found
-
-
-def _called(loop: str) -> str:
-    """Return the name of a loop, cut at its beginning: loops without a name end with their lines."""
-    return place_cell(sanitize(loop).rpartition("/")[2], LONGEST_LOOP).text
-
-
-def _about(history: RewritesRecord) -> Text:
-    """Return what all rewrites together did to the steps of the loops."""
-    before, after = history.steps(0), history.steps(len(history.applications))
-    told = [
-        f"{sanitize(loop)} {count} → {after.get(loop, 'gone')}"
-        for loop, count in before.items()
-        if after.get(loop) != count
-    ]
-    told += [f"{sanitize(loop)} {count}, new" for loop, count in after.items() if loop not in before]
-    text = Text("operations a step: " if told else "", style="bold", no_wrap=True, overflow="ellipsis")
-    text.append(" · ".join(told), style="not bold")
-    spent = duration(sum(rewrite.time_ns for rewrite in history.applications))
-    return text.append(
-        f"{' · ' if told else ''}{counted(len(history.applications), 'rewrite')} in {spent}", "dim"
-    )
-
-
-def _short(rule: str) -> str:
-    name = sanitize(rule)
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
-
-
-def _row(entry: RewriteRecord, marked: bool, a_step: str) -> Row:
-    changed = f"-{entry.removed} +{entry.added}" if entry.removed or entry.added else ""
-    return (
-        Cell(str(entry.index), entry.index),
-        Cell((SIGN if marked else "") + _short(entry.rule), entry.rule.casefold(), "bold" if marked else ""),
-        text_cell(a_step),
-        text_cell(sanitize(entry.message)),
-        text_cell(changed),
-        Cell(duration(entry.time_ns), entry.time_ns),
-    )

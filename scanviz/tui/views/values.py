@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 from rich.text import Text
@@ -12,38 +11,20 @@ from textual.containers import ScrollableContainer
 from textual.timer import Timer
 from textual.widgets import DataTable, Input
 
-from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.tui.colours import RED
-from scanviz.tui.linked_selection import NO_SIGN, SIGN, given_to
-from scanviz.tui.origin import origin
+from scanviz.record.traces import TraceRecord
 from scanviz.tui.recomputed import Recomputed
 from scanviz.tui.ruler import rulers
 from scanviz.tui.search_input import SearchInput, whole_number
 from scanviz.tui.state import ViewState
-from scanviz.tui.value_text import SHOWN, number, value_text
+from scanviz.tui.value_text import SHOWN, value_text
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.scrubber import Scrubber
 from scanviz.tui.views.steps import quoted
-from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell
-from scanviz.tui.watch import WatchError, watched
+from scanviz.tui.views.tables import SortedTable
+from scanviz.tui.views.value_cells import COLUMNS, about_step, line_of, trace_at, variable_row, watch_text
 
 SPEEDS = (1, 2, 4, 8, 16, 32)  # steps a second
-WIDEST = 36  # letters of a name in the table; below it stands whole
-COLUMNS = (
-    # Its number is in the order in which the step computes: the first bad one is where it began.
-    Column("no.", number=True),
-    Column("variable"),
-    Column("of the step"),
-    Column("min", number=True),
-    Column("max", number=True),
-    Column("mean", number=True),
-    Column("NaN", number=True),
-    Column("inf", number=True),
-    Column("values"),
-    Column("line"),
-)
 
 
 class ValuesView(TabView):
@@ -109,7 +90,7 @@ class ValuesView(TabView):
         if trace is None:
             self._ask_for_values()
         known = self._known()
-        self.query_one("#values-about", TextBlock).show(_about(self.state, loop))
+        self.query_one("#values-about", TextBlock).show(about_step(self.state, loop))
         steps = next((trace.total_steps for trace in known), self.state.steps)
         self.query_one("#values-scrubber", Scrubber).draw(
             self.state.step,
@@ -132,7 +113,8 @@ class ValuesView(TabView):
             chosen = self.state.variable
             lines = self._lines_of(trace)
             rows = [
-                (k, _row(k, variable, place, chosen, lines[k])) for k, variable in enumerate(trace.variables)
+                (k, variable_row(k, variable, place, chosen, lines[k]))
+                for k, variable in enumerate(trace.variables)
             ]
             table.fill([(k, tuple(row[field] for field in self.FIELDS)) for k, row in rows])
         self._one(trace)
@@ -255,7 +237,7 @@ class ValuesView(TabView):
     def _lines_of(self, trace: TraceRecord) -> list[str]:
         """Return the lines that built the values of a step; found once, and not again with every step."""
         if self._lines[0] is not trace:
-            self._lines = trace, [_line(self.state, variable) for variable in trace.variables]
+            self._lines = trace, [line_of(self.state, variable) for variable in trace.variables]
         return self._lines[1]
 
     def _one(self, trace: TraceRecord | None) -> None:
@@ -273,7 +255,7 @@ class ValuesView(TabView):
         text = Text()
         for watch in self.watches:
             text.append(f"{sanitize(watch)} = ", style="bold")
-            text.append(f"{_watched(watch, trace, self.state)}\n", style="not bold")
+            text.append(f"{watch_text(watch, trace, self.state)}\n", style="not bold")
         text.rstrip()
         self.query_one("#values-watches", TextBlock).show(text)
 
@@ -362,98 +344,3 @@ class ValuesView(TabView):
         trace, chosen = self._trace(), self.table().chosen
         if trace is not None and chosen is not None and trace.variables[chosen].operation is not None:
             self.enter("Profile", self.state.at_operation(trace.variables[chosen].operation))
-
-
-def trace_at(state: ViewState) -> TraceRecord | None:
-    """Return values that were kept of the step; of the run that is looked at, else of any."""
-    kept = [trace for trace in state.traces if state.step in trace.steps]
-    return next((trace for trace in kept if trace.run == state.run), kept[0] if kept else None)
-
-
-def _about(state: ViewState, loop: LoopRecord) -> Text:
-    text = Text(f"{sanitize(loop.name)}, step {state.step} of {state.steps}", style="bold")
-    forward = next((other for other in state.record.loops if other.key == loop.gradient_of), None)
-    if forward is not None:
-        text.append(
-            f" (belongs to step {max(0, state.steps - 1 - state.step)} of {sanitize(forward.name)})",
-            style="not bold",
-        )
-    if not state.traces:
-        how = "scanviz profile --values SCRIPT keeps them, and scanviz tui --values SCRIPT"
-        text.append(f"\nvalues were not recorded: {how}", style="not bold dim")
-        return text
-    text.append(f"\n{_first_bad(state)}", style="not bold")
-    for link in state.blame()[1:]:
-        line = f" ({sanitize(str(link.source))})" if link.source is not None else ""
-        text.append(f"\n  ← {sanitize(link.words)}{line}", style="not bold")
-    return text
-
-
-def _line(state: ViewState, variable: TracedVariableRecord) -> str:
-    if variable.source is not None:
-        return str(variable.source)
-    return origin(state, variable.variable).source if variable.variable is not None else ""
-
-
-def _first_bad(state: ViewState) -> str:
-    """Return in words where the first NaN or infinity came up, and of what."""
-    found = state.first_bad()
-    if found is None:
-        return "no NaN or infinity was kept"
-    trace, bad = found
-    run = f" of run {trace.run}" if len(state.traces) > 1 else ""
-    words = f"first NaN or infinity: step {bad.step}{run} (f)"
-    name = sanitize(bad.variable.name)
-    if bad.given:
-        return f"{words}; the step was given it in {name}"
-    line = f" ({sanitize(str(bad.variable.source))})" if bad.variable.source is not None else ""
-    place = trace.steps.index(bad.step)
-    given = ", ".join(
-        _shortly(traced_variable, place) for traced_variable in given_to(state, trace, bad.variable)
-    )
-    return f"{words}, made by {name}{line}" + (f" of {given}" if given else "")
-
-
-def _shortly(variable: TracedVariableRecord, place: int) -> str:
-    """Return a value in a few words: itself if it is one number, else between what it lies."""
-    low, high = variable.statistics[place, :2].tolist()
-    told = number(low) if math.prod(variable.shape) == 1 else f"{number(low)} … {number(high)}"
-    return f"{sanitize(variable.name)} = {told}"
-
-
-def _row(
-    place_in_step: int, variable: TracedVariableRecord, place: int, chosen: int | None, line: str
-) -> Row:
-    low, high, mean, nan, infinite = variable.statistics[place].tolist()
-    bad = f"bold {RED}" if nan or infinite else ""
-    name = sanitize(variable.name)
-    name = name if len(name) <= WIDEST else f"{name[: WIDEST - 1]}…"
-    sign = SIGN if chosen is not None and variable.variable == chosen else NO_SIGN
-    values = " ".join(number(element) for element in variable.values[place, :8].tolist())
-    more = " …" if math.prod(variable.shape) > 8 else ""
-    return (
-        Cell(str(place_in_step), place_in_step),
-        Cell(f"{sign}{'! ' if bad else ''}{name}", name.casefold(), bad or ("bold" if sign == SIGN else "")),
-        text_cell(variable.role),
-        *(Cell(number(value), value if math.isfinite(value) else -math.inf) for value in (low, high, mean)),
-        Cell(str(int(nan)), nan, bad),
-        Cell(str(int(infinite)), infinite, bad),
-        text_cell(values + more),
-        text_cell(sanitize(line)),
-    )
-
-
-def _watched(expression: str, trace: TraceRecord | None, state: ViewState) -> str:
-    if trace is None:
-        return "not kept at this step"
-    place = trace.steps.index(state.step)
-    known = {
-        variable.name: variable.values[place][: math.prod(variable.shape)].reshape(variable.shape)
-        for variable in trace.variables
-        if math.prod(variable.shape) <= variable.values.shape[1]
-    }
-    cut = {variable.name for variable in trace.variables if variable.name not in known}
-    try:
-        return watched(expression, known, cut)
-    except WatchError as error:
-        return str(error)

@@ -48,10 +48,12 @@ class Binding:
         """
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
-            usual = self._usual
-            for value, (dtype, ndim) in zip(values, usual, strict=True):
-                if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim != ndim:
+            k, arrays = 0, np.ndarray
+            for dtype, ndim in self._usual:
+                value = values[k]
+                if type(value) is not arrays or value.dtype is not dtype or value.ndim != ndim:
                     break
+                k += 1
             else:
                 return list(values)
             return self._on_host([given.checked(value) for given, value in zip(inputs, values, strict=True)])

@@ -57,14 +57,14 @@ class Memory:
 
 
 def unshared(
-    arrays: Sequence[Any], borrowed: Sequence[bool], held: Sequence[Any], constants: Memory
+    arrays: list[Any], borrowed: Sequence[bool], held: Sequence[Any], constants: Memory
 ) -> list[Array]:
     """Return what a call found, copied where it shares memory with what is held or with one found before it.
 
     Parameters
     ----------
-    arrays : sequence of array
-        What was found.
+    arrays : list of array
+        What was found; is returned itself where nothing of it is shared.
     borrowed : sequence of bool
         Which of them stay as they are in any case.
     held : sequence of array
@@ -72,9 +72,9 @@ def unshared(
     constants : Memory
         What every call holds.
     """
+    if _are_own(arrays, held, constants.owners):
+        return arrays
     found: list[Array] = [array if type(array) is np.ndarray else _as_array(array) for array in arrays]
-    if _are_own(found, held, constants):
-        return found
     memory = Memory(held)
     for k, array in enumerate(found):
         if not borrowed[k] and (memory.may_hold(array) or constants.may_hold(array)):
@@ -83,23 +83,30 @@ def unshared(
     return found
 
 
-def _are_own(found: Iterable[Any], held: Iterable[Any], constants: Memory) -> bool:
+def _are_own(found: Iterable[Any], held: Iterable[Any], constants: set[int | None]) -> bool:
     """Return whether arrays look into memory of owners that are known, each into another, and none that is held into any of it.
 
     The way of every call: no more is asked than that takes.
     """
-    owners, of_constants, arrays = set(), constants.owners, np.ndarray
+    owners, arrays = set(), np.ndarray
     for array in held:
         while type(array) is arrays and (base := array.base) is not None:
             array = base
         owners.add(id(array))
     for array in found:
-        while type(array) is arrays and (base := array.base) is not None:
-            array = base
-        owner, kind = id(array), type(array)
-        if owner in owners or owner in of_constants:
+        if type(array) is not arrays:
             return False
-        if kind is not LentMemory and not (kind is arrays and array.flags.owndata):
+        while (base := array.base) is not None:
+            array = base
+            if type(array) is not arrays:
+                if type(array) is not LentMemory:
+                    return False
+                break
+        else:
+            if not array.flags.owndata:
+                return False
+        owner = id(array)
+        if owner in owners or owner in constants:
             return False
         owners.add(owner)
     return True

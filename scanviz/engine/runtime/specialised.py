@@ -259,13 +259,13 @@ class SpecialisedLoop:
         if code is None:
             return None
         entry = code.entry
-        if entry is None:
-            if self.write_entry is not None:
-                code.runs += 1
-                if code.runs == ENTERED:
-                    code.entry = code.made_entry(self.write_entry)
-            return None
-        return self.entered(code, entry, values)
+        if entry is not None:
+            return self.entered(code, entry, values) if code.has_buffers else entry(values, [])
+        if self.write_entry is not None:
+            code.runs += 1
+            if code.runs == ENTERED:
+                code.entry = code.made_entry(self.write_entry)
+        return None
 
     def entered(self, code: Specialised, entry: Entry, values: Sequence[Any]) -> list[Any] | FailedRun | None:
         """Run the loop by its entry."""

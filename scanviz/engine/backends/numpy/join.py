@@ -14,7 +14,10 @@ from scanviz.engine.program.instructions import Instruction
 
 def _concatenate(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
     call = emitter.bind(np.concatenate, "concatenate")
-    return f"{call}({tuple_text(inputs)}, {instruction.op.parameters.axis}{', ' + out if out else ''})"
+    axis = instruction.op.parameters.axis
+    if not axis and not out:
+        return f"{call}({tuple_text(inputs)})"  # a call that says no more is quicker
+    return f"{call}({tuple_text(inputs)}, {axis}{', ' + out if out else ''})"
 
 
 EMIT.row(CONCATENATE)(EmitRow(_concatenate, always))

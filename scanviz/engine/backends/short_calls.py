@@ -34,8 +34,9 @@ from scanviz.engine.runtime.events import Watch
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.whole import WholeFunction
 
-COUNTED = 7  # of so many calls one is looked at, and stands for all of them, until there is machine code: counting takes time, too
+COUNTED = 31  # of so many calls one is looked at, and stands for all of them, until there is machine code: counting takes time, too
 FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing
+LOOKED = 0.25  # of what pays has been done before: an estimate takes a millisecond
 CALL_NS = 10_000.0  # of the checks of arguments, and of entering a loop
 USUAL_FUNCTION = 40  # operations, those of steps included, whose code costs no more than LLVM does
 SHORT_NS = 2.5e6  # a call that takes no longer on NumPy by estimate is short
@@ -48,12 +49,13 @@ Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps amo
 
 
 class _Met:
-    """Calls with arrays of some shapes: how many are left until something is done, and what they are run by then."""
+    """Calls with arrays of some shapes: how many there were and are left until something is done, and what they are run by then."""
 
-    __slots__ = ("estimated", "left", "whole")
+    __slots__ = ("done", "estimated", "left", "whole")
 
     def __init__(self, left: float) -> None:
-        self.left, self.estimated = left, False
+        self.left = self.done = left
+        self.estimated = False
         self.whole: WholeFunction | None = None
 
 
@@ -68,6 +70,8 @@ class ShortCalls:
         What the tier that runs it by parts can do with memory.
     parts_pay : callable
         Is called when machine code pays: from then on loops alone are machine code too, where a call is run by parts.
+    spent_ns : callable
+        Gives about what the steps of loops have taken in all calls.
 
     Attributes
     ----------
@@ -75,8 +79,14 @@ class ShortCalls:
         How many of the next calls are not looked at.
     """
 
-    def __init__(self, program: Program, emits: Emits, parts_pay: Callable[[], None]) -> None:
-        self.program, self._emits, self._parts_pay = program, emits, parts_pay
+    def __init__(
+        self,
+        program: Program,
+        emits: Emits,
+        parts_pay: Callable[[], None],
+        spent_ns: Callable[[], float],
+    ) -> None:
+        self.program, self._emits, self._parts_pay, self._spent_ns = program, emits, parts_pay, spent_ns
         self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
         self._lock = threading.Lock()
         self.passed, self._compiles = 0, False
@@ -132,11 +142,14 @@ class ShortCalls:
         """Look what a call costs; later, compile it."""
         begun = perf_counter_ns()
         with self._lock:
-            if not met.estimated:
-                met.estimated, met.left = True, self._calls_left(key)
+            if not met.estimated and not self._have_done_little(met):
+                met.estimated, met.left = True, self._calls_left(key, met.done)
             if watch is not None:  # it is run by parts, and looking is no time of the program
                 watch.own.ns += perf_counter_ns() - begun
             if met.left >= 0:
+                return None
+            if not availability("native").works:  # asked last: it is a lot of code
+                met.left = inf
                 return None
             self._parts_pay()
             if watch is None and met.whole is None:
@@ -144,6 +157,15 @@ class ShortCalls:
                 if met.whole is not None:
                     self._compiles, self.passed = True, 0
         return met.whole
+
+    def _have_done_little(self, met: _Met) -> bool:
+        """Return whether it is too early to look what a call costs; then that is asked again after as many calls."""
+        done = self._spent_ns() + met.done * CALL_NS
+        if done >= LOOKED * config.native.pays_after * 1e9:
+            return False
+        met.left += FIRST_LOOK
+        met.done += FIRST_LOOK
+        return True
 
     def latest_program(self) -> tuple[Program, list[tuple[int, ...]]] | None:
         """Return the Program for the shapes that were new last, and those of its inputs; numbers of steps are constants of it."""
@@ -165,8 +187,8 @@ class ShortCalls:
             key[k] for k in left
         ]
 
-    def _calls_left(self, key: Key) -> float:
-        """Return how many more calls it takes until machine code pays; infinity where it never does."""
+    def _calls_left(self, key: Key, done: float) -> float:
+        """Return how many more calls than were done it takes until machine code pays; infinity where it never does."""
         program, shapes = self._for_key(key)
         made = plan(program, shapes, single, self._emits)
         cost = call_cost(program, made)
@@ -177,11 +199,10 @@ class ShortCalls:
             for number, shape in zip(numbers, known, strict=True)
             if shape is not None
         )
-        if None in known or held > MOST_BYTES or not cost.is_short or not availability("native").works:
+        if None in known or held > MOST_BYTES or not cost.is_short:
             return inf
         size = len(program.instructions) + sum(len(loop.body.instructions) for loop, _ in all_loops(program))
-        done = FIRST_LOOK + 1 if config.native.pays_after else 1
-        return config.native.pays_after * 1e9 * max(1.0, size / USUAL_FUNCTION) / cost.saved_ns - done
+        return config.native.pays_after * 1e9 * max(1.0, size / USUAL_FUNCTION) / cost.saved_ns - done - 1
 
     def _compiled(self, key: Key) -> WholeFunction | None:
         # much code, which few programs need
@@ -245,7 +266,7 @@ class ShortCallsExecutable(SourceExecutable):
         super().__init__(program, library)
         loops = any(isinstance(part, LoopInstruction) for part in program.instructions)
         counts = loops and not has_effects(program)
-        self._short = ShortCalls(program, self.emits, self.parts_pay) if counts else None
+        self._short = ShortCalls(program, self.emits, self.parts_pay, self.spent_ns) if counts else None
 
     @property
     def runs_whole(self) -> bool:
@@ -264,19 +285,23 @@ class ShortCallsExecutable(SourceExecutable):
     def parts_pay(self) -> None:
         """Hear that machine code pays for the loops too."""
 
+    def spent_ns(self) -> float:
+        """Return about what its loops have taken so far; infinity where that is not known."""
+        return inf
+
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
         short = self._short
         if short is None:
-            return super().run(inputs, watch)
+            return SourceExecutable.run(self, inputs, watch)
         if short.passed > 0:
             short.passed -= 1
-        else:
-            whole = short.whole_for(inputs, watch)
-            if whole is not None and watch is None:
-                alone = told_alone()
-                if alone is None or not short.branches:  # sides of branches are counted by parts
-                    results = short.run(whole, inputs, alone)
-                    if results is not None:
-                        return results
-        return super().run(inputs, watch)
+            return SourceExecutable.run(self, inputs, watch)
+        whole = short.whole_for(inputs, watch)
+        if whole is not None and watch is None:
+            alone = told_alone()
+            if alone is None or not short.branches:  # sides of branches are counted by parts
+                results = short.run(whole, inputs, alone)
+                if results is not None:
+                    return results
+        return SourceExecutable.run(self, inputs, watch)

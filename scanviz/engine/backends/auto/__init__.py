@@ -37,6 +37,10 @@ class AutoExecutable(ShortCallsExecutable):
         met = self.latest_program()
         return {} if met is None else left_ns(*met, rules)
 
+    def spent_ns(self) -> float:
+        """Return about what its loops have taken so far."""
+        return self.counted.spent_ns()
+
     def parts_pay(self) -> None:
         """Compile all loops from now on."""
         self.counted.pays = True

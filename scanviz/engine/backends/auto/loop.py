@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from math import inf
+from math import inf, prod
 from typing import Any
 
 from scanviz.engine.backends.estimate import saved_ns
@@ -41,6 +41,8 @@ from scanviz.engine.runtime.specialised import CACHED, Entry, Specialised, Speci
 AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
+LOOKED = 0.1  # of what pays is done before it is looked what left the loop: looking takes a millisecond
+OUTSIDE_NS = 20.0  # at most, mostly, of what is done outside for an element of the rows that a step gets
 USUAL_STEP = 20  # operations of a step whose code costs no more than what pays after the usual time
 LOADING = 60  # operations that are compiled while LLVM is loaded
 
@@ -122,7 +124,14 @@ class Counted:
         if name in self.compiled:
             return 1.0
         begun = self.begun.get(name, ())
-        return max((run.share_with(0.0) for run in begun), default=self.before.get(name, 0.0))
+        return max((run.share(run.left_ns) for run in begun), default=self.before.get(name, 0.0))
+
+    def spent_ns(self) -> float:
+        """Return what the steps so far cost by estimate; infinity where some loop is machine code, or cannot be."""
+        if self.compiled:
+            return inf
+        begun = (max(run.pays_after_ns - run.left_ns for run in made) for made in self.begun.values())
+        return sum(map(abs, begun))
 
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are."""
@@ -144,20 +153,22 @@ class Begun(Specialised):
         What its steps may cost in all.
     least_ns : float
         As long as more than that is left machine code does not pay, whatever other loops have done.
+    quiet_ns : float
+        As long as more than that is left runs are only counted.
     is_known : bool
         Whether what left the loop is part of what a step costs.
     was_met : bool
         Whether it has run.
     """
 
-    __slots__ = ("is_known", "least_ns", "left_ns", "pays_after_ns", "step_ns", "was_met")
+    __slots__ = ("is_known", "least_ns", "left_ns", "pays_after_ns", "quiet_ns", "step_ns", "was_met")
 
     def __init__(
         self, plan: Plan, tier: Tier, write: Write, left_ns: float, step_ns: float, pays_after_ns: float
     ) -> None:
         super().__init__(plan, tier, write)
         self.left_ns, self.step_ns, self.pays_after_ns = left_ns, step_ns, pays_after_ns
-        self.least_ns, self.is_known, self.was_met = 0.0, False, False
+        self.least_ns, self.quiet_ns, self.is_known, self.was_met = 0.0, 0.0, True, False
         self._forecast(left_ns)
 
     def _forecast(self, left_ns: float) -> None:
@@ -166,19 +177,24 @@ class Begun(Specialised):
             steps = max(1, round(left_ns / self.step_ns))
             self.why = f"generated for the shapes met; machine code pays after about {steps:,} steps"
 
+    def look_after(self, outside_ns: float) -> None:
+        """Let it be looked what left the loop when that counts: it may take so many nanoseconds a step."""
+        done = LOOKED * self.pays_after_ns * self.step_ns / (self.step_ns + outside_ns)
+        self.quiet_ns, self.is_known = max(self.least_ns, self.pays_after_ns - done), False
+
     def add(self, left_ns: float, steps: int) -> None:
         """Let steps cost what is done outside for them, too, in a run of so many: also those that were done."""
-        self.is_known = True
+        self.is_known, self.quiet_ns = True, self.least_ns
         before, self.step_ns = self.step_ns, self.step_ns + left_ns / max(1, steps)
         if left_ns and self.left_ns < inf:
             self.left_ns = self.pays_after_ns - (self.pays_after_ns - self.left_ns) * self.step_ns / before
             self._forecast(self.pays_after_ns)
 
-    def share_with(self, cost_ns: float) -> float:
-        """Return how much of the work that pays for machine code is done with so much more; none where there can be none."""
-        if self.left_ns == inf:
+    def share(self, left_ns: float) -> float:
+        """Return how much of the work that pays for machine code is done where so much is left; none where there can be none."""
+        if left_ns == inf:
             return 0.0
-        return 1 - (self.left_ns - cost_ns) / self.pays_after_ns if self.pays_after_ns else 1.0
+        return 1 - left_ns / self.pays_after_ns if self.pays_after_ns else 1.0
 
     def stay(self, why: str) -> None:
         """Note that there can be no machine code, and why."""
@@ -216,21 +232,30 @@ class AutoLoop(SpecialisedLoop):
         self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
     ) -> Specialised:
         """Return the code for shapes: machine code from the call on in which it pays."""
-        found = super().code_for(shapes, states, watch, steps)
-        known = 0 if self._may_end else steps  # of the steps that may be taken those that surely are
-        if isinstance(found, Begun):
-            if not found.is_known and known:
-                self._add_what_left(found, known)
-            cost = known * found.step_ns
-            found.left_ns = left = found.left_ns - cost
-            if (left <= found.least_ns or self.counted.pays) and self._pays(found, cost):
-                return self._compiled(found, shapes, states, watch, steps)
-        if self.counted.is_open:
-            self._count(found, known)
+        found = SpecialisedLoop.code_for(self, shapes, states, watch, steps)
+        if type(found) is not Begun:
+            if self._step_ns and self.counted.is_open:
+                self._count_again(0 if self._may_end else steps)
+            return found
+        if self._may_end:  # of the steps that may be taken none surely is
+            due = self._is_due(found, 0.0)
+            return self._compiled(found, shapes, states, watch, steps) if due else found
+        cost = steps * found.step_ns
+        left = found.left_ns - cost
+        if left - cost > found.quiet_ns and not self.counted.pays:
+            found.left_ns = left
+            return found
+        if not found.is_known and steps:
+            self._add_what_left(found, steps)
+            cost = steps * found.step_ns
+        found.left_ns -= cost
+        if self._is_due(found, cost):
+            return self._compiled(found, shapes, states, watch, steps)
+        self._count(found, cost)
         return found
 
     def _add_what_left(self, found: Begun, steps: int) -> None:
-        """Count what left the loop in its second run: functions that are called once pay nothing for that."""
+        """Count what left the loop, not in its first run: functions that are called once pay nothing for that."""
         if found.was_met:
             found.add(self.counted.left_of(self.loop.name), steps)
         found.was_met = True
@@ -238,37 +263,20 @@ class AutoLoop(SpecialisedLoop):
     def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
         """Run the loop without an arena, unless this is the run in which machine code pays."""
         code = self._latest[1]
-        if type(code) is not Begun or code.entry is None:
-            found = super().enter(values)
-            if found is not None and code is not None and self.counted.is_open:
-                self._count(code, int(values[self._n_steps]))
+        if type(code) is not Begun or (entry := code.entry) is None:
+            found = SpecialisedLoop.enter(self, values)
+            if self._step_ns and found is not None and self.counted.is_open:
+                self._count_again(int(values[self._n_steps]))
             return found
         cost = int(values[self._n_steps]) * code.step_ns
         left = code.left_ns - cost
-        if (
-            left - cost > code.least_ns and not self.counted.pays
-        ):  # nothing is due after this run, nor after one more
-            found = self.entered(code, code.entry, values)
-            if found is not None:
-                code.left_ns = left
-            return found
-        return self._entered_when_due(code, code.entry, values, cost)
-
-    def _entered_when_due(
-        self, code: Begun, entry: Entry, values: Sequence[Any], cost: float
-    ) -> list[Any] | FailedRun | None:
-        before, left = code.left_ns, code.left_ns - cost
-        if left <= code.least_ns or self.counted.pays:
-            code.left_ns = left
-            pays = self._pays(code, cost)
-            code.left_ns = before
-            if pays:
-                return None  # it is counted, and compiled, where it is opened
-        found = self.entered(code, entry, values)
+        if left - cost <= code.quiet_ns or self.counted.pays:  # something is due, or after one more run
+            if not code.is_known or self._is_due(code, cost, left):
+                return None  # it is looked at and counted, and maybe compiled, where it is opened
+            self._count(code, cost, left)
+        found = self.entered(code, entry, values) if code.has_buffers else entry(values, [])
         if found is not None:
             code.left_ns = left
-            if self.counted.is_open:
-                self._count(code, int(values[self._n_steps]))
         return found
 
     def going_on(self, arena: LoopArena, step: int) -> Any:
@@ -281,36 +289,46 @@ class AutoLoop(SpecialisedLoop):
             return code
         return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
 
-    def _pays(self, begun: Begun, cost_ns: float) -> bool:
+    def _is_due(self, begun: Begun, cost_ns: float, left_ns: float | None = None) -> bool:
+        """Return whether code is to be compiled before a run of a cost, after which so much is left."""
+        left = begun.left_ns if left_ns is None else left_ns
+        return (left <= begun.least_ns or self.counted.pays) and self._pays(begun, cost_ns, left)
+
+    def _pays(self, begun: Begun, cost_ns: float, left_ns: float | None = None) -> bool:
         """Return whether machine code pays for all the work so far of the loops of the function, or for the last of it alone.
 
         Where it pays for whole calls, it does so for a loop alone if its steps take longer than entering their code.
         """
-        if begun.left_ns == inf:
+        left = begun.left_ns if left_ns is None else left_ns
+        if left == inf:
             return False
-        if cost_ns >= AT_ONCE * begun.pays_after_ns or self._pays_together(begun, 0.0):
+        if cost_ns >= AT_ONCE * begun.pays_after_ns or self._pay_together(begun, left):
             return True
         return self.counted.pays and (self._may_end or cost_ns >= ENTERING_NS)
 
-    def _pays_together(self, begun: Begun, cost_ns: float) -> bool:
-        return self.counted.have_done(self.loop.name, begun.share_with(cost_ns))
+    def _pay_together(self, begun: Begun, left_ns: float) -> bool:
+        return self.counted.have_done(self.loop.name, begun.share(left_ns))
 
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
-        if isinstance(code, Begun):
-            code.left_ns -= steps * code.step_ns
-        if self.counted.is_open:
-            self._count(code, steps)
-
-    def _count(self, code: Specialised, steps: int) -> None:
-        """Count steps for the Program that suits machine code better: it is due where one more call like this pays for it."""
-        if isinstance(code, Begun):
+        if type(code) is Begun:
             cost = steps * code.step_ns
+            code.left_ns -= cost
             if code.left_ns - cost <= code.least_ns:
-                self.counted.due |= self._pays_together(code, cost)
-        else:
-            self._again_ns -= steps * self._step_ns
-            self.counted.due |= self._again_ns <= 0
+                self._count(code, cost)
+        elif self._step_ns and self.counted.is_open:
+            self._count_again(steps)
+
+    def _count(self, code: Begun, cost_ns: float, left_ns: float | None = None) -> None:
+        """Let the Program that suits machine code better be due where one more call like this pays for it."""
+        left = (code.left_ns if left_ns is None else left_ns) - cost_ns
+        if self.counted.is_open and left <= code.least_ns:
+            self.counted.due |= self._pay_together(code, left)
+
+    def _count_again(self, steps: int) -> None:
+        """Count steps of machine code that is not for that Program."""
+        self._again_ns -= steps * self._step_ns
+        self.counted.due |= self._again_ns <= 0
 
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""
@@ -331,7 +349,10 @@ class AutoLoop(SpecialisedLoop):
         counted, pays_after = self.counted, self._pays_after_ns()
         left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
         made = Begun(plan, self.tier, self._write, left_ns, max(1.0, saved_ns(body, plan)), pays_after)
-        made.least_ns = pays_after * (1 - 1 / max(2, counted.loops))
+        made.least_ns = made.quiet_ns = pays_after * (1 - 1 / max(2, counted.loops))
+        if counted.is_open:
+            rows = [plan.places[slot.inner].shape or () for slot in self.loop.sequences]
+            made.look_after(OUTSIDE_NS * sum(map(prod, rows)))
         counted.note(self.loop.name, made)
         return made
 

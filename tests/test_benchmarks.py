@@ -129,6 +129,14 @@ def test_short_calls_are_measured_beside_another_checkout(tmp_path):
     assert alone >= {"one number, numpy", "value and gradient, numpy"}
 
 
+def test_the_default_mode_is_measured_beside_numpy_from_the_first_call_on(tmp_path):
+    path = tmp_path / "short_loops.json"
+    done = run("short_loops.py", "--quick", "--only", "numbers", "--rounds", "1", "--json", str(path))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+    assert len(rows) == 16 and all(row["numpy_ms"] > 0 < row["ratio"] for row in rows)
+
+
 def test_scripts_that_are_advised_and_those_that_follow_give_the_same_and_the_table_is_written(tmp_path):
     kinds = ["non_sequences", "same_at_every_call"]
     done = run(

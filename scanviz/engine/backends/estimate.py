@@ -79,6 +79,9 @@ def saved_ns(program: Program, plan: Plan) -> float:
 def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) -> Iterator[float]:
     """Yield what parts of a step cost, by what operations and bytes do."""
     yield STEP_NS + ROW_NS * _rows(program, plan)
+    if all(is_scalar(program, number) for number in range(len(program.registers))):
+        yield from _costs_of_numbers(program, plan)  # a first call waits for this
+        return
     for index, (instruction, work) in enumerate(
         zip(program.instructions, work_of(program, plan, "all"), strict=True)
     ):
@@ -104,6 +107,15 @@ def _is_called(instruction: Instruction) -> bool:
         and declaration.symbol is None
         and isinstance(declaration.function, np.ufunc)
     )
+
+
+def _costs_of_numbers(program: Program, plan: Plan) -> Iterator[float]:
+    """Yield what operations on single numbers cost: being called."""
+    for index, instruction in enumerate(program.instructions):
+        if not isinstance(instruction, Instruction):
+            yield UNKNOWN_NS
+        elif index not in plan.idle and instruction.op.facts.size != "is":
+            yield SCALAR_NS if instruction.op.facts.cheap else call_ns(instruction)
 
 
 def _rows(program: Program, plan: Plan) -> int:

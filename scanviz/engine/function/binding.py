@@ -48,12 +48,11 @@ class Binding:
         """
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
-            k, arrays = 0, np.ndarray
-            for dtype, ndim in self._usual:
+            arrays = np.ndarray
+            for k, (dtype, ndim) in enumerate(self._usual):
                 value = values[k]
                 if type(value) is not arrays or value.dtype is not dtype or value.ndim != ndim:
                     break
-                k += 1
             else:
                 return list(values)
             return self._on_host([given.checked(value) for given, value in zip(inputs, values, strict=True)])

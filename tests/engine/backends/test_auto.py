@@ -150,6 +150,44 @@ def test_loops_of_one_function_count_together():
 
 
 @needs_llvm
+def test_once_a_loop_is_compiled_others_are_that_did_a_quarter_of_the_work():
+    def compiled_at(rows):
+        x, y = T.matrix("x"), T.matrix("y")
+        loops = [
+            scanviz.scan(lambda x_t, s: T.tanh(x_t - s), given, T.zeros((3,)), name=name)[0]
+            for given, name in ((x, "much"), (y, "less"))
+        ]
+        f, found = scanviz.function([x, y], loops), {}
+        given = RNG.normal(size=(300, 3)), RNG.normal(size=(rows, 3))
+        for call in range(40):
+            f(*given)
+            for name in f.executable.counted.compiled:
+                found.setdefault(name, call)
+        return found
+
+    much, less = compiled_at(110).values()
+    assert less <= much + 1
+    much, less = compiled_at(40).values()
+    assert less > much + 2
+
+
+@needs_llvm
+def test_loops_of_a_gradient_go_over_in_one_call_and_are_compiled_once(monkeypatch):
+    x, w = T.matrix("x"), T.vector("w")
+    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w * h + x_t * 0.5), x, T.zeros((8,)), w, name="model")
+    loss = (rows**2).sum()
+    f = scanviz.function([x, w], [loss, scanviz.grad(loss, w)])
+    given = RNG.normal(size=(100, 8)), np.full(8, 0.3)
+    for _ in range(60):
+        f(*given)
+        if f.for_machine_code is not None:
+            break
+    f(*given)
+    assert not f.executable.counted.compiled
+    assert f.for_machine_code.executable.counted.compiled == {"model", "grad_of_model"}
+
+
+@needs_llvm
 def test_a_loop_of_a_function_that_does_little_stays_though_another_is_compiled():
     x, y = T.vector("x"), T.vector("y")
     long, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s), x, np.float64(0), name="long")
@@ -239,6 +277,25 @@ def test_a_profile_takes_the_same_way_as_a_plain_run_and_shows_both():
     [loop] = session.record.loops
     assert [tier.tier for tier in loop.tiers] == ["numpy", "native"]
     assert loop.steps == 4000
+
+
+def test_nothing_of_machine_code_is_loaded_for_hundreds_of_short_calls():
+    script = (
+        "import sys, numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "x, w = T.vector('x'), T.vector('w')\n"
+        "s, _ = scanviz.scan(lambda x_t, s, w: T.tanh(x_t - s * w[0]), x, np.float64(0), w)\n"
+        "loss = (s ** 2).sum()\n"
+        "f = scanviz.function([x, w], [loss, scanviz.grad(loss, w)])\n"
+        "for _ in range(300):\n"
+        "    f(np.ones(5), np.ones(1))\n"
+        "print([name for name in sys.modules if 'llvmlite' in name or 'backends.native' in name or 'auto.left' in name])\n"
+    )
+    environment = {key: value for key, value in os.environ.items() if key != "SCANVIZ_NATIVE_PAYS_AFTER"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_nothing_of_llvm_nor_much_else_is_loaded_for_a_short_loop():

@@ -36,10 +36,14 @@ from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import FailedRun
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
-from scanviz.engine.runtime.specialised import CACHED, Entry, Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import CACHED, Specialised, SpecialisedLoop, Tier, Write
 
 AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
+FURTHER = 0.25  # of what pays for a loop alone pays for one more of a function: LLVM is loaded, and the other code is made
+AGAIN_AFTER = (
+    0.02  # of what pays is done until it is asked again whether the loops of a function pay together
+)
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
 LOOKED = 0.1  # of what pays is done before it is looked what left the loop: looking takes a millisecond
 OUTSIDE_NS = 20.0  # at most, mostly, of what is done outside for an element of the rows that a step gets
@@ -116,7 +120,9 @@ class Counted:
 
         Shapes that are seldom met do little of it, so they stay on NumPy however much others have done.
         """
-        others = {*self.before, *self.begun, *self.compiled} - {name}
+        if share >= FURTHER and self.compiled:
+            return True
+        others = {*self.before, *self.begun} - {name}
         return share + sum(min(self._share(other), share) for other in others) >= 1
 
     def _share(self, name: str) -> float:
@@ -134,10 +140,12 @@ class Counted:
         return sum(map(abs, begun))
 
     def go_on_in(self, other: Counted) -> None:
-        """Let the other Program's loops count from where these are."""
+        """Let the other Program's loops count from where these are; those that will be machine code soon are so at once."""
         other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in self.begun.items()}
         other.left_ns.update(dict.fromkeys(self.compiled, 0.0))
-        other.before = {name: self._share(name) for name in other.left_ns}
+        shares = {name: self._share(name) for name in other.left_ns}
+        other.left_ns.update((name, 0.0) for name, share in shares.items() if share >= FURTHER)
+        other.before = {name: 1.0 if share >= FURTHER else share for name, share in shares.items()}
 
 
 class Begun(Specialised):
@@ -290,9 +298,21 @@ class AutoLoop(SpecialisedLoop):
         return self._compiled(code, arena.shapes, arena.states, arena.watch, arena.steps)
 
     def _is_due(self, begun: Begun, cost_ns: float, left_ns: float | None = None) -> bool:
-        """Return whether code is to be compiled before a run of a cost, after which so much is left."""
+        """Return whether code is to be compiled before a run of a cost, after which so much is left.
+
+        Where there is a Program to be made, loops wait for the next call, which makes it; but for a run that pays alone.
+        """
         left = begun.left_ns if left_ns is None else left_ns
-        return (left <= begun.least_ns or self.counted.pays) and self._pays(begun, cost_ns, left)
+        if not (left <= begun.least_ns or self.counted.pays):
+            return False
+        if not self._pays(begun, cost_ns, left):
+            if begun.is_known:
+                begun.quiet_ns = min(begun.quiet_ns, left - AGAIN_AFTER * begun.pays_after_ns)
+            return False
+        if self.counted.is_open and not self.counted.pays and cost_ns < AT_ONCE * begun.pays_after_ns:
+            self.counted.due = True
+            return False
+        return True
 
     def _pays(self, begun: Begun, cost_ns: float, left_ns: float | None = None) -> bool:
         """Return whether machine code pays for all the work so far of the loops of the function, or for the last of it alone.
@@ -336,7 +356,7 @@ class AutoLoop(SpecialisedLoop):
         if isinstance(made, Begun):
             cost = 0.0 if self._may_end else steps * made.step_ns
             made.left_ns -= cost
-            if self._pays(made, cost):
+            if self._is_due(made, cost):
                 return self._in_place_of(made, shapes, rows)
             made.left_ns += cost
         return made
@@ -349,7 +369,8 @@ class AutoLoop(SpecialisedLoop):
         counted, pays_after = self.counted, self._pays_after_ns()
         left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
         made = Begun(plan, self.tier, self._write, left_ns, max(1.0, saved_ns(body, plan)), pays_after)
-        made.least_ns = made.quiet_ns = pays_after * (1 - 1 / max(2, counted.loops))
+        least = 1.0 if counted.loops == 1 else min(FURTHER, 1 / counted.loops)
+        made.least_ns = made.quiet_ns = pays_after * (1 - least)
         if counted.is_open:
             rows = [plan.places[slot.inner].shape or () for slot in self.loop.sequences]
             made.look_after(OUTSIDE_NS * sum(map(prod, rows)))

@@ -96,16 +96,17 @@ def _are_own(found: Iterable[Any], held: Iterable[Any], constants: set[int | Non
     for array in found:
         if type(array) is not arrays:
             return False
-        while (base := array.base) is not None:
-            array = base
-            if type(array) is not arrays:
-                if type(array) is not LentMemory:
+        holder: Any = array
+        while (base := holder.base) is not None:
+            holder = base
+            if type(holder) is not arrays:
+                if type(holder) is not LentMemory:
                     return False
                 break
         else:
-            if not array.flags.owndata:
+            if not holder.flags.owndata:
                 return False
-        owner = id(array)
+        owner = id(holder)
         if owner in owners or owner in constants:
             return False
         owners.add(owner)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 
-from scanviz.engine.backends.auto.loop import AutoLoop, Counted
+from scanviz.engine.backends.auto.counted import Counted
+from scanviz.engine.backends.auto.loop import AutoLoop
 from scanviz.engine.backends.base import RUNS, Availability, Executable, Support
 from scanviz.engine.backends.numpy import LIBRARY, NumpyBackend
 from scanviz.engine.backends.short_calls import ShortCallsExecutable

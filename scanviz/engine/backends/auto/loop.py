@@ -6,6 +6,7 @@ saves of a step on NumPy by estimate: large products of matrices take about as l
 ``config.native.pays_after`` seconds, the loop is compiled before that call and stays so.
 Loading LLVM and compiling a loop take less than that, so no program takes twice as long as it had to, and short ones pay nothing.
 Loops of one function count together, for LLVM is loaded once: a loop's share of its own work, and as much of each other loop's.
+Once one is compiled another needs a quarter.
 
 A loop with a stop condition counts the steps that it took, for nobody knows how many it will take.  It may be handed over while it
 runs, at steps at which its rows grow.
@@ -22,10 +23,11 @@ of a call before it in their last bits.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, prod
 from typing import Any
 
+from scanviz.engine.backends.auto.counted import FURTHER, Begun, Counted
 from scanviz.engine.backends.estimate import saved_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
@@ -36,177 +38,17 @@ from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.calling import FailedRun
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
-from scanviz.engine.runtime.specialised import CACHED, Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 AGAIN = 4  # times as much work as pays for machine code pays for making it twice
 AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
-FURTHER = 0.25  # of what pays for a loop alone pays for one more of a function: LLVM is loaded, and the other code is made
-AGAIN_AFTER = (
+ASKED_AGAIN = (
     0.02  # of what pays is done until it is asked again whether the loops of a function pay together
 )
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
-LOOKED = 0.1  # of what pays is done before it is looked what left the loop: looking takes a millisecond
 OUTSIDE_NS = 20.0  # at most, mostly, of what is done outside for an element of the rows that a step gets
 USUAL_STEP = 20  # operations of a step whose code costs no more than what pays after the usual time
 LOADING = 60  # operations that are compiled while LLVM is loaded
-
-
-class Counted:
-    """What the loops of one Program have cost so far: together, and for a Program of the function that suits machine code better.
-
-    Attributes
-    ----------
-    is_open : bool
-        Whether there is such a Program to be made.
-    due : bool
-        Whether it pays now.
-    pays : bool
-        Whether machine code pays for all loops: calls are many.
-    left_ns : dict
-        By a loop's name what its steps may still cost, where another Program of the function has counted before.
-    before : dict
-        By a loop's name the share of the work that pays which it did there.
-    begun : dict
-        By a loop's name NumPy's code of it, for the last few sets of shapes.
-    loops : int
-        How many there are.
-    compiled : set of str
-        Names of loops that have machine code.
-    left_work : callable or None
-        ``left_work(rules)``: by a loop's name how many nanoseconds a call takes, by estimate, for what rules moved out of the loop.
-    rules : set of str
-        Those that are left out of the Program to be made.
-    """
-
-    __slots__ = (
-        "before",
-        "begun",
-        "compiled",
-        "due",
-        "is_open",
-        "left_ns",
-        "left_work",
-        "loops",
-        "pays",
-        "rules",
-    )
-
-    def __init__(self) -> None:
-        self.is_open = self.due = self.pays = False
-        self.loops = 0
-        self.left_ns: dict[str, float] = {}
-        self.before: dict[str, float] = {}
-        self.begun: dict[str, list[Begun]] = {}
-        self.compiled: set[str] = set()
-        self.left_work: Callable[[Collection[str]], dict[str, float]] | None = None
-        self.rules: set[str] = set()
-
-    def open(self, rules: Collection[str]) -> None:
-        """Count for a Program to be made, too, without some rules."""
-        self.is_open, self.rules = True, set(rules)
-
-    def left_of(self, name: str) -> float:
-        """Return how many nanoseconds a call takes for what left a loop that machine code does inside."""
-        if not self.is_open or self.left_work is None:
-            return 0.0
-        return self.left_work(self.rules).get(name, 0.0)
-
-    def note(self, name: str, begun: Begun) -> None:
-        """Count with NumPy's code of a loop from now on."""
-        self.begun[name] = [*self.begun.get(name, ())[1 - CACHED :], begun]
-
-    def have_done(self, name: str, share: float) -> bool:
-        """Return whether a loop that has done a share of the work that pays, and the others as much or less, pay together.
-
-        Shapes that are seldom met do little of it, so they stay on NumPy however much others have done.
-        """
-        if share >= FURTHER and self.compiled:
-            return True
-        others = {*self.before, *self.begun} - {name}
-        return share + sum(min(self._share(other), share) for other in others) >= 1
-
-    def _share(self, name: str) -> float:
-        """Return how much of the work that pays a loop has done, for the shapes that have done most."""
-        if name in self.compiled:
-            return 1.0
-        begun = self.begun.get(name, ())
-        return max((run.share(run.left_ns) for run in begun), default=self.before.get(name, 0.0))
-
-    def spent_ns(self) -> float:
-        """Return what the steps so far cost by estimate; infinity where some loop is machine code, or cannot be."""
-        if self.compiled:
-            return inf
-        begun = (max(run.pays_after_ns - run.left_ns for run in made) for made in self.begun.values())
-        return sum(map(abs, begun))
-
-    def go_on_in(self, other: Counted) -> None:
-        """Let the other Program's loops count from where these are; those that will be machine code soon are so at once."""
-        other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in self.begun.items()}
-        other.left_ns.update(dict.fromkeys(self.compiled, 0.0))
-        shares = {name: self._share(name) for name in other.left_ns}
-        other.left_ns.update((name, 0.0) for name, share in shares.items() if share >= FURTHER)
-        other.before = {name: 1.0 if share >= FURTHER else share for name, share in shares.items()}
-
-
-class Begun(Specialised):
-    """NumPy's code for one set of shapes, and how much its steps have cost.
-
-    Attributes
-    ----------
-    left_ns : float
-        What its steps may still cost until machine code pays.
-    step_ns : float
-        What a step costs by estimate that machine code saves.
-    pays_after_ns : float
-        What its steps may cost in all.
-    least_ns : float
-        As long as more than that is left machine code does not pay, whatever other loops have done.
-    quiet_ns : float
-        As long as more than that is left runs are only counted.
-    is_known : bool
-        Whether what left the loop is part of what a step costs.
-    was_met : bool
-        Whether it has run.
-    """
-
-    __slots__ = ("is_known", "least_ns", "left_ns", "pays_after_ns", "quiet_ns", "step_ns", "was_met")
-
-    def __init__(
-        self, plan: Plan, tier: Tier, write: Write, left_ns: float, step_ns: float, pays_after_ns: float
-    ) -> None:
-        super().__init__(plan, tier, write)
-        self.left_ns, self.step_ns, self.pays_after_ns = left_ns, step_ns, pays_after_ns
-        self.least_ns, self.quiet_ns, self.is_known, self.was_met = 0.0, 0.0, True, False
-        self._forecast(left_ns)
-
-    def _forecast(self, left_ns: float) -> None:
-        """Say after how many steps machine code pays."""
-        if left_ns < inf:
-            steps = max(1, round(left_ns / self.step_ns))
-            self.why = f"generated for the shapes met; machine code pays after about {steps:,} steps"
-
-    def look_after(self, outside_ns: float) -> None:
-        """Let it be looked what left the loop when that counts: it may take so many nanoseconds a step."""
-        done = LOOKED * self.pays_after_ns * self.step_ns / (self.step_ns + outside_ns)
-        self.quiet_ns, self.is_known = max(self.least_ns, self.pays_after_ns - done), False
-
-    def add(self, left_ns: float, steps: int) -> None:
-        """Let steps cost what is done outside for them, too, in a run of so many: also those that were done."""
-        self.is_known, self.quiet_ns = True, self.least_ns
-        before, self.step_ns = self.step_ns, self.step_ns + left_ns / max(1, steps)
-        if left_ns and self.left_ns < inf:
-            self.left_ns = self.pays_after_ns - (self.pays_after_ns - self.left_ns) * self.step_ns / before
-            self._forecast(self.pays_after_ns)
-
-    def share(self, left_ns: float) -> float:
-        """Return how much of the work that pays for machine code is done where so much is left; none where there can be none."""
-        if left_ns == inf:
-            return 0.0
-        return 1 - left_ns / self.pays_after_ns if self.pays_after_ns else 1.0
-
-    def stay(self, why: str) -> None:
-        """Note that there can be no machine code, and why."""
-        self.left_ns, self.why = inf, why
 
 
 class AutoLoop(SpecialisedLoop):
@@ -307,7 +149,7 @@ class AutoLoop(SpecialisedLoop):
             return False
         if not self._pays(begun, cost_ns, left):
             if begun.is_known:
-                begun.quiet_ns = min(begun.quiet_ns, left - AGAIN_AFTER * begun.pays_after_ns)
+                begun.quiet_ns = min(begun.quiet_ns, left - ASKED_AGAIN * begun.pays_after_ns)
             return False
         if self.counted.is_open and not self.counted.pays and cost_ns < AT_ONCE * begun.pays_after_ns:
             self.counted.due = True
@@ -431,4 +273,4 @@ class AutoLoop(SpecialisedLoop):
             return str(error)
 
 
-__all__ = ["AutoLoop", "Begun"]
+__all__ = ["AutoLoop"]

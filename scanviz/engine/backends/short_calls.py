@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
@@ -245,6 +244,8 @@ class CallCost(NamedTuple):
 
 def call_cost(program: Program, made: Plan) -> CallCost:
     """Return about what a call takes on NumPy."""
+    from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns  # most are called seldom
+
     around, called = step_ns(program, made), called_ns(program, made)
     found, beside, work = CALL_NS + around, CALL_NS + called, around - called
     for index, instruction in enumerate(program.instructions):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from scanviz.engine.backends.native.places import ArrayPlace, Base
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
 from scanviz.engine.slotted import dataclass
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.places import ArrayPlace, Base
 
 Counts = Literal["nothing", "runs", "times"]
 Path = tuple[

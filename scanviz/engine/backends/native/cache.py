@@ -11,7 +11,6 @@ is compiled anew.  The folder is kept below a bound: entries that nobody has rea
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 import sys
@@ -19,10 +18,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from scanviz.engine.backends.native.digest import BYTES, sha256
 from scanviz.engine.config import config
 
 MAGIC = b"scanviz object 1\n"
-DIGEST = 32  # bytes of a SHA-256
 TEMPORARY = "being-written-"
 ABANDONED_S = 600  # a file that was being written for so long belongs to a process that is dead
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -30,12 +29,9 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 def key_of(*parts: str) -> str:
     """Return the name of an entry: a digest of all that its code depends on."""
-    digest = hashlib.sha256()
-    for part in parts:
-        content = part.encode()
-        digest.update(len(content).to_bytes(8, "little"))
-        digest.update(content)
-    return digest.hexdigest()
+    contents = [part.encode() for part in parts]
+    told = b"".join(len(content).to_bytes(8, "little") + content for content in contents)
+    return sha256(told).hex()
 
 
 def usual_folder() -> str | None:
@@ -112,7 +108,7 @@ def _read(place: int, key: str) -> bytes | None:
         if not stat.S_ISREG(found.st_mode) or not _is_own(found):
             return None
         content = file.read()
-    begin = len(MAGIC) + DIGEST
+    begin = len(MAGIC) + BYTES
     code = content[begin:]
     if content[:begin] != _header(key, code):
         os.unlink(key, dir_fd=place)
@@ -123,7 +119,7 @@ def _read(place: int, key: str) -> bytes | None:
 
 
 def _header(key: str, code: bytes) -> bytes:
-    return MAGIC + hashlib.sha256(key.encode() + code).digest()
+    return MAGIC + sha256(key.encode() + code)
 
 
 def _write(place: int, key: str, code: bytes) -> None:

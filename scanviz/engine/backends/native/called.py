@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.backends.native.arguments import Callout, Site
-from scanviz.engine.backends.native.places import ArrayPlace, Base
-from scanviz.engine.backends.native.stamps import NativeRecord
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.named_tuple import NamedTuple
@@ -18,6 +16,10 @@ from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.errors import Failure, in_words
 from scanviz.engine.runtime.events import Watch
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.places import ArrayPlace, Base
+    from scanviz.engine.backends.native.stamps import NativeRecord
 
 Runners = Mapping[int, Any]  # what runs the loops and branches of a program, by index
 Perform = Callable[[Sequence[Any], "Watch | None"], Sequence[Any]]
@@ -120,6 +122,8 @@ class Calls:
 
     def _looked(self, number: int, told: int) -> tuple[Array, list[Look]]:
         """Return where the addresses of what an instruction reads and writes are told, and how its arrays are found."""
+        from scanviz.engine.backends.native.places import ArrayPlace  # of use where something is called out
+
         callout = self._called[number].callout
         places = (*callout.inputs, *callout.outputs)
         addresses = array_at(told, ArrayPlace(("scratch", 0, 0), 0, (len(places),), (8,), "int64"))

@@ -14,13 +14,13 @@ import numpy as np
 
 from scanviz.engine.backends.native.arguments import CountedLoop
 from scanviz.engine.backends.native.cycles import counter, is_steady, write_now
-from scanviz.engine.backends.native.ir import Value
-from scanviz.engine.backends.native.places import Base
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import RunsAlone
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.frame import Shared
+    from scanviz.engine.backends.native.ir import Value
+    from scanviz.engine.backends.native.places import Base
 
 COUNTS: Base = ("counts", 0, 0)
 WIDTH = 4  # runs, steps, the most steps of a run, ticks

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.backends.native.arguments import CallArguments, Path
 from scanviz.engine.backends.native.counts import table
-from scanviz.engine.backends.native.places import Base
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, Program, programs_in
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.places import Base
 
 _NOTHING = np.empty(0)
 

@@ -11,13 +11,15 @@ import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
-from scanviz.engine.backends.native.ir import Code
 from scanviz.engine.backends.native.object_file import ForeignError, loaded
 from scanviz.engine.backends.native.special import SPECIAL, address_of, special
 from scanviz.engine.named_tuple import NamedTuple
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.ir import Code
 
 ENTRY = "scanviz_loop"
 CODE_VERSION = (

@@ -9,17 +9,20 @@ out is not kept so: what it calls, and why, is told while it is written.
 
 from __future__ import annotations
 
-import json
+import marshal
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.backends.native.arguments import CallArguments, CountedLoop, Path, Site
-from scanviz.engine.backends.native.places import Base
 from scanviz.engine.program.instructions import LoopInstruction, all_loops, programs_in
 from scanviz.engine.program.plan import RunMemory
 
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.places import Base
+
+FORMAT = 2  # of `marshal`, which tells the same data by the same bytes, whoever holds them besides
 _LENGTH = 8  # bytes that say how long the data are
 
 
@@ -37,16 +40,16 @@ def to_bytes(loop: LoopInstruction, handed: CallArguments, memory: RunMemory, co
         [[loops.index(counted.key), counted.is_timed] for counted in handed.counted],
         [memory.buffers, memory.arena, memory.outputs],  # no rows mismatch: there is no code for such a loop
     ]
-    text = json.dumps(data, separators=(",", ":")).encode()
-    return len(text).to_bytes(_LENGTH, "little") + text + code
+    told = marshal.dumps(data, FORMAT)
+    return len(told).to_bytes(_LENGTH, "little") + told + code
 
 
 def from_bytes(loop: LoopInstruction, entry: bytes) -> tuple[CallArguments, RunMemory, bytes] | None:
     """Return what code is handed, what a run needs of the plan, and the object file; None where the entry is no such thing."""
     end = _LENGTH + int.from_bytes(entry[:_LENGTH], "little")
     try:
-        addresses, scratch, stamped, reported, constants, sites, holds_inside, counted, needed = json.loads(
-            entry[_LENGTH:end]
+        addresses, scratch, stamped, reported, constants, sites, holds_inside, counted, needed = (
+            marshal.loads(entry[_LENGTH:end])
         )
         handed = CallArguments(
             tuple(map(_base, addresses)),
@@ -60,7 +63,7 @@ def from_bytes(loop: LoopInstruction, entry: bytes) -> tuple[CallArguments, RunM
             _counted(loop, counted),
         )
         memory = _memory(loop, handed, needed)
-    except (ValueError, TypeError, LookupError):
+    except (ValueError, TypeError, LookupError, EOFError):
         return None
     return handed, memory, entry[end:]
 

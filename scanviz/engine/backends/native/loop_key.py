@@ -10,7 +10,6 @@ code is found by its text.
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import os
 import struct
 import sys
@@ -23,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from scanviz import starting
+from scanviz.engine.backends.native.digest import sha256
 from scanviz.engine.backends.native.processor import described
 from scanviz.engine.config import config
 from scanviz.engine.graph.declaration import Declaration, Op
@@ -83,7 +83,7 @@ def key_of_loop(loop: LoopInstruction, *how: Any) -> str | None:
         _tell((loop, how, config.floatX, os.environ.get("SCANVIZ_NATIVE_TARGET", "")), told)
     except (_UnknownError, RecursionError, TypeError):  # or what has no order
         return None
-    return hashlib.sha256("\n".join([made_here, *told]).encode()).hexdigest()
+    return sha256("\n".join([made_here, *told]).encode()).hex()
 
 
 def _tell(value: Any, told: list[str]) -> None:
@@ -155,7 +155,7 @@ def _tell_array(value: Any, told: list[str]) -> None:
     array = np.ascontiguousarray(value)
     if array.dtype.hasobject:
         raise _UnknownError(array.dtype)
-    told.append(f"{array.dtype.str} {value.shape} {hashlib.sha256(array.data).hexdigest()}")
+    told.append(f"{array.dtype.str} {value.shape} {sha256(array.data).hex()}")
 
 
 def _tell_mapping(value: Any, told: list[str]) -> None:
@@ -223,7 +223,7 @@ def _files_of_the_engine() -> str | None:
     if not names or max(latest, *changed) >= starting.BEGUN_NS:
         return None
     told = os.fsencode("\0".join(names)), sizes.tobytes(), changed.tobytes()
-    return hashlib.sha256(b"\0\0".join(told)).hexdigest()
+    return sha256(b"\0\0".join(told)).hex()
 
 
 __all__ = ["UNTOLD", "key_of_loop"]

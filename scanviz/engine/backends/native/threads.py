@@ -14,8 +14,6 @@ import numpy as np
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import constants_of, gathered
 from scanviz.engine.backends.native.jit import compiled, target
-from scanviz.engine.backends.native.places import Base
-from scanviz.engine.backends.native.workers import WORKERS, threads_allowed
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, LatePlan
 from scanviz.engine.runtime.address import address
@@ -25,6 +23,7 @@ from scanviz.engine.runtime.schedule import Variant
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.parts import Parts
+    from scanviz.engine.backends.native.places import Base
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
 PAYS_NS = (
@@ -82,6 +81,8 @@ class PartedCode:
 
         ``step_ns`` is what one may take; with ``times`` the first part notes when each begins.
         """
+        from scanviz.engine.backends.native.workers import WORKERS
+
         begun, start = perf_counter_ns(), first
         codes = [self] * self._parts.count
         if times and self._timed is not None:
@@ -185,6 +186,8 @@ class InParts:
 
     def _code(self, arena: LoopArena) -> PartedCode | None:
         """Return the code of the parts, None where the loop is done as a whole."""
+        from scanviz.engine.backends.native.workers import threads_allowed  # few loops take long enough
+
         threads = threads_allowed()
         if threads not in self._made:
             rows = [state.row_shape for state in arena.states]

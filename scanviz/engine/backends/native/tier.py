@@ -14,7 +14,6 @@ from scanviz.engine.backends.native.code import Kind, Met, code_of, text_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import constants_of, gathered
-from scanviz.engine.backends.native.stamps import NativeRecord, NativeStamps
 from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import RunsAlone
@@ -22,7 +21,6 @@ from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, LatePlan, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.program.work import work_of
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
@@ -206,6 +204,8 @@ class NativeCode:
         counts: Counts = "times" if self.variant == "ops" or watch.times_runs else "runs"
         if self._is_look(watch):
             counts = "nothing"
+            from scanviz.engine.backends.native.stamps import NativeRecord
+
             if not self._branches and watch.control and isinstance(arena.record, NativeRecord):
                 arena.record.is_slower = watch.detail == "steps"
         if counts not in self._others:
@@ -227,6 +227,8 @@ class NativeCode:
 
     def stamps(self, first: int, last: int, clock: Clock, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk."""
+        from scanviz.engine.backends.native.stamps import NativeStamps  # of no use while nobody watches
+
         return NativeStamps(
             self.variant, len(self.handed.stamped), self._shares, first, last, self._step_ns, clock, own, self._took
         )  # fmt: skip
@@ -241,6 +243,8 @@ class NativeCode:
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
     """Return how the time of instructions that are done as one is shared out: by what each does to an element."""
+    from scanviz.engine.program.work import work_of  # of no use while nobody watches
+
     work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)
     weights = {index: 1 if (known := work[index]) is None else max(1, known.flops) for index in group}
     return [(index, weight / sum(weights.values())) for index, weight in weights.items()]

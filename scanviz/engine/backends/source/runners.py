@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from scanviz.engine.backends.source.assembly import assembled
 from scanviz.engine.backends.source.compiled import CompiledSource
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
-from scanviz.engine.backends.source.loop import LoopWriter
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.plan import LatePlan, Plan
@@ -40,10 +38,14 @@ def make_runner(
     }
 
     def write(late: LatePlan, variant: Variant) -> CompiledSource:
+        from scanviz.engine.backends.source.assembly import assembled  # where machine code is read nothing is
+        from scanviz.engine.backends.source.loop import LoopWriter
+
         return assembled(LoopWriter(instruction, late.plan, variant, runners, library).write())
 
     def write_entry(plan: Plan) -> Entry | None:
         from scanviz.engine.backends.source.entry import written_entry  # few loops run often enough
+        from scanviz.engine.backends.source.loop import LoopWriter
 
         return written_entry(LoopWriter(instruction, plan, "plain", runners, library, first="0"))
 

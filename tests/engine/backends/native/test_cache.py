@@ -14,7 +14,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.native import cache
+from scanviz.engine.backends.native import cache, digest
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 
@@ -263,3 +263,19 @@ def test_processes_that_compile_the_same_loop_at_once_all_get_it_right(place, tm
     told = {process.communicate(timeout=120)[0] for process in processes}
     assert len(told) == 1 and all(process.returncode == 0 for process in processes)
     assert len(keys(place)) == 1
+
+
+def test_digests_are_those_of_hashlib_whichever_module_makes_them(monkeypatch):
+    values = [
+        b"",
+        b"abc",
+        np.arange(5.0).data,
+        b"x" * digest.LONG,
+        np.zeros((3, 0)).data,
+        np.float64(2.5).data,
+    ]
+    expected = [hashlib.sha256(value).digest() for value in values]
+    assert [digest.sha256(value) for value in values] == expected
+    monkeypatch.delitem(sys.modules, "_hashlib", raising=False)
+    assert digest._usual_of(5) is not hashlib.sha256
+    assert [digest.sha256(value) for value in values] == expected

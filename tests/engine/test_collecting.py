@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -81,3 +82,20 @@ def test_a_threshold_that_is_set_inside_stays() -> None:
     with collecting.seldom():
         gc.set_threshold(5, *OWN[1:])
     assert gc.get_threshold()[0] == 5
+
+
+def test_what_was_built_and_let_go_long_ago_goes_too() -> None:
+    """A program that builds functions in turn makes too few objects between them for Python to look far back by itself."""
+
+    class Built:
+        def __init__(self) -> None:
+            self.itself = self
+            self.parts = [[number] for number in range(OWN[0])]
+
+    alive: weakref.WeakSet[Built] = weakref.WeakSet()
+    held = None
+    for _ in range(4 * OWN[1]):
+        with collecting.seldom():
+            held = Built()
+            alive.add(held)
+    assert held in alive and len(alive) < 2 * OWN[1]

@@ -5,14 +5,17 @@ yet: each is found, and filled with zeros, when it is first written to, which ta
 into memory that is *lent*: the last array that looks into it (a row that the user kept, a view of that) holds what was lent, and
 when that goes, the memory waits for the next who wants as much.
 
-What waits is bounded (``scanviz.config.kept_memory``), the oldest goes first.  While ``tracemalloc`` watches nothing is lent, so
-that it sees what is really used.
+What waits is bounded (``scanviz.config.kept_memory``), the oldest goes first.  It also goes for new memory where both together were
+much more than was ever in use at once: arrays of other sizes take its place, they do not come on top of it.  Longer pieces are the
+system's own pages (:mod:`scanviz.engine.runtime.pages`): what goes is the system's again.  While ``tracemalloc`` watches nothing is
+lent, so that it sees what is really used.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +24,7 @@ from scanviz.engine.config import Config, config
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.runtime.address import address
+from scanviz.engine.runtime.pages import new_bytes
 
 SHORTEST = 32_768  # bytes: the system's allocator keeps the pages of shorter arrays itself, mostly
 _FINENESS = (
@@ -32,28 +36,54 @@ _BYTE = np.dtype(np.uint8)
 # Memory in nobody's hands, the oldest first.  Its methods are atomic, and no lock is taken: what is lent may end wherever
 # Python collects garbage.
 _waiting: deque[Array] = deque(maxlen=_MOST_WAITING)
+_BESIDE = 4  # of what may wait a quarter may come on top of what was ever in use at once
 _RECOUNTED = 64  # of so many that are given back, one is weighed together with all that wait
 
 
 class _Weight:
-    """About how many bytes wait: adding all up takes longer than a short call.
+    """About how many bytes wait and are lent: adding all up takes longer than a short call.
 
-    It is never less than what waits, but for what threads lose of each other's sums until the next time that all is weighed.
+    What waits is never more than that, but for what threads lose of each other's sums until the next time that all is weighed.
+
+    Attributes
+    ----------
+    waiting, lent : int
+        The bytes.
+    most_lent : int
+        How many were lent at once at most.
     """
 
-    __slots__ = ("bytes", "given_back")
+    __slots__ = ("given_back", "lent", "most_lent", "waiting")
 
     def __init__(self) -> None:
-        self.bytes = self.given_back = 0
+        self.waiting = self.lent = self.most_lent = self.given_back = 0
 
-    def add(self, size: int, most: int) -> bool:
+    def give_back(self, size: int, most: int) -> bool:
         """Count what was given back; return whether all is to be weighed."""
-        self.bytes += size
+        self.lent -= size
+        self.waiting += size
         self.given_back += 1
-        return self.bytes > most or not self.given_back % _RECOUNTED
+        return self.waiting > most or not self.given_back % _RECOUNTED
+
+    def lend(self, size: int) -> None:
+        """Count what is lent, which does not wait."""
+        self.lent += size
+        if self.lent > self.most_lent:
+            self.most_lent = self.lent
 
 
 _weight = _Weight()
+
+
+def _let_go(most: int, waiting: deque[Array] = _waiting, weight: _Weight = _weight) -> None:
+    """Weigh what waits, and let the oldest go until no more than ``most`` bytes do."""
+    held = sum([other.nbytes for other in list(waiting)])
+    while held > most:
+        try:
+            held -= waiting.popleft().nbytes
+        except IndexError:  # another thread has taken what was there
+            break
+    weight.waiting = held
 
 
 class LentMemory:
@@ -90,19 +120,13 @@ class LentMemory:
         waiting: deque[Array] = _waiting,
         settings: Config = config,
         weight: _Weight = _weight,
+        let_go: Callable[[int], None] = _let_go,
     ) -> None:
         """Let memory wait for the next; a default is there still when Python ends, and a module's name is not."""
         waiting.append(memory)
         most = settings.kept_memory
-        if not weight.add(memory.nbytes, most):
-            return
-        held = sum([other.nbytes for other in list(waiting)])
-        while held > most:
-            try:
-                held -= waiting.popleft().nbytes
-            except IndexError:  # another thread has taken what was there
-                break
-        weight.bytes = held
+        if weight.give_back(memory.nbytes, most):
+            let_go(most)
 
 
 def lent_bytes(size: int) -> Array:
@@ -131,7 +155,16 @@ def lent_array(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array
         start = -address(memory) % ALIGNMENT
         return np.ndarray(shape, dtype, memory, start)
     found = _taken(room)
-    return np.asarray(LentMemory(np.empty(room, np.uint8) if found is None else found, shape, dtype.str))
+    return np.asarray(LentMemory(_new(room) if found is None else found, shape, dtype.str))
+
+
+def _new(room: int) -> Array:
+    """Return new memory, which what waits makes room for."""
+    _weight.lend(room)
+    more = _weight.most_lent - _weight.lent + config.kept_memory // _BESIDE
+    if _weight.waiting > more:
+        _let_go(more)
+    return new_bytes(room)
 
 
 def waiting_bytes() -> int:
@@ -155,7 +188,8 @@ def _taken(room: int) -> Array | None:
     if others:
         _waiting.extend(reversed(others))
     if found is not None:
-        _weight.bytes -= room
+        _weight.waiting -= room
+        _weight.lend(room)
     return found
 
 

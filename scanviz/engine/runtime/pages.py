@@ -1,0 +1,44 @@
+"""New memory for long arrays, by pages of the system's own, which has them again as soon as the memory goes.
+
+The system's allocator learns from long arrays that come and go: it then keeps their memory, up to twice 32 MB and what lies between
+others, for arrays that may never come.  Whoever keeps memory to use it again needs that twice as little.
+
+Limits: elsewhere than on Linux memory comes from NumPy.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+import numpy as np
+
+from scanviz.engine.graph.nodes import Array
+
+SHORTEST = 1 << 20  # bytes: of less, what a call of the system takes counts
+HUGE = 1 << 22  # as of NumPy's own arrays: pages of 2 MB, where the system has them
+
+
+def new_bytes(size: int) -> Array:
+    """Return new memory of this many bytes, which are anything.
+
+    Examples
+    --------
+    >>> len(new_bytes(3_000_000))
+    3000000
+    """
+    if size < SHORTEST or sys.platform != "linux":
+        return np.empty(size, np.uint8)
+    import mmap  # short arrays do without it
+
+    try:
+        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:  # NumPy says in its words that there is no memory
+        return np.empty(size, np.uint8)
+    if size >= HUGE:
+        with suppress(OSError, AttributeError):  # a system without them
+            pages.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(pages, np.uint8)
+
+
+__all__ = ["new_bytes"]

@@ -13,6 +13,7 @@ import numpy as np
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.backends.numpy import elementwise, reduce  # noqa: F401  # rows of source; the table has others when it is asked
 from scanviz.engine.backends.numpy.emit import EMITS, statements
+from scanviz.engine.backends.numpy.long_results import long_statements
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.program.instructions import Program, is_scalar
@@ -62,7 +63,9 @@ def _interpreted(program: Program) -> Interpreter:
     return Interpreter(program, perform, AlignedArrays(), other_tier=OtherTierLoop)
 
 
-LIBRARY = Library(Tier("numpy", EMITS, AlignedNumpy(), _interpreted), statements)
+LIBRARY = Library(
+    Tier("numpy", EMITS, AlignedNumpy(), _interpreted), statements, long_statements=long_statements
+)
 
 
 class NumpyBackend:

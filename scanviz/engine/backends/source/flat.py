@@ -98,7 +98,10 @@ class FlatProgram:
 
     def _statements(self, emitter: Emitter, index: int, instruction: AnyInstruction) -> list[str]:
         if isinstance(instruction, Instruction):
-            return self.library.statements(emitter, instruction, self._written_over(emitter, instruction))
+            over = self._written_over(emitter, instruction)
+            long = self.library.long_statements
+            found = None if over is not None or long is None else long(emitter, instruction)
+            return self.library.statements(emitter, instruction, over) if found is None else found
         hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
         return [emitter.call_statement(instruction, self.runners[index], hint)]
 

@@ -24,11 +24,15 @@ class Library(NamedTuple):
         result goes to.
     loops : callable
         ``loops(loop, runners, tier, write)`` makes the code of a loop.
+    long_statements : callable or None
+        ``long_statements(emitter, instruction)`` gives the lines of an instruction outside of loops whose result may be long, None
+        where they are those of any other.
     """
 
     tier: Tier
     statements: Statements
     loops: Callable[..., SpecialisedLoop] = SpecialisedLoop
+    long_statements: Callable[[Emitter, Instruction], list[str] | None] | None = None
 
     def emitter(self, program: Program) -> Emitter:
         """Return the names for the source of a program."""

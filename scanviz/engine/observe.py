@@ -166,16 +166,19 @@ class CountedRuns:
         Nanoseconds of all of them.
     lengths, times : list of int
         Steps and nanoseconds of those that no error ended, one by one, of so many at most: the first.
+    noted : list of (int, int)
+        Steps and nanoseconds of runs that no error ended, noted between two steps that are timed: they are counted when there is
+        time.
     """
 
-    __slots__ = ("_noted", "elapsed_ns", "failed", "lengths", "longest", "runs", "steps", "times")
+    __slots__ = ("elapsed_ns", "failed", "lengths", "longest", "noted", "runs", "steps", "times")
     MOST_KEPT = 4096
 
     def __init__(self) -> None:
         self.runs = self.failed = self.steps = self.longest = self.elapsed_ns = 0
         self.lengths: list[int] = []
         self.times: list[int] = []
-        self._noted: list[tuple[int, int]] = []
+        self.noted: list[tuple[int, int]] = []
 
     @staticmethod
     def of(runs: RunsAlone) -> CountedRuns:
@@ -192,17 +195,28 @@ class CountedRuns:
         self.longest = max(self.longest, runs.longest)
         self.elapsed_ns += max(0, runs.elapsed_ns)
 
-    def note(self, steps: int, elapsed_ns: int) -> None:
-        """Note a run that no error ended, between two steps that are timed: it is counted when there is time."""
-        self._noted.append((steps, elapsed_ns))
-        if len(self._noted) >= self.MOST_KEPT:
-            self.count_noted()
-
     def count_noted(self) -> None:
-        """Count the runs that were only noted."""
-        noted, self._noted = self._noted, []
-        for steps, elapsed_ns in noted:
-            self.add(steps, elapsed_ns, False)
+        """Count the runs that were only noted.
+
+        Examples
+        --------
+        >>> runs = CountedRuns()
+        >>> runs.noted += [(2, 100), (3, 120)]
+        >>> runs.count_noted()
+        >>> runs.runs, runs.steps, runs.longest, runs.elapsed_ns, runs.lengths, runs.noted
+        (2, 5, 3, 220, [2, 3], [])
+        """
+        if not self.noted:
+            return
+        lengths, times = zip(*self.noted, strict=True)
+        self.noted.clear()
+        room = max(0, self.MOST_KEPT - self.runs)
+        self.runs += len(lengths)
+        self.steps += sum(lengths)
+        self.elapsed_ns += sum(times)
+        self.longest = max(self.longest, *lengths)
+        self.lengths += lengths[:room]
+        self.times += times[:room]
 
     def add(self, steps: int, elapsed_ns: int, failed: bool) -> None:
         """Count a run."""

@@ -50,5 +50,6 @@ class OtherTierLoop:
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the loop's results for the values of its instruction's inputs."""
         given = [np.asarray(self.module.to_host(values[k])) for k in self.places]
-        results = self.executable.run(given, watch.inside() if watch is not None else None)
+        inside = None if watch is None or watch.is_alone else watch.inside()
+        results = self.executable.run(given, inside)
         return [self.module.from_host(result) for result in results]

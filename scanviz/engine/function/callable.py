@@ -30,8 +30,8 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
-from scanviz.engine.runtime.alone import begin_alone, end_alone
-from scanviz.engine.runtime.call_schedule import PARTED, CloseCalls
+from scanviz.engine.runtime.alone import AloneWatch, begin_alone, end_alone
+from scanviz.engine.runtime.call_schedule import CloseCalls
 from scanviz.engine.runtime.events import Watch, this_thread
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class Function(Shown):
         self._executable = backend.compile(self.program)
         self.rewrites.planned, self.rewrites.refused_plans = self._planned, self._refused_plans
         self._runs_alone = getattr(self._executable, "runs_alone", None)
+        self._run_alone = getattr(self._executable, "run_alone", None)
         takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
         self.build_ns = {
@@ -255,7 +256,7 @@ class Function(Shown):
         begun, close = time.perf_counter_ns(), self._close
         if close.left > 0 and self._told_all == observe.generation():
             close.left -= 1
-            if close.alone and close.left % PARTED:
+            if close.alone and close.left % close.parted:
                 return self._called_alone(values, named, watching, begun)
             watched = passing(self.key, watching, begun, next(_calls))
         else:
@@ -282,21 +283,22 @@ class Function(Shown):
 
         What it does beside is short, for it is done in most calls of a function that is called very often, and no time of the call.
         """
-        own = this_thread()
-        watch = begin_alone(self.key, watching, next(_calls), own)
-        held, begun = own.ns, time.perf_counter_ns()
+        own, begun = this_thread(), entered
+        if own.waiting is not None:
+            own.waiting.tell_begin()  # of the call that this one is made in
+            begun = time.perf_counter_ns()
+        watch, held = begin_alone(self.key, watching, next(_calls), own), own.ns
+        arguments: list[Array] | None = None
         try:
             arguments = self._arguments(values, named)
-        except BaseException:
-            end_alone(watch)
-            raise
-        try:
-            found = self._given(arguments, None)
+            found = self._given_alone(arguments, watch)
         except BaseException as error:
-            elapsed = time.perf_counter_ns() - begun - (own.ns - held)
-            watch.tell_begin()
+            elapsed, has_run = time.perf_counter_ns() - begun - (own.ns - held), arguments is not None
+            if has_run:
+                watch.tell_begin()
             end_alone(watch)
-            watch.function_end(watch.call, elapsed, error)
+            if has_run:
+                watch.function_end(watch.call, elapsed, error)
             raise
         ended = time.perf_counter_ns()
         elapsed, telling = ended - begun - (own.ns - held), own.untold if own.untold_of == watching else 0
@@ -313,6 +315,13 @@ class Function(Shown):
         own.untold = telling = time.perf_counter_ns() - ended + begun - entered
         own.ns += telling
         return found
+
+    def _given_alone(self, arguments: list[Array], watch: AloneWatch) -> Any:
+        """Return the outputs in a call that goes on as if nobody watched."""
+        if not self._is_alone or CALLS or self._run_alone is None:
+            return self._given(arguments, None)
+        results = self._run_alone(arguments, watch)
+        return self._structured(unshared(results, self._borrowed, arguments, self._constants))
 
     def passes_over(self, calls: int) -> None:
         """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""

@@ -29,6 +29,7 @@ class AloneWatch(Watch):
     """
 
     __slots__ = ("around", "call")
+    is_alone = True
     call: int
     around: Watch | None
 
@@ -69,15 +70,17 @@ def leave_alone(watch: Watch, around: Watch | None) -> None:
 
 
 def begin_alone(function: int, watching: tuple[Observer, ...], call: int, own: OwnTime) -> AloneWatch:
-    """Return what watches a call that goes on as if nobody watched; it is what such a call before it left, mostly."""
+    """Return what watches a call that goes on as if nobody watched; it is what such a call before it left, mostly.
+
+    Whoever watches a call that this one is made in has been told that it began.
+    """
     watch, own.spare_alone = own.spare_alone, None
-    if watch is None or watch.observers != watching:
+    if watch is None or (watch.observers is not watching and watch.observers != watching):
         watch = AloneWatch(function, watching)
-    watch.function, watch.waiting, watch.call = function, call, call
-    if own.waiting is not None:
-        own.waiting.tell_begin()  # of the call that this one is made in
+    watch.function = function
+    watch.waiting = watch.call = call
     own.waiting = watch
-    watch.around = ALONE.get(own.thread)
+    watch.around = ALONE.get(own.thread) if ALONE else None
     ALONE[own.thread] = watch
     return watch  # type: ignore[no-any-return]  # what is spare is typed above the file that keeps it
 

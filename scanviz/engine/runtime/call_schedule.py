@@ -12,6 +12,7 @@ CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short calls is
 MOST_PASSED_OVER = 63  # calls between two that are looked at
 RARER = 8  # times as many in the long run, for a look takes a hundred microseconds: one more time after each 16 that were looked at
 PARTED = 53  # of calls that are passed over one in so many is timed in parts (a prime: programs have rhythms)
+ENOUGH_PARTS, SELDOM_PARTED = 64, 211  # after so many one in so many is
 CHEAP = 50  # of so much time of calls watching closely takes one part in the long run
 LONGEST_GAP = 16_384  # calls between two that are looked at, in any case
 SOONEST = 4  # of such a gap so much passes before a slow call ends it
@@ -61,6 +62,8 @@ class CloseCalls:
         Whether these go on as if nobody watched.
     passes : bool
         Whether any was passed over since others watch.
+    parted : int
+        Of calls that are passed over one in so many is timed in parts.
 
     Examples
     --------
@@ -76,26 +79,31 @@ class CloseCalls:
     """
 
     __slots__ = (
+        "_alone_ns",
         "_calls",
         "_gap",
         "_more_ns",
         "_observer",
+        "_parts",
         "_usual_ns",
         "alone",
         "left",
         "longest_ns",
+        "parted",
         "passes",
     )
 
     def __init__(self) -> None:
         self._observer, self.alone = 0, False
-        self._gap = self._more_ns = 0
+        self._gap = self._more_ns = self._alone_ns = self._parts = 0
         self._calls, self._usual_ns, self.left, self.longest_ns, self.passes = 0, 0, 0, 0, False
+        self.parted = PARTED
 
     def watched_by(self, observer: int) -> None:
         """Look at many calls again where another observer watches, known by ``id``."""
         if observer != self._observer:
-            self._observer, self._more_ns = observer, 0
+            self._observer, self._more_ns, self._alone_ns, self._parts = observer, 0, 0, 0
+            self.parted = PARTED
             self._calls, self._usual_ns, self.left, self.longest_ns, self.passes = 0, 0, 0, 0, False
 
     def took(self, elapsed_ns: int, watching_ns: int = 0, alone: bool = False) -> None:
@@ -118,7 +126,8 @@ class CloseCalls:
             rarer = min(1 + (self._calls - CLOSE_CALLS) // 16, RARER)
             count = rarer * min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
             if rarer > 1 and count:
-                count = max(count, min(CHEAP * self._more_ns // max(1, usual), LONGEST_GAP))
+                others = min(usual, self._alone_ns or usual)  # what the calls take that are passed over
+                count = max(count, min(CHEAP * self._more_ns // max(1, others), LONGEST_GAP))
             self.left = self._gap = count
             self.longest_ns = MUCH_LONGER * usual
             self.passes = True
@@ -128,10 +137,13 @@ class CloseCalls:
 
         A call may be much shorter alone than one that is looked at.
         """
+        self._parts += 1
+        if self._parts == ENOUGH_PARTS:
+            self.parted = SELDOM_PARTED
         if elapsed_ns > self.longest_ns:
             self.slow()
         else:
-            self._usual_ns = min(elapsed_ns, self._usual_ns)
+            self._usual_ns = self._alone_ns = min(elapsed_ns, self._usual_ns)
 
     def slow(self) -> None:
         """Let the next call be looked at, unless that was done just before: some programs have many slow calls."""

@@ -78,16 +78,44 @@ class LoopRunner:
 
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
-        if watch is None and self.enter is not None and not ALONE:
-            found = self.enter(values)
-            if isinstance(found, list):
-                return found
+        if watch is None:
+            if self.enter is not None and not ALONE:
+                found = self.enter(values)
+                if isinstance(found, list):
+                    return found
+                if found is not None:
+                    found.reraise()
+        elif watch.is_alone:
+            found = None if self.enter is None else self._entered_alone(self.enter, values, watch)
             if found is not None:
-                found.reraise()
+                return found
+            watch = None
+        elif watch.counted is not None and self.enter is not None and not self.holds_others:
+            found = entered_counted(
+                self.enter, self.loop.key, values, self.inputs.n_steps, watch.counted, watch.own
+            )
+            if found is not None:
+                return found
         if not self.effects:
             return self._run(values, watch)
         with running_loop(self.loop.name):
             return self._run(values, watch)
+
+    def _entered_alone(self, enter: Enter, values: Sequence[Any], watch: Watch) -> list[Any] | None:
+        """Run the loop without an arena and note the run, in a call that is told as a whole; None where it needs one."""
+        try:
+            found = enter(values)
+        except BaseException:  # ctrl+c
+            watch.ran(self.loop.key, 0, 0, 1)
+            raise
+        if isinstance(found, list):
+            steps = int(values[self.inputs.n_steps])
+            watch.runs.append((self.loop.key, 1, steps, steps, 0, -1))
+            return found
+        if found is not None:
+            watch.ran(self.loop.key, found.step, 0, 1)
+            found.reraise()
+        return None
 
     def _run(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         if watch is None:
@@ -98,11 +126,6 @@ class LoopRunner:
         counted = watch.counted
         if counted is None:
             return self._observed(values, watch)
-        if self.enter is not None and not self.holds_others:
-            steps = int(values[self.inputs.n_steps])
-            results = entered_counted(self.enter, self.loop.key, values, steps, counted, watch.own)
-            if results is not None:
-                return results
         begun = perf_counter_ns() - watch.own.ns
         arena, code = self._opened(values, watch)
         return self._results(arena, run_counted(arena, code, counted, begun, watch.own))

@@ -186,6 +186,8 @@ class Watch:
         Of a call that is passed over: the runs of loops in it that nobody has been told of yet, as those of :class:`RunsAlone`.
     times_runs : bool
         Whether these are timed.
+    is_alone : bool
+        Whether the call goes on as if nobody watched, and only the runs of its loops are noted.
     """
 
     __slots__ = (
@@ -209,6 +211,7 @@ class Watch:
         "waiting",
         "weighs",
     )
+    is_alone = False
 
     def __init__(
         self,

@@ -31,6 +31,7 @@ VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
 UNTIMED = 8  # as many of these follow one that has a time
+UNTIMED_AROUND = 20  # and where loops are inside: in a step that has a time each run of them is told on its own
 MUCH_LONGER = (
     4  # times as many steps as any run that was looked at closely, or as long: then one is looked at
 )
@@ -196,8 +197,9 @@ class SamplingSchedule:
         if not self.control:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]
+        is_around = self.nested and step_ns < VERY_SHORT_NS
         # beside steps of nanoseconds a stamp is much
-        rarely = 6 * UNTIMED if 0 < last <= 2 * pause else UNTIMED
+        rarely = 6 * UNTIMED if 0 < last <= 2 * pause else UNTIMED_AROUND if is_around else UNTIMED
         untimed = [] if is_early or is_cut or step_ns >= pace.untimed_ns else [Part("plain", rarely * pause)]
         return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
 

@@ -16,6 +16,7 @@ from scanviz.engine.runtime.schedule import SamplingSchedule
 
 # ``enter(values)``: the loop's results, or how it failed; None where it needs an arena
 Enter = Callable[[Sequence[Any]], "list[Any] | FailedRun | None"]
+MOST_NOTED = CountedRuns.MOST_KEPT
 NO_TIMES = np.zeros(0, np.int64)
 
 
@@ -28,21 +29,29 @@ def entered(enter: Enter, values: Sequence[Any]) -> list[Any] | FailedRun | None
 
 
 def entered_counted(
-    enter: Enter, key: int, values: Sequence[Any], steps: int, counted: dict[int, CountedRuns], own: OwnTime
+    enter: Enter, key: int, values: Sequence[Any], n_steps: int, counted: dict[int, CountedRuns], own: OwnTime
 ) -> list[Any] | None:
-    """Run a loop so and count the run; None where it needs an arena."""
+    """Run a loop so and count the run; None where it needs an arena.  How many steps it has is the value at ``n_steps``.
+
+    Much of what runs of loops in steps take is this, so it calls as little as can be.
+    """
     before, begun = own.ns, perf_counter_ns()
-    found = entered(enter, values)
-    elapsed = perf_counter_ns() - begun
+    try:
+        found = enter(values)
+    except BaseException as error:  # ctrl+c
+        found = FailedRun(0, error, error.__cause__)
+    elapsed = perf_counter_ns() - begun - (own.ns - before)
     if found is None:
         return None
     runs = counted.get(key)
     if runs is None:
         runs = counted[key] = CountedRuns()
     if isinstance(found, list):
-        runs.note(steps, elapsed - (own.ns - before))
+        runs.noted.append((int(values[n_steps]), elapsed))
+        if len(runs.noted) >= MOST_NOTED:
+            runs.count_noted()
         return found
-    runs.add(found.step, elapsed - (own.ns - before), True)
+    runs.add(found.step, elapsed, True)
     found.reraise()
 
 

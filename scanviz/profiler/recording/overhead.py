@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from time import perf_counter_ns
+from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from scanviz.engine.observe import CountedRuns, observers
+from scanviz.engine.observe import observers
 from scanviz.profiler.recording.alone_cost import alone_cost
 
 
@@ -120,29 +121,31 @@ def call_cost() -> float:
 @cache
 def counted_cost() -> float:
     """Return the nanoseconds that a run of a short loop in a step takes more where it is counted, with its steps and its time."""
-    from scanviz.engine.runtime.events import (
-        OwnTime,
-    )  # which a script that builds no function does not wait for
-    from scanviz.engine.runtime.untimed import entered_counted
+    # which a script that builds no function does not wait for
+    from scanviz.engine.runtime.driver import LoopRunner
+    from scanviz.engine.runtime.events import Watch
 
     values, result = np.ones(64), np.empty(64)
     given: list[Any] = [values, np.asarray(1)]
-    own = OwnTime()
 
     def enter(given: Any) -> list[Any]:
         for _ in range(2):
             np.tanh(np.multiply(given[0], 0.5, result), result)
         return [result]
 
+    runner: Any = LoopRunner.__new__(LoopRunner)  # of a loop that there is not
+    runner.enter, runner.holds_others, runner.effects = enter, False, False
+    runner.inputs, runner.loop = SimpleNamespace(n_steps=1), SimpleNamespace(key=0)
+    watch = Watch(0, ()).counting()
+
     def counted() -> None:
-        runs: dict[int, CountedRuns] = {}
         for _ in range(_CALLS):
-            entered_counted(enter, 0, given, int(given[1]), runs, own)
-        runs[0].count_noted()
+            runner(given, watch)
+        watch.tell_counted()
 
     def plain() -> None:
         for _ in range(_CALLS):
-            enter(given)
+            runner(given, None)
 
     return max(0, sorted(_differences(counted, plain))[_ROUNDS // 2]) / _CALLS
 

@@ -1,7 +1,7 @@
 """Calls that were passed over and wait to be counted: very many come, so nothing is done with one but to keep it.
 
-They are counted a few hundred at once.  Mostly one function is called again and again with the same runs of loops, so calls are
-compared with the one before, and counted together.  More of them would take room in the processor's caches that the program has.
+They are counted a few hundred at once.  Mostly one function is called again and again with the same runs of loops, and such calls
+are counted together.  More of them would take room in the processor's caches that the program has.
 """
 
 from __future__ import annotations
@@ -32,25 +32,31 @@ def count_waiting(
     timeline: Timeline,
 ) -> None:
     """Count calls, before what their threads have open changes; others may be added meanwhile."""
-    alike: dict[_Group, list[WaitingCall]] = {}
+    calls = [waiting.popleft() for _ in range(len(waiting))]
     in_parts: dict[_Group, list[WaitingCall]] = {}
-    before: tuple[int, int, Sequence[Run]] | None = None
-    same: list[WaitingCall] = []
-    for _ in range(len(waiting)):
-        call = waiting.popleft()
+    for call in [call for call in calls if call[3] >= 0]:
         thread, key, elapsed, checks, copies, _, runs = call
-        if checks >= 0:
-            if key in functions:
-                functions[key].shares.know(elapsed, checks, copies, runs)
-            bare = tuple([(*run[:5], -1) for run in runs])
-            in_parts.setdefault((thread, key, bare, True), []).append(call)
-            continue
-        if before is None or runs != before[2] or key != before[1] or thread != before[0]:
-            before = thread, key, runs
-            same = alike.setdefault((thread, key, tuple(runs), False), [])
-        same.append(call)
-    for group, calls in (*in_parts.items(), *alike.items()):
-        _count_alike(group, calls, functions.get(group[1]), loops, timeline)
+        if key in functions:
+            functions[key].shares.know(elapsed, checks, copies, runs)
+        bare = tuple([(*run[:5], -1) for run in runs])
+        in_parts.setdefault((thread, key, bare, True), []).append(call)
+    alike = _alike([call for call in calls if call[3] < 0])
+    for group, same in (*in_parts.items(), *alike.items()):
+        _count_alike(group, same, functions.get(group[1]), loops, timeline)
+
+
+def _alike(calls: list[WaitingCall]) -> dict[_Group, list[WaitingCall]]:
+    """Return calls that were timed as a whole, those of one thread, function and runs together."""
+    if not calls:
+        return {}
+    threads, keys, *_, ran = zip(*calls, strict=True)
+    thread, key, runs = threads[0], keys[0], ran[0]
+    if threads.count(thread) == keys.count(key) == ran.count(runs) == len(calls):  # mostly all are
+        return {(thread, key, tuple(runs), False): calls}
+    found: dict[_Group, list[WaitingCall]] = {}
+    for call in calls:
+        found.setdefault((call[0], call[1], tuple(call[6]), False), []).append(call)
+    return found
 
 
 def _count_alike(

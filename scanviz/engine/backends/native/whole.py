@@ -23,6 +23,7 @@ from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import (
+    BranchInstruction,
     LoopInstruction,
     NonSequenceSlot,
     Program,
@@ -32,6 +33,7 @@ from scanviz.engine.program.instructions import (
     next_loop_key,
 )
 from scanviz.engine.program.plan import Plan, chains, plan_loop
+from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.events import Watch
@@ -160,8 +162,25 @@ class WholeFunction:
         self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, plan, handed, constants), THREADS)
         self._program, self._shapes, self._counted, self._rates = program, shapes, handed.counted, Rates()
         self._counting: WholeFunction | None = None
+        self._are_same = runs_are_same(program, plan)
+        self._runs: list[tuple[int, int, int, int, int, int]] | None = (
+            None  # where they are the same, once counted
+        )
 
-    def counting(self, watch: Watch) -> WholeFunction:
+    def run_alone(self, inputs: Sequence[Any], watch: Watch) -> list[Array] | None:
+        """Return the outputs as a call does, and give ``watch`` the runs of the loops: known from a call before, or counted."""
+        if self._runs is not None and not watch.times_runs:
+            results = self(inputs)
+            if results is not None:
+                watch.runs = [*watch.runs, *self._runs] if watch.runs else self._runs
+            return results
+        before = len(watch.runs)
+        results = self._with_counts(watch)(inputs, watch)
+        if self._are_same and results is not None:
+            self._runs = [(*run[:5], -1) for run in watch.runs[before:]]
+        return results
+
+    def _with_counts(self, watch: Watch) -> WholeFunction:
         """Return the same code that counts runs of the loops too, for calls that somebody is told of."""
         if self._counting is None:
             with watch.own.aside():  # no time of the program
@@ -189,4 +208,30 @@ class WholeFunction:
         return results
 
 
-__all__ = ["WholeFunction", "as_loop"]
+def runs_are_same(program: Program, made: Plan) -> bool:
+    """Return whether every call runs the loops equally often and long: no stop condition and no value says how.
+
+    Examples
+    --------
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.program.plan import plan
+    >>> x = T.vector("x")
+    >>> rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, 0.0)
+    >>> program = scanviz.function([x], rows).program
+    >>> runs_are_same(program, plan(program, [(5,)], chains, EMITS)), runs_are_same(program, plan(program, None, chains, EMITS))
+    (True, False)
+    """
+    for index, instruction in enumerate(program.instructions):
+        if isinstance(instruction, BranchInstruction):
+            return False
+        if isinstance(instruction, LoopInstruction):
+            is_known = instruction.until is None and inner_steps(program, made, instruction) is not None
+            if not is_known or index not in made.inner:
+                return False
+            if not runs_are_same(instruction.body, made.inner[index][0]):
+                return False
+    return True
+
+
+__all__ = ["WholeFunction", "as_loop", "runs_are_same"]

@@ -113,10 +113,10 @@ class FlatProgram:
         emitter.call_it(instruction.outputs[0], emitter.name(source))
         return emitter.name(source)
 
-    def run_plain(self, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs where nobody watches."""
+    def run_plain(self, inputs: Sequence[Any], alone: Watch | None = None) -> list[Any]:
+        """Return the outputs where nobody watches; ``alone`` is given the runs of loops in a call that is told as a whole."""
         try:
-            results: list[Any] = self._function(inputs, None, None, None)
+            results: list[Any] = self._function(inputs, alone, None, None)
             return results
         except Exception as error:
             raise self._in_words(error, self._plain) from error.__cause__

@@ -80,6 +80,8 @@ class BranchRunner:
         side = 0 if values[self.condition] else 1
         program, reads = self.sides[side]
         given = [values[k] for k in reads]
+        if watch is not None and watch.is_alone:
+            watch = None
         alone = told_alone() if watch is None else watch
         taken = None if alone is None else alone.branch(self.branch).take(side)
         if taken is None or watch is None or watch.counted is not None or watch.weighs_inside:

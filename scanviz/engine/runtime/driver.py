@@ -351,6 +351,8 @@ class _ObservedRun:
                 series.tier = code.tier_name
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
+                    if name == "ops":
+                        schedule.timed_ns = (series.span_ns - series.off_cpu_ns) // series.steps
                     if name != "ops" or not schedule.step_ns:  # its stamps make short steps much longer
                         schedule.took(series.steps, series.span_ns - series.off_cpu_ns)
                     self.watch.loop_steps(series)

@@ -22,6 +22,8 @@ FIRST_SAMPLE = 16  # steps of the first sample
 SHARE = 64  # in the long run one step in so many has its operations timed
 EARLY_SHARE = 16  # and at the beginning, so that loops of a thousand steps have enough
 LONG_SHARE = 4  # and of long steps, which stamps do not make slower
+# but where such a step takes so many times longer with its operations timed: threads take it that one takes then
+APART = 1.3
 LONG_NS = 200_000  # nanoseconds of a long step
 NOTIFY_NS = 50_000_000  # observers are notified of long steps about so often
 PERIOD = 1024  # steps of a part in which every operation is timed
@@ -31,7 +33,9 @@ VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
 UNTIMED = 8  # as many of these follow one that has a time
-UNTIMED_AROUND = 20  # and where loops are inside: in a step that has a time each run of them is told on its own
+UNTIMED_AROUND = (
+    20  # and where loops are inside: in a step that has a time each run of them is told on its own
+)
 MUCH_LONGER = (
     4  # times as many steps as any run that was looked at closely, or as long: then one is looked at
 )
@@ -119,16 +123,18 @@ class SamplingSchedule:
         How long a run that was passed over took lately; 0 where none was.
     own_ns : int
         What notifying a run that was passed over took, not notified itself yet.
+    timed_ns : int
+        What a step took lately whose operations were timed, 0 while that is not known.
     """
 
     __slots__ = (
         "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "_wanted", "control", "most_steps",
-        "nested", "observer", "own_ns", "passed_over", "run_ns", "step_ns",
+        "nested", "observer", "own_ns", "passed_over", "run_ns", "step_ns", "timed_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
-        self._usual_ns = self._known_by = 0
+        self._usual_ns = self._known_by = self.timed_ns = 0
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
@@ -185,11 +191,15 @@ class SamplingSchedule:
         first, last = (limit // step_ns if 0 < self.step_ns < NANOSECONDS else 0 for limit in SHORT_PART_NS)
         longest_pause = max(pace.longest_pause, min(PAUSE_NS // step_ns, USUAL.longest_pause), last)
         is_long, is_early = step_ns >= LONG_NS, self._pause < max(pace.longest_pause, last // 2)
-        pause = min(LONGEST_SAMPLE if is_long else max(self._pause, first), max(1, NOTIFY_NS // step_ns))
+        most = max(1, NOTIFY_NS // step_ns)
+        pause = min(LONGEST_SAMPLE if is_long else max(self._pause, first), most)
         shortest, longest = (limit // step_ns for limit in BLOCK_NS)
         block = max(1, min(max(pace.block, min(shortest, pause // 4)), longest))
         share = LONG_SHARE if is_long else EARLY_SHARE if is_early else SHARE
         timed = min(max(pace.timed, pause // (share - 1)), block, LONGEST_SAMPLE)
+        if is_long and self.timed_ns > APART * step_ns:
+            pause = min(pace.timed * (SHARE - 1), most)
+            timed = max(1, pause // (SHARE - 1))
         is_cut = self._timed < self._wanted  # runs that ended early left the sample smaller
         if is_cut:
             pause = min(pause, (SHARE - 1) * max(1, self._timed))

@@ -59,6 +59,8 @@ class Division:
         What the one stamp of a step cost, and one of those among operations.
     timed_ns : float
         The median step whose operations were timed, as it was.
+    timing_ns : float
+        What timing its operations made such a step longer: stamps, and that one thread took it where several take others.
     in_place : bool
         Whether the tick is of this loop, not of the calibration.
     means : tuple of float
@@ -73,6 +75,7 @@ class Division:
     tick_ns: float
     stamp_ns: float
     timed_ns: float
+    timing_ns: float
     in_place: bool
     means: tuple[float, ...] = ()
 
@@ -166,7 +169,10 @@ def divided(
     *operations, copies, rest = apportioned(weights, typical)
     spreads = tuple(parts.quantile(row, 0.75) - parts.quantile(row, 0.25) for row in range(len(nested)))
     means = _means(tally, added)
-    return Division(typical, tuple(operations), copies, rest, spreads, tick, price, timed, in_place, means)
+    timing = stamps * price if any(nested) else max(stamps * price, timed - typical)
+    return Division(
+        typical, tuple(operations), copies, rest, spreads, tick, price, timed, timing, in_place, means
+    )
 
 
 def _means(tally: StepTally, added: Sequence[float]) -> tuple[float, ...]:

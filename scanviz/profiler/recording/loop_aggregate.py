@@ -276,8 +276,8 @@ class LoopAggregate:
             return 0.0
         if division is None:
             return self.stamps * self._calibration.stamp_ns + self._foreign_ns
-        timed = self.stamps - self._ticks
-        return self._ticked_steps * division.tick_ns + timed * division.stamp_ns
+        timed_steps = (self.stamps - self._ticks) / (len(division.operations) + 2)
+        return self._ticked_steps * division.tick_ns + timed_steps * division.timing_ns
 
     def _counted_ns(self) -> float:
         """Return what counting a run took: nothing where none was counted, for the price is measured when it is asked for."""

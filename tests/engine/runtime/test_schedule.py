@@ -36,6 +36,22 @@ def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> Non
     assert step_ns <= schedule.step_ns <= 1.1 * step_ns + 1
 
 
+@pytest.mark.parametrize("step_ns", [250_000, 1_000_000])
+def test_long_steps_that_take_twice_as_long_with_their_operations_timed_are_timed_so_seldom(
+    step_ns: int,
+) -> None:
+    """Threads take such a step together, and one alone where each operation gets a time."""
+    schedule, steps = SamplingSchedule(control=True), dict.fromkeys(("plain", "steps", "ops"), 0)
+    for _ in range(400):
+        part = schedule.part(10**9)
+        if part.variant == "ops":
+            schedule.timed_ns = 2 * step_ns
+        else:
+            schedule.took(part.steps, part.steps * step_ns)
+        steps[part.variant] += part.steps
+    assert 100 < steps["ops"] <= 0.025 * sum(steps.values())
+
+
 def test_of_runs_that_end_early_the_pauses_are_as_short_as_their_samples() -> None:
     schedule = SamplingSchedule(control=True)
     schedule.step_ns = 300

@@ -148,6 +148,19 @@ def test_the_price_of_a_stamp_is_what_steps_with_and_without_it_differ_by() -> N
     assert found.control_steps == 200 and found.step_times.count == 400
 
 
+def test_that_one_thread_takes_the_steps_with_times_of_operations_is_what_recording_costs() -> None:
+    """Where threads take the others together; all of the run is in a part."""
+    made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
+    made.loop_begin(1, CELLS, 400, 0)
+    made.loop_steps(timed(CELLS, [[400_000] * 40, [80_000] * 40], [0] * 40, around=0))
+    made.loop_steps(steps(CELLS, [240_000] * 360, first=40))
+    made.loop_end(1, CELLS, 400, 40 * 480_000 + 360 * 240_000, 0, None)
+    found = loop(made, CELLS)
+    assert found.typical_ns == pytest.approx(240_000, rel=0.005)
+    assert found.cost_ns == pytest.approx(40 * 240_000, rel=0.02)
+    assert found.total_ns == pytest.approx(found.typical_ns * 400 + found.cost_ns, rel=0.005)
+
+
 def test_recording_a_loop_inside_is_no_time_of_the_step_around_it() -> None:
     made = recorder(calibration=OverheadCalibration(stamp_ns=100.0))
     made.loop_begin(1, ROWS, 500, 0)

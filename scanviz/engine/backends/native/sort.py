@@ -1,8 +1,8 @@
 """Native code of sorting along an axis, and of searching in what is sorted.
 
 Each place is found by halving, by numpy.searchsorted's own steps: the place of the element before bounds the next one, so that in
-a vector that is not sorted the same places are found too.  How elements are put in order says
-:mod:`scanviz.engine.backends.native.ordering`.
+a vector that is not sorted the same places are found too.  Many are sought side by side where the vector is sorted
+(:mod:`scanviz.engine.backends.native.search`).  How elements are put in order says :mod:`scanviz.engine.backends.native.ordering`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from scanviz.engine.backends.native.instructions import (
 )
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.ordering import LineOrder
-from scanviz.engine.graph.types import BOOLEAN, FLOATS
+from scanviz.engine.backends.native.search import SearchSideBySide, is_less, pays_side_by_side
+from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.sort import ARGSORT, SEARCHSORTED, SORT
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
 
@@ -55,11 +56,11 @@ def _write_searchsorted(step: Step, instruction: Instruction) -> None:
 
     def lies_before(value: Value, sought_one: Value) -> Value:
         if instruction.op.parameters.side == "left":
-            return _is_less(code, value, sought_one)
-        return primitive(code, "bit_not", [_is_less(code, sought_one, value)])
+            return is_less(code, value, sought_one)
+        return primitive(code, "bit_not", [is_less(code, sought_one, value)])
 
-    ends = [constant(0, "int64"), constant(size, "int64")]
-    if in_order.elements:
+    def one_after_another() -> None:
+        ends = [constant(0, "int64"), constant(size, "int64")]
         with code.folded(0, in_order.elements, [*ends, key(ends[0])]) as (number, (low, high, before), given):
             wanted = key(number)
             grows = lies_before(before, wanted)
@@ -72,6 +73,12 @@ def _write_searchsorted(step: Step, instruction: Instruction) -> None:
             )
             code.store(found_place, code.at(places.address, code.times(number, 8)))
             given += [found_place, last, wanted]
+
+    if pays_side_by_side(size, in_order.elements):
+        search = SearchSideBySide(step, reads, keys, places, dtype, lies_before)
+        search.write(one_after_another)
+    elif in_order.elements:
+        one_after_another()
     copy(step, found, target)
     finish(step, instruction, target)
 
@@ -91,18 +98,6 @@ def place_among(
         halves.append(code.select(up, code.add(middle, 1), first))
         halves.append(code.select(before, last, code.select(searching, middle, last)))
     return halves[0], halves[1]
-
-
-def _is_less(code: Code, first: Value, second: Value) -> Value:
-    """Return whether a number comes before another: NaN comes last."""
-    less = primitive(code, "less", [first, second])
-    if first.dtype not in FLOATS:
-        return less
-    last = code.op(f"fcmp uno {second.typed}, {second.text}", BOOLEAN)
-    known = code.op(f"fcmp ord {first.typed}, {first.text}", BOOLEAN)
-    return code.op(
-        f"or i1 {less.text}, {code.op(f'and i1 {last.text}, {known.text}', BOOLEAN).text}", BOOLEAN
-    )
 
 
 def _write_order(step: Step, instruction: Instruction) -> None:

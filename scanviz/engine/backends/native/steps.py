@@ -63,7 +63,9 @@ class StepsWriter(ProgramWriter):
             if slot.kind != "mitmot" and slot.offset <= DEEPEST and is_scalar(loop.body, slot.writes[0][1])
         ]
         self.history: dict[int, list[Value]] = {}
-        self.turning: dict[Slot, Value] = {}  # rows that lie in a ring: the number of that which the step writes
+        self.turning: dict[
+            Slot, Value
+        ] = {}  # rows that lie in a ring: the number of that which the step writes
         self._single: dict[int, Value] = {}  # states of one row that is written over: its number
 
     @property

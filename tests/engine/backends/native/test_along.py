@@ -61,7 +61,7 @@ def test_elements_are_taken_in_order_along_every_axis(function, dtype):
 @pytest.mark.parametrize("dtype", [*DTYPES, "uint64"])
 def test_places_in_a_vector_are_those_of_numpy(dtype, side):
     vectors = []
-    for size in (0, 1, 2, 7):
+    for size in (0, 1, 2, 7, 33, 100):
         some = rows_of(dtype, size, seed=size)
         vectors.append(np.sort(some))
 

@@ -237,9 +237,8 @@ def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: 
         for k in range(whole, count):
             ends[0] = plus_product(code, ends[0], *both(constant(start + k * width, "int64")))
         part = reduce(lambda one, other: combined(code, "sum", one, other), ends)
-        part = narrowed(code, "sum", part, 1)
-        total = part if total is None else combined(code, "sum", total, part)
-    return constant(0, dtype) if total is None else total
+        total = part if total is None else combined(code, "sum", narrowed(code, "sum", total, width), part)
+    return constant(0, dtype) if total is None else narrowed(code, "sum", total, 1)
 
 
 __all__ = ["Matrix", "inner_product", "panels", "plus_product", "product"]

@@ -129,6 +129,8 @@ class _Rows:
         self.code, self.name, self.source, self.target, self.lanes = code, name, source, target, lanes
         self.sizes, self.steps = sizes, steps
         self.dtype = target.place.dtype
+        # What a reduction starts from changes no number, but for one: a sum of -0.0 alone is 0.0.
+        self.turns_zero = name == "sum" and self.dtype in FLOATS
 
     def zero(self, lanes: int) -> Value:
         return constant(start_of(self.name, self.dtype), self.dtype, lanes)
@@ -153,8 +155,8 @@ class _Rows:
         """Return a total with the parts at all places along the first axes."""
         if axis == axes:
             found = part(offset)
-            # the largest of a number and what is smaller than all is that number, whatever it is: nothing waits for a comparison
-            alone = REDUCTIONS[self.name].start is None and so_far == self.zero(so_far.lanes)
+            # one number has begun from there: see `_total`
+            alone = (so_far.lanes == 1 or not self.turns_zero) and so_far == self.zero(so_far.lanes)
             return found if alone else combined(self.code, self.name, so_far, found)
 
         def turn(number: Value, carried: Sequence[Value]) -> list[Value]:
@@ -168,7 +170,7 @@ class _Rows:
         """Return what the elements along the innermost axis give."""
         size, step, code = self.sizes[-1], self.steps[-1], self.code
         even = step == np.dtype(self.source.place.dtype).itemsize
-        total: Value | None = None
+        parts: list[Value] = []
         for first, count, width in pieces(size, self.lanes if even else 1):
             several = min(ACCUMULATORS, count)
             whole = count // several * several
@@ -178,23 +180,34 @@ class _Rows:
                 return self.element(at, step, width)
 
             initial = [piece(constant(first, "int64"), k) for k in range(several)]
-            parts = initial
+            found = initial
             if whole > several:
                 start, end = first + several * width, first + whole * width
                 with code.folded(start, end, initial, several * width) as (number, carried, given):
                     given += [
                         combined(code, self.name, old, piece(number, k)) for k, old in enumerate(carried)
                     ]
-                parts = list(given)
+                found = list(given)
+            parts += found
             parts += [piece(constant(first + (whole + k) * width, "int64"), 0) for k in range(count - whole)]
-            for part in parts:
-                total = self._joined(total, part)
-        return self.zero(1) if total is None else narrowed(code, self.name, total, 1)
+        return self._total(parts) if parts else self.zero(1)
 
-    def _joined(self, total: Value | None, part: Value) -> Value:
-        if total is None:
-            return part
-        return combined(self.code, self.name, narrowed(self.code, self.name, total, part.lanes), part)
+    def _total(self, parts: list[Value]) -> Value:
+        """Return parts as one number; what turns -0.0 to 0.0 is added where nothing waits for it."""
+        code, total = self.code, parts[0]
+        if self.turns_zero and len(parts) > 1:
+            parts = [*parts[:-1], self._from_start(parts[-1])]
+        elif self.turns_zero and total.lanes > 1:
+            one, other = code.halves(total)
+            total = combined(code, self.name, self._from_start(one), other)
+        elif self.turns_zero:
+            total = self._from_start(total)
+        for part in parts[1:]:
+            total = combined(code, self.name, narrowed(code, self.name, total, part.lanes), part)
+        return narrowed(code, self.name, total, 1)
+
+    def _from_start(self, part: Value) -> Value:
+        return combined(self.code, self.name, self.zero(part.lanes), part)
 
 
 def narrowed(code: Code, name: str, value: Value, lanes: int) -> Value:

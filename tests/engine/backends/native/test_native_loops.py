@@ -383,3 +383,17 @@ def test_parts_of_a_row_are_read_where_it_lies():
     )
     f = agree([x], s[-1], RNG.normal(size=(20, 4, 3)), rewrites="all,-PushOutShortRows")
     assert not any(rewrite.rule == "PushOutSeqScan" for rewrite in f.rewrites)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 7, 16, 21, 100])
+def test_a_sum_of_negative_zeros_is_zero_as_it_is_in_numpy(dtype, size):
+    x = T.tensor(dtype, (None, None, None), "x")
+    out, _ = scanviz.scan(lambda a: [T.sum(a), T.sum(a, axis=0), T.sum(a, axis=1), T.prod(a, axis=1)], x)
+    f = scanviz.function([x], out, mode="native")
+    for number in (-0.0, 0.0, -np.inf, np.nan):
+        given = np.full((2, 3, size), number, dtype)
+        plain = scanviz.function([x], out, mode="reference")(given)
+        for mine, theirs in zip(f(given), plain, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+            np.testing.assert_array_equal(np.signbit(mine[mine == 0]), np.signbit(theirs[theirs == 0]))

@@ -110,7 +110,7 @@ def _write_place(step: Step, instruction: Instruction) -> None:
             shape=(*target.shape[:axis], 1, *target.shape[axis:]),
             strides=(*target.strides[:axis], 0, *target.strides[axis:]),
         )
-    must_fit(source.shape[axis] > 0 or 0 in goal.shape)
+    must_fit(source.shape[axis] > 0)  # NumPy refuses that of no elements, even where nothing is asked for
     largest = instruction.op.declaration is r.ARGMAX
     reads, writes = step.operand(source), step.operand(goal)
     itemsize = np.dtype(source.dtype).itemsize

@@ -12,6 +12,7 @@ from scanviz.engine.backends.native.counts import count_begin, count_end
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.instructions import copy
 from scanviz.engine.backends.native.ir import Value, constant
+from scanviz.engine.backends.native.long_runs import is_long
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.program import INSIDE, ProgramWriter
 from scanviz.engine.backends.native.steps import StepsWriter
@@ -54,6 +55,8 @@ class InnerLoop(StepsWriter):
         steps = inner_steps(outside.body, outside.plan, loop)
         if steps is None or steps < 0:
             raise NotWrittenError(f"the number of steps of `{loop.name}` depends on values")
+        if is_long(loop, self.plan, steps):
+            raise NotWrittenError(f"`{loop.name}` runs long, in chunks of steps of its own")
         self.refuse()
         with outside.inside([number for number in loop.inputs if number != loop.n_steps]):
             self.open()

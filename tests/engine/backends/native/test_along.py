@@ -119,3 +119,14 @@ def test_the_largest_whole_numbers_are_put_in_order(dtype):
     limits = np.iinfo(dtype)
     values = np.array([[limits.max, limits.min, limits.max - 1, 0, limits.min + 1, limits.max, 1]], dtype)
     natively(lambda a: [T.argsort(a), T.sort(a)], values)
+
+
+@pytest.mark.parametrize("function", ["argmax", "argmin"])
+@pytest.mark.parametrize("width", [0, 3])
+def test_a_place_among_no_elements_is_refused_even_where_none_is_asked_for(function, width):
+    x = T.tensor3("x")
+    out, _ = scanviz.scan(lambda m: FUNCTIONS[function](m, 0), x)
+    for name in ("reference", "native"):
+        f = scanviz.function([x], out, mode=scanviz.Mode(name, "none"))
+        with pytest.raises(scanviz.ScanvizError, match=f"{function} of an array without elements"):
+            f(np.ones((2, 0, width)))

@@ -19,7 +19,7 @@ from scanviz.engine.errors import ScanvizError
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import tier
+from scanviz.engine.backends.native import long_runs, tier
 
 RNG = np.random.default_rng(3)
 
@@ -155,6 +155,38 @@ def test_ctrl_c_is_heard_in_a_long_loop():
         f(np.ones(512), 10**9)
     assert time.monotonic() - begun < 20
     assert np.isfinite(f(np.ones(512), 10)).all()
+
+
+def test_ctrl_c_is_heard_in_a_long_loop_inside():
+    x = T.scalar("x")
+
+    def step(s):
+        inner, _ = scanviz.scan(lambda q: T.sin(q) + 0.5, None, s, n_steps=2 * 10**9, name="long")
+        return inner[-1]
+
+    s, _ = scanviz.scan(step, None, x, n_steps=2, name="outer")
+    f = scanviz.function([x], s[-1], mode=Mode("native", "none"))
+    begun = time.monotonic()
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(0.5)
+    assert time.monotonic() - begun < 20
+
+
+def test_loops_inside_that_run_long_are_called_out_and_say_why(monkeypatch):
+    monkeypatch.setattr(long_runs, "LONG_NS", 1e4)
+    x, s0 = T.matrix("x"), T.vector("s0")
+
+    def step(x_t, s):
+        inner, _ = scanviz.scan(lambda q: T.sin(q) + x_t * 0.5, None, s, n_steps=300, name="long")
+        return T.tanh(inner[-1] * 0.5 + x_t * s) * T.exp(-s * s) + T.cos(x_t)
+
+    out, _ = scanviz.scan(step, x, s0, name="outer")
+    f = agree([x, s0], [out[-1]], RNG.normal(size=(2, 3)), RNG.normal(size=3), rewrites="none")
+    assert any("`long` runs long, in chunks of steps of its own" in why for _, why in tiers_of(f)), tiers_of(
+        f
+    )
 
 
 def test_observed_steps_are_all_timed_with_shares_for_operations_that_are_done_as_one():

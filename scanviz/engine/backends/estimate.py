@@ -8,7 +8,7 @@ is enough to know whether steps take a microsecond or ten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -79,8 +79,9 @@ def saved_ns(program: Program, plan: Plan) -> float:
 def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) -> Iterator[float]:
     """Yield what parts of a step cost, by what operations and bytes do."""
     yield STEP_NS + ROW_NS * _rows(program, plan)
-    if all(is_scalar(program, number) for number in range(len(program.registers))):
-        yield from _costs_of_numbers(program, plan)  # a first call waits for this
+    plain = [part for part in program.instructions if isinstance(part, Instruction)]
+    if len(plain) == len(program.instructions) and _are_numbers(program, range(len(program.registers))):
+        yield from _costs_of_numbers(plain, plan)  # a first call waits for this
         return
     for index, (instruction, work) in enumerate(
         zip(program.instructions, work_of(program, plan, "all"), strict=True)
@@ -94,7 +95,7 @@ def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) 
         elif not isinstance(instruction, Instruction) or work is None:
             yield UNKNOWN_NS
         elif instruction.op.facts.size != "is":
-            scalar = all(is_scalar(program, number) for number in (*instruction.inputs, *instruction.outputs))
+            scalar = _are_numbers(program, (*instruction.inputs, *instruction.outputs))
             quick = scalar and work.flops <= FEW_FLOPS and not _is_called(instruction)
             yield (SCALAR_NS if quick else call_ns(instruction)) + of_work(work)
 
@@ -109,13 +110,16 @@ def _is_called(instruction: Instruction) -> bool:
     )
 
 
-def _costs_of_numbers(program: Program, plan: Plan) -> Iterator[float]:
+def _are_numbers(program: Program, registers: Iterable[int]) -> bool:
+    return all(is_scalar(program, number) for number in registers)
+
+
+def _costs_of_numbers(instructions: Sequence[Instruction], plan: Plan) -> Iterator[float]:
     """Yield what operations on single numbers cost: being called."""
-    for index, instruction in enumerate(program.instructions):
-        if not isinstance(instruction, Instruction):
-            yield UNKNOWN_NS
-        elif index not in plan.idle and instruction.op.facts.size != "is":
-            yield SCALAR_NS if instruction.op.facts.cheap else call_ns(instruction)
+    for index, instruction in enumerate(instructions):
+        if index not in plan.idle and instruction.op.facts.size != "is":
+            quick = instruction.op.facts.cheap and not _is_called(instruction)
+            yield SCALAR_NS if quick else call_ns(instruction)
 
 
 def _rows(program: Program, plan: Plan) -> int:

@@ -71,6 +71,8 @@ class ShortCalls:
         Is called when machine code pays: from then on loops alone are machine code too, where a call is run by parts.
     spent_ns : callable
         Gives about what the steps of loops have taken in all calls.
+    steps_taken : callable
+        Gives how many steps a run of a loop with a stop condition took on the average, by its name; infinity where nobody knows.
 
     Attributes
     ----------
@@ -84,8 +86,10 @@ class ShortCalls:
         emits: Emits,
         parts_pay: Callable[[], None],
         spent_ns: Callable[[], float],
+        steps_taken: Callable[[str], float],
     ) -> None:
-        self.program, self._emits, self._parts_pay, self._spent_ns = program, emits, parts_pay, spent_ns
+        self.program, self._emits, self._parts_pay = program, emits, parts_pay
+        self._spent_ns, self._steps_taken = spent_ns, steps_taken
         self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
         self._lock = threading.Lock()
         self.passed, self._compiles = 0, False
@@ -190,7 +194,7 @@ class ShortCalls:
         """Return how many more calls than were done it takes until machine code pays; infinity where it never does."""
         program, shapes = self._for_key(key)
         made = plan(program, shapes, single, self._emits)
-        cost = call_cost(program, made)
+        cost = call_cost(program, made, self._steps_taken)
         numbers = (*program.inputs, *program.outputs)
         known = [made.places[number].shape for number in numbers]
         held = sum(
@@ -242,8 +246,8 @@ class CallCost(NamedTuple):
         return self.ns if self.ns <= SHORT_NS else self.beside_ns
 
 
-def call_cost(program: Program, made: Plan) -> CallCost:
-    """Return about what a call takes on NumPy."""
+def call_cost(program: Program, made: Plan, steps_taken: Callable[[str], float]) -> CallCost:
+    """Return about what a call takes on NumPy; ``steps_taken`` says how many steps loops take that stop of themselves."""
     from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns  # most are called seldom
 
     around, called = step_ns(program, made), called_ns(program, made)
@@ -254,9 +258,10 @@ def call_cost(program: Program, made: Plan) -> CallCost:
             if steps is None or index not in made.inner:
                 return CallCost(inf, inf, inf)
             step, inner = instruction.body, made.inner[index][0]
-            found += steps * step_ns(step, inner) - UNKNOWN_NS
+            taken = steps if instruction.until is None else min(steps, steps_taken(instruction.name))
+            found += taken * step_ns(step, inner) - UNKNOWN_NS
             beside += CALL_NS - UNKNOWN_NS
-            work += steps * (step_ns(step, inner) - called_ns(step, inner))
+            work += taken * (step_ns(step, inner) - called_ns(step, inner))
     return CallCost(found, beside, work)
 
 
@@ -267,7 +272,8 @@ class ShortCallsExecutable(SourceExecutable):
         super().__init__(program, library)
         loops = any(isinstance(part, LoopInstruction) for part in program.instructions)
         counts = loops and not has_effects(program)
-        self._short = ShortCalls(program, self.emits, self.parts_pay, self.spent_ns) if counts else None
+        hooks = self.parts_pay, self.spent_ns, self.steps_taken
+        self._short = ShortCalls(program, self.emits, *hooks) if counts else None
 
     @property
     def runs_whole(self) -> bool:
@@ -288,6 +294,10 @@ class ShortCallsExecutable(SourceExecutable):
 
     def spent_ns(self) -> float:
         """Return about what its loops have taken so far; infinity where that is not known."""
+        return inf
+
+    def steps_taken(self, name: str) -> float:
+        """Return how many steps a run of a loop with a stop condition took on the average; infinity where that is not known."""
         return inf
 
     def run_alone(self, inputs: Sequence[Any], watch: Watch) -> list[Any]:

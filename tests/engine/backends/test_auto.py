@@ -207,6 +207,32 @@ def test_a_loop_with_a_stop_condition_counts_the_steps_that_it_took():
 
 
 @needs_llvm
+def test_a_short_function_counts_the_steps_that_its_loop_took_not_those_it_may_take():
+    def whole_after(most, until):
+        x, n = T.scalar("x"), T.lscalar("n")
+
+        def step(h, x):
+            following = 0.5 * (h + x / h)
+            return (following, scanviz.until(abs(following - h) < 1e-9)) if until else following
+
+        rows, _ = scanviz.scan(step, outputs_info=T.constant(1.0), non_sequences=x, n_steps=n)
+        f = scanviz.function([x, n], rows[-1])
+        return next((call for call in range(2000) if f(2.0, most) and f.executable.runs_whole), None)
+
+    stops, takes_five = whole_after(500, True), whole_after(5, False)
+    assert stops is not None and 0.5 < stops / takes_five < 2
+
+
+@needs_llvm
+def test_draws_in_a_step_count_as_what_they_take_on_numpy(pays_after):
+    pays_after(1e-2)
+    streams, x = T.random.RandomStreams(3), T.vector("x")
+    rows, updates = scanviz.scan(lambda s: s + streams.normal((4,)), outputs_info=x, n_steps=40)
+    f = scanviz.function([x], rows[-1], updates=updates, mode=Mode("auto", rewrites="all,-batch_draws"))
+    assert calls_until_native(f, np.zeros(4)) < 30
+
+
+@needs_llvm
 @pytest.mark.parametrize("seconds, expected", [(0.0, "native"), (float("inf"), "numpy")])
 def test_the_user_can_have_all_compiled_or_nothing(pays_after, seconds, expected):
     pays_after(seconds)

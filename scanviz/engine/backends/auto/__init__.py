@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import partial
+from math import inf
 
 from scanviz.engine.backends.auto.counted import Counted
 from scanviz.engine.backends.auto.loop import AutoLoop
@@ -41,6 +42,11 @@ class AutoExecutable(ShortCallsExecutable):
     def spent_ns(self) -> float:
         """Return about what its loops have taken so far."""
         return self.counted.spent_ns()
+
+    def steps_taken(self, name: str) -> float:
+        """Return how many steps a run of a loop with a stop condition took on the average; infinity where there was none."""
+        runs, steps = self.counted.taken.get(name, (0, 0))
+        return steps / runs if runs else inf
 
     def parts_pay(self) -> None:
         """Compile all loops from now on."""

@@ -174,6 +174,8 @@ class AutoLoop(SpecialisedLoop):
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if type(code) is Begun:
+            runs, taken = self.counted.taken.get(self.loop.name, (0, 0))
+            self.counted.taken[self.loop.name] = runs + 1, taken + steps
             cost = steps * code.step_ns
             code.left_ns -= cost
             if code.left_ns - cost <= code.least_ns:

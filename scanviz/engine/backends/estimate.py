@@ -9,6 +9,7 @@ is enough to know whether steps take a microsecond or ten.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
 
 import numpy as np
 
@@ -97,7 +98,15 @@ def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) 
         elif instruction.op.facts.size != "is":
             scalar = _are_numbers(program, (*instruction.inputs, *instruction.outputs))
             quick = scalar and work.flops <= FEW_FLOPS and not _is_called(instruction)
+            work = Work(work.flops + _one_by_one(instruction, plan), work.product_flops, work.bytes)
             yield (SCALAR_NS if quick else call_ns(instruction)) + of_work(work)
+
+
+def _one_by_one(instruction: Instruction, plan: Plan) -> int:
+    """Return of how many operations NumPy takes the time for elements that it picks, or puts, one after another."""
+    times = instruction.op.facts.one_by_one
+    shapes = [plan.places[number].shape or () for number in instruction.inputs[1:]] if times else ()
+    return times * max(map(prod, shapes), default=0)
 
 
 def _is_called(instruction: Instruction) -> bool:

@@ -91,6 +91,8 @@ class Facts:
     calls : int
         Of how many additions of short arrays a call takes the time on NumPy, however little there is to do: what NumPy and SciPy
         write in Python takes many.
+    one_by_one : int
+        Of how many operations NumPy takes the time for each element of an index by arrays, or of what is put there.
     """
 
     flops: Flops | None = None
@@ -114,6 +116,7 @@ class Facts:
     axes: Axes | None = None
     product: bool = False
     calls: int = 1
+    one_by_one: int = 0
 
 
 NOTHING_KNOWN = Facts()

@@ -68,7 +68,9 @@ def add_at(array: Array, place: Any, value: Any) -> None:
 
 def _facts(op: Op) -> Facts:
     """Return facts: NumPy looks after a value that is a view of the array, unless places are given as arrays."""
-    return _BASIC if is_basic(op.parameters.pattern) else _ADVANCED
+    if is_basic(op.parameters.pattern):
+        return _BASIC
+    return _ADDED if op.parameters.increment else _ADVANCED
 
 
 def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
@@ -77,7 +79,8 @@ def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return WrittenTerm(f"{subscripted(operands[0], index).text} {sign} {operands[1].text}", ASSIGNMENT)
 
 
-_ADVANCED = Facts(foldable=True, selects=True, axes=assigned, calls=8)
+_ADVANCED = Facts(foldable=True, selects=True, axes=assigned, calls=8, one_by_one=10)
+_ADDED = Facts(foldable=True, selects=True, axes=assigned, calls=8, one_by_one=80)
 _BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned, calls=3)
 ASSIGN = Declaration(
     "assign",

@@ -140,7 +140,13 @@ _BASIC = Facts(
     weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=index_axes.picked
 )
 _ADVANCED = Facts(
-    weight="heavy", never_view=True, foldable=True, selects=True, axes=index_axes.picked, calls=4
+    weight="heavy",
+    never_view=True,
+    foldable=True,
+    selects=True,
+    axes=index_axes.picked,
+    calls=4,
+    one_by_one=10,
 )
 _PICKED = Facts(foldable=True, selects=True, axes=axes.rows_below)
 _of_rows = partial(Declaration, family="index", arity=2, facts=_PICKED)

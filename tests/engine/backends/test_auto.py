@@ -115,6 +115,18 @@ def test_the_steps_of_a_loop_inside_count_for_the_loop_around_it(pays_after):
 
 
 @needs_llvm
+def test_elements_that_numpy_adds_one_after_another_count_one_by_one(pays_after):
+    pays_after(3e-3)
+    h, source, goal = T.matrix("h"), T.lvector("source"), T.lvector("goal")
+    out, _ = scanviz.scan(
+        lambda h, source, goal: T.inc_subtensor((0.1 * h)[goal], h[source]), None, h, [source, goal], 100
+    )
+    f = scanviz.function([h, source, goal], out)
+    f(np.ones((100, 8)), *RNG.integers(0, 100, (2, 400)))  # steps of 40 microseconds, most of it in `add.at`
+    assert tiers_of(f)[0][0] == "native"
+
+
+@needs_llvm
 def test_many_short_calls_are_compiled_too_and_from_the_same_call_on_each_time():
     given = RNG.normal(size=200)
     counts = [calls_until_native(bent(), given) for _ in range(3)]

@@ -23,7 +23,7 @@ CALL_NS = 260.0  # of an addition of arrays
 SCALAR_NS = 40.0  # of an addition or the like of single numbers, which Python does
 STEP_NS = 50.0  # of going on to the next
 ROW_NS = 90.0  # of the next row of a sequence, a state or an output that has arrays for rows
-FEW_FLOPS = 2
+FEW_FLOPS, FEW_ELEMENTS = 2, 64
 ELEMENTWISE_FLOP_NS = 0.12
 PRODUCT_FLOP_NS = 0.05
 BYTE_NS = 0.008
@@ -81,8 +81,8 @@ def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) 
     """Yield what parts of a step cost, by what operations and bytes do."""
     yield STEP_NS + ROW_NS * _rows(program, plan)
     plain = [part for part in program.instructions if isinstance(part, Instruction)]
-    if len(plain) == len(program.instructions) and _are_numbers(program, range(len(program.registers))):
-        yield from _costs_of_numbers(plain, plan)  # a first call waits for this
+    if len(plain) == len(program.instructions) and _are_few(plan):
+        yield from _costs_of_few(program, plain, plan)  # a first call waits for this
         return
     for index, (instruction, work) in enumerate(
         zip(program.instructions, work_of(program, plan, "all"), strict=True)
@@ -123,12 +123,18 @@ def _are_numbers(program: Program, registers: Iterable[int]) -> bool:
     return all(is_scalar(program, number) for number in registers)
 
 
-def _costs_of_numbers(instructions: Sequence[Instruction], plan: Plan) -> Iterator[float]:
-    """Yield what operations on single numbers cost: being called."""
+def _are_few(plan: Plan) -> bool:
+    """Return whether all arrays are known to be so short that operations on them only cost being called."""
+    return all(place.shape is not None and prod(place.shape) <= FEW_ELEMENTS for place in plan.places)
+
+
+def _costs_of_few(program: Program, instructions: Sequence[Instruction], plan: Plan) -> Iterator[float]:
+    """Yield what operations on short arrays and single numbers cost."""
     for index, instruction in enumerate(instructions):
         if index not in plan.idle and instruction.op.facts.size != "is":
             quick = instruction.op.facts.cheap and not _is_called(instruction)
-            yield SCALAR_NS if quick else call_ns(instruction)
+            scalar = quick and _are_numbers(program, (*instruction.inputs, *instruction.outputs))
+            yield SCALAR_NS if scalar else call_ns(instruction)
 
 
 def _rows(program: Program, plan: Plan) -> int:

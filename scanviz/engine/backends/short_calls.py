@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 COUNTED = 31  # of so many calls one is looked at, and stands for all of them, until there is machine code: counting takes time, too
 FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing
 LOOKED = 0.25  # of what pays has been done before: an estimate takes a millisecond
-CALL_NS = 10_000.0  # of the checks of arguments, and of entering a loop
+CALL_NS = 4_000.0  # of the checks of arguments, and of entering a loop
 USUAL_FUNCTION = 40  # operations, those of steps included, whose code costs no more than LLVM does
 SHORT_NS = 2.5e6  # a call that takes no longer on NumPy by estimate is short
 # A longer one is, too, where being called is most of it and machine code of the loops takes little of that: what numbers cost
 # beside what is around the loops, and all that one call may cost on NumPy, for no ctrl+c is heard in it
-MOST_WORK, LONGEST_NS = 30, 1e8
+MOST_WORK, LONGEST_NS = 75, 1e8
 MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
 KEPT = 8  # sets of shapes
 Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them

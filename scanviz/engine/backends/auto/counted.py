@@ -37,7 +37,7 @@ class Counted:
     compiled : set of str
         Names of loops that have machine code.
     taken : dict
-        By the name of a loop with a stop condition how many runs there were on NumPy, and how many steps these took.
+        By a loop's name, if it has a stop condition, how many runs there were on NumPy, and how many steps these took.
     left_work : callable or None
         ``left_work(rules)``: by a loop's name how many nanoseconds a call takes, by estimate, for what rules moved out of the loop.
     rules : set of str
@@ -65,7 +65,7 @@ class Counted:
         self.before: dict[str, float] = {}
         self.begun: dict[str, list[Begun]] = {}
         self.compiled: set[str] = set()
-        self.taken: dict[str, tuple[int, int]] = {}
+        self.taken: dict[str, list[int]] = {}
         self.left_work: Callable[[Collection[str]], dict[str, float]] | None = None
         self.rules: set[str] = set()
 

@@ -75,6 +75,7 @@ class AutoLoop(SpecialisedLoop):
         self.counted.loops += 1
         self._may_end = loop.until is not None
         self._n_steps = loop.inputs.index(loop.n_steps)
+        self._taken = self.counted.taken.setdefault(loop.name, [0, 0])
         # of a loop that was compiled in its first call: what its steps may cost until that pays again, and what one does
         self._again_ns, self._step_ns = inf, 0.0
 
@@ -88,6 +89,8 @@ class AutoLoop(SpecialisedLoop):
                 self._count_again(0 if self._may_end else steps)
             return found
         if self._may_end:  # of the steps that may be taken none surely is
+            if found.left_ns > found.quiet_ns and not self.counted.pays:
+                return found
             due = self._is_due(found, 0.0)
             return self._compiled(found, shapes, states, watch, steps) if due else found
         cost = steps * found.step_ns
@@ -174,8 +177,8 @@ class AutoLoop(SpecialisedLoop):
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if type(code) is Begun:
-            runs, taken = self.counted.taken.get(self.loop.name, (0, 0))
-            self.counted.taken[self.loop.name] = runs + 1, taken + steps
+            self._taken[0] += 1
+            self._taken[1] += steps
             cost = steps * code.step_ns
             code.left_ns -= cost
             if code.left_ns - cost <= code.least_ns:

@@ -68,8 +68,9 @@ class LoopRunner:
         self.effects = has_effects(loop.body)
         # of a tier that may hand a loop over whose end nobody knows
         self.hand_over = None if loop.until is None else getattr(tier, "going_on", None)
-        # of a tier that has code which needs no arena
-        self.enter: Enter | None = getattr(tier, "enter", None) if not self.effects else None
+        # of a tier that has code which needs no arena: there is none where nobody knows the end, or somebody is told of steps
+        may_enter = loop.until is None and not self.effects
+        self.enter: Enter | None = getattr(tier, "enter", None) if may_enter else None
         self.holds_others = any(not isinstance(part, Instruction) for part in loop.body.instructions)
 
     def take_plan(self, made: Plan) -> None:

@@ -145,29 +145,30 @@ class AutoLoop(SpecialisedLoop):
     def _is_due(self, begun: Begun, cost_ns: float, left_ns: float | None = None) -> bool:
         """Return whether code is to be compiled before a run of a cost, after which so much is left.
 
-        Where there is a Program to be made, loops wait for the next call, which makes it; but for a run that pays alone.
+        It is where that run pays alone.  Else, where there is a Program to be made, loops wait for the next call, which makes it.
         """
         left = begun.left_ns if left_ns is None else left_ns
-        if not (left <= begun.least_ns or self.counted.pays):
+        if left == inf:
+            return False
+        if cost_ns >= AT_ONCE * begun.pays_after_ns:
+            return True
+        if left > begun.least_ns and not self.counted.pays:
             return False
         if not self._pays(begun, cost_ns, left):
             if begun.is_known:
                 begun.quiet_ns = min(begun.quiet_ns, left - ASKED_AGAIN * begun.pays_after_ns)
             return False
-        if self.counted.is_open and not self.counted.pays and cost_ns < AT_ONCE * begun.pays_after_ns:
+        if self.counted.is_open and not self.counted.pays:
             self.counted.due = True
             return False
         return True
 
-    def _pays(self, begun: Begun, cost_ns: float, left_ns: float | None = None) -> bool:
-        """Return whether machine code pays for all the work so far of the loops of the function, or for the last of it alone.
+    def _pays(self, begun: Begun, cost_ns: float, left_ns: float) -> bool:
+        """Return whether machine code pays for all the work so far of the loops of the function.
 
         Where it pays for whole calls, it does so for a loop alone if its steps take longer than entering their code.
         """
-        left = begun.left_ns if left_ns is None else left_ns
-        if left == inf:
-            return False
-        if cost_ns >= AT_ONCE * begun.pays_after_ns or self._pay_together(begun, left):
+        if self._pay_together(begun, left_ns):
             return True
         return self.counted.pays and (self._may_end or cost_ns >= ENTERING_NS)
 

@@ -199,7 +199,7 @@ class Function(Shown):
         """
         from scanviz.engine.function.forecast import asked  # nothing that runs needs it
 
-        return asked(self, inputs, named)
+        return asked(self._later or self, inputs, named)
 
     def memory_plans(self) -> Plans:
         """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""

@@ -129,8 +129,10 @@ class _Walk:
         for index, instruction in enumerate(program.instructions):
             before = sum(alive.values())
             inside, made = self._instruction(program, planned, known, index, instruction)
+            shared = _shared_rows(instruction)
             for number, size in made.items():
-                base = _base(planned, instruction, number, users)
+                base = users.get(shared.get(number, -1))
+                base = _base(planned, instruction, number, users) if base is None else base
                 if base is not None:
                     users[number] = base
                     alive.setdefault(base, size)
@@ -234,6 +236,19 @@ def _given_strides(loop: LoopInstruction, shapes: Sequence[ConcreteShape]) -> li
         else None
         for read, shape in zip(passed(loop), shapes, strict=True)
     ]
+
+
+def _shared_rows(instruction: AnyInstruction) -> dict[int, int]:
+    """Return the results of a loop that look into an array that it was given and works in, or into that of a result before."""
+    found: dict[int, int] = {}
+    if isinstance(instruction, LoopInstruction):
+        for slot in instruction.states:
+            seen = [slot.outer] if slot.in_place else []
+            for number in (slot.result, slot.history):
+                if number is not None:
+                    found |= {number: seen[0]} if seen else {}
+                    seen.append(number)
+    return found
 
 
 def _base(planned: Plan, instruction: AnyInstruction, number: int, users: Mapping[int, int]) -> int | None:

@@ -96,6 +96,15 @@ def _loop(step: Callable[..., Any], last: bool) -> Callable[[Any, Any], Any]:
     return made
 
 
+def _gradient(step: Callable[..., Any], by_state: bool) -> Callable[[Any, Any], Any]:
+    def made(a: Any, b: Any) -> Any:
+        rows, _ = scanviz.scan(step, a, b[0])
+        cost = T.mean(rows * rows)
+        return a + scanviz.grad(cost, b) if by_state else scanviz.grad(cost, a)
+
+    return made
+
+
 MAKE: dict[str, Callable[[Any, Any], Any]] = {
     "sum": lambda a, b: a + b,
     "product": lambda a, b: T.dot(a, b),
@@ -109,6 +118,8 @@ MAKE: dict[str, Callable[[Any, Any], Any]] = {
     "rows": _loop(lambda x, h: T.tanh(x + h), last=False),
     "last row": _loop(lambda x, h: T.maximum(x, h) * 0.5, last=True),
     "rows of two": _loop(lambda x, h: T.sort(x * h), last=False),
+    "gradient": _gradient(lambda x, h: T.tanh(x + h), by_state=False),
+    "gradient by the start": _gradient(lambda x, h: T.tanh(x * h), by_state=True),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.measurement.forecasts import Forecasts
+from scanviz.engine.program.instructions import LoopInstruction, all_loops
 from scanviz.testing.laws.memory import counted
 
 
@@ -80,3 +81,34 @@ def test_a_call_that_would_hold_more_than_the_limit_is_not_made() -> None:
     (call,) = forecasts.calls
     assert call.calls == 2 and call.shapes == ((1000, 64),)
     assert call.measured_bytes == pytest.approx(11 * 64 * 8, rel=0.5)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_what_a_gradient_adds_up_in_an_array_of_its_own_is_counted_once(mode: str) -> None:
+    x, h0, w = T.matrix("x"), T.vector("h0"), T.vector("w")
+    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w * h + x_t), x, h0, w, name="leaky")
+    f = scanviz.function([x, h0, w], scanviz.grad(T.mean(rows**2), [x, w]), mode=mode)
+    given = np.ones((500, 64)), np.ones(64), np.ones(64)
+    assert any(state.in_place for loop in all_loops_of(f) for state in loop.states)
+    assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.01)
+
+
+def all_loops_of(f: scanviz.Function) -> list[LoopInstruction]:
+    return [loop for loop, _ in all_loops(f.program)]
+
+
+def test_calls_that_a_program_for_machine_code_runs_are_forecast_of_that_program() -> None:
+    x = T.matrix("x")
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((64,)), name="smooth")
+    f = scanviz.function([x], rows[-1], mode="auto")
+    given = (np.ones((20_000, 64)),)
+    before = f.memory_forecast(*given).peak_bytes
+    f(*given)
+    for _ in range(200):
+        if f.for_machine_code is not None:
+            break
+        f(*given)
+    assert f.for_machine_code is not None
+    f(*given)
+    assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.02, abs=5_000)
+    assert before > 10_000_000 > 1_000_000 > f.memory_forecast(*given).peak_bytes

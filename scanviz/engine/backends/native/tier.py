@@ -33,7 +33,9 @@ from scanviz.engine.runtime.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
 LOOKS = 8  # of so many samples of operations one watches loops inside themselves
-FIRST_CHUNK = 256  # steps of the first call, which says how long steps are
+LEARNT = 256  # steps of the first run that say how long steps are, fewer of very long ones
+LEARNT_NS = 10e6
+MORE = 16  # times as many steps as in the call before are taken in one, at most: nobody knows how long the first of them is
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,
     lambda instruction, program: range(min(instruction.op.facts.overwrites, len(instruction.inputs))),
@@ -83,7 +85,7 @@ class NativeCode:
         self._met, self._kind = met, Kind(variant, inline, counts)
         self.machine, self.handed = code_of(loop, late, met, self._kind)
         self._constants = constants_of(loop, self.handed)
-        self._chunk = FIRST_CHUNK
+        self._chunk = 1
         self._step_ns = 0.0  # what a step took lately
         self._in_parts = None if variant == "ops" else in_parts
         self.loop, self._late, self.variant, self.runners = loop, late, variant, runners
@@ -130,15 +132,21 @@ class NativeCode:
         times = self.variant == "steps"
         is_usual = times or arena.watch is None or arena.watch.counted is not None
         if self._in_parts is not None and is_usual:
-            if (
-                not self._in_parts.step_ns and last - first > FIRST_CHUNK
-            ):  # how long steps take is known after some
-                first, outcome, instruction = self._as_whole(arena, first, first + FIRST_CHUNK)
+            if not self._in_parts.step_ns and last - first > LEARNT:
+                first, outcome, instruction = self._learnt(arena, first, self._in_parts)
                 if outcome:
                     return first, outcome, instruction
             if self._in_parts.run(arena, first, last, times):
                 return last, DONE, -1
         return self._as_whole(arena, first, last)
+
+    def _learnt(self, arena: LoopArena, first: int, in_parts: InParts) -> Outcome:
+        """Take some steps, after which it is known how long one takes."""
+        taken: Outcome = first, DONE, -1
+        for steps in (1, LEARNT - 1):
+            if taken[1] == DONE and steps * in_parts.step_ns <= LEARNT_NS:
+                taken = self._as_whole(arena, taken[0], taken[0] + steps)
+        return taken
 
     def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps in this thread."""
@@ -190,7 +198,8 @@ class NativeCode:
             found = self.machine.function(first, end, where, what)
             if found & 3 or found >> 2 >= last:
                 return found
-            self._chunk = max(1, (end - first) * CHUNK_NS // max(1, perf_counter_ns() - begun))
+            taken, elapsed = end - first, max(1, perf_counter_ns() - begun)
+            self._chunk = max(1, min(MORE * taken, taken * CHUNK_NS // elapsed))
             first = end
 
     def reasons(self) -> list[str]:

@@ -157,6 +157,21 @@ def test_ctrl_c_is_heard_in_a_long_loop():
     assert np.isfinite(f(np.ones(512), 10)).all()
 
 
+def test_ctrl_c_is_heard_where_the_first_steps_of_the_code_take_milliseconds():
+    x, n = T.vector("x"), T.lscalar("n")
+    s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
+    f, begun = scanviz.function([x, n], s[-1], mode="native"), []
+
+    def interrupt():
+        begun.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.5, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        f(np.ones(2**21), 10**9)
+    assert time.monotonic() - begun[0] < 1
+
+
 def test_ctrl_c_is_heard_in_a_long_loop_inside():
     x = T.scalar("x")
 

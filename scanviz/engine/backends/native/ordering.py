@@ -3,7 +3,7 @@
 Numbers become keys first, int64 that compare as the numbers do: of a floating-point number its bits, turned round where it is
 negative (as in M. Herf, *Radix Tricks*, 2001), the largest of all for NaN; both zeros have one key.  Blocks of :data:`BLOCK` keys
 are put in order by counting how many keys go before each, in all lanes of a register at once, and then merged, two lines at a time,
-by selections instead of branches: what comes next of a line in no order cannot be foretold.
+from both ends at once and by selections instead of branches: what comes next of a line in no order cannot be foretold.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
 from scanviz.engine.named_tuple import NamedTuple
 
-BLOCK = 32  # keys that are put in order by counting
+BLOCK = 16  # keys that are put in order by counting
 _WORD = 8  # bytes of a key, and of a place
 _LAST = constant(2**63 - 1, "int64")
 
@@ -27,6 +27,16 @@ class _Ordered(NamedTuple):
 
     keys: Value
     places: Value
+
+
+class _Merge(NamedTuple):
+    """Two neighbours that are merged: what is read and written, where the first begins, and how many keys each has."""
+
+    given: _Ordered
+    into: _Ordered
+    start: Value
+    left: int
+    right: int
 
 
 class LineOrder:
@@ -94,23 +104,73 @@ class LineOrder:
                     code.store(code.add(start, code.add(number, k)), self._at(into.places, goal))
 
     def _merge(self, given: _Ordered, into: _Ordered, width: int) -> None:
-        """Write the lines that merge neighbours of ``width`` keys each."""
-        code, size = self.code, constant(self.size, "int64")
-        with code.several(0, -(-self.size // (2 * width)), 2 * width) as start:
-            middle, end = (_smaller(code, code.add(start, far), size) for far in (width, 2 * width))
-            with code.folded(start, end, [start, middle]) as (number, (one, other), further):
-                first, second = (code.load(self._at(given.keys, k), "int64") for k in (one, other))
-                left = code.op(f"icmp slt i64 {other.text}, {end.text}", BOOLEAN)
-                alone = code.op(f"icmp sge i64 {one.text}, {middle.text}", BOOLEAN)
-                less = code.op(f"icmp slt i64 {second.text}, {first.text}", BOOLEAN)
-                wanted = code.op(f"or i1 {alone.text}, {less.text}", BOOLEAN)
-                taken = code.op(f"and i1 {left.text}, {wanted.text}", BOOLEAN)
-                place = code.select(taken, other, one)
-                code.store(code.select(taken, second, first), self._at(into.keys, number))
-                code.store(code.load(self._at(given.places, place), "int64"), self._at(into.places, number))
-                step = code.op(f"zext i1 {taken.text} to i64", "int64")
-                further.append(code.add(one, code.op(f"xor i64 {step.text}, 1", "int64")))
-                further.append(code.add(other, step))
+        """Write the lines that merge neighbours of ``width`` keys each; the last may be shorter, or alone."""
+        code = self.code
+        pairs, rest = divmod(self.size, 2 * width)
+        if pairs:
+            with code.several(0, pairs, 2 * width) as start:
+                self._merge_pair(_Merge(given, into, start, width, width))
+        begin = pairs * 2 * width
+        if rest > width:
+            self._merge_pair(_Merge(given, into, constant(begin, "int64"), width, rest - width))
+            return
+        for first, count, lanes in pieces(rest, self.lanes):
+            with code.several(begin + first, count, lanes) as number:
+                for old, new in zip(given, into, strict=True):
+                    code.store(code.load(self._at(old, number), "int64", lanes), self._at(new, number))
+
+    def _merge_pair(self, pair: _Merge) -> None:
+        """Write the lines that merge two neighbours, from the front and from the back at once: neither waits for the other.
+
+        So long as no more are taken from either end than the shorter one has, none is used up, and none looks where it ends.
+        """
+        code, few = self.code, min(pair.left, pair.right)
+        middle, last = code.add(pair.start, pair.left), code.add(pair.start, pair.left + pair.right - 1)
+        ends = [pair.start, middle, code.add(middle, -1), last]
+        with code.folded(0, few, ends) as (number, (one, other, last_one, last_other), further):
+            first, second = (self._key(pair, k) for k in (one, other))
+            less = code.op(f"icmp slt i64 {second.text}, {first.text}", BOOLEAN)
+            self._put(pair, code.add(pair.start, number), less, (other, second), (one, first))
+            taken = code.op(f"zext i1 {less.text} to i64", "int64")
+            further += [code.add(one, code.op(f"xor i64 {taken.text}, 1", "int64")), code.add(other, taken)]
+            first, second = (self._key(pair, k) for k in (last_one, last_other))
+            more = code.op(f"icmp sgt i64 {first.text}, {second.text}", BOOLEAN)
+            goal = code.op(f"sub i64 {last.text}, {number.text}", "int64")
+            self._put(pair, goal, more, (last_one, first), (last_other, second))
+            taken = code.op(f"sext i1 {more.text} to i64", "int64")  # -1 or 0
+            left = code.op(f"xor i64 {taken.text}, -1", "int64")
+            further += [code.add(last_one, taken), code.add(last_other, left)]
+        if pair.left != pair.right:
+            self._merge_middle(pair, further[0], further[1])
+
+    def _merge_middle(self, pair: _Merge, one: Value, other: Value) -> None:
+        """Write the lines that merge what is between both ends, from the front: what is used up is looked for."""
+        code, few = self.code, min(pair.left, pair.right)
+        middle, end = code.add(pair.start, pair.left), code.add(pair.start, pair.left + pair.right)
+        start, stop = code.add(pair.start, few), code.add(end, -few)
+        with code.folded(start, stop, [one, other]) as (number, (one, other), further):
+            first, second = (self._key(pair, k) for k in (one, other))
+            is_left = code.op(f"icmp slt i64 {other.text}, {end.text}", BOOLEAN)
+            alone = code.op(f"icmp sge i64 {one.text}, {middle.text}", BOOLEAN)
+            less = code.op(f"icmp slt i64 {second.text}, {first.text}", BOOLEAN)
+            wanted = code.op(f"or i1 {alone.text}, {less.text}", BOOLEAN)
+            taken = code.op(f"and i1 {is_left.text}, {wanted.text}", BOOLEAN)
+            self._put(pair, number, taken, (other, second), (one, first))
+            step = code.op(f"zext i1 {taken.text} to i64", "int64")
+            further.append(code.add(one, code.op(f"xor i64 {step.text}, 1", "int64")))
+            further.append(code.add(other, step))
+
+    def _key(self, pair: _Merge, number: Value) -> Value:
+        return self.code.load(self._at(pair.given.keys, number), "int64")
+
+    def _put(
+        self, pair: _Merge, goal: Value, holds: Value, this: tuple[Value, Value], that: tuple[Value, Value]
+    ) -> None:
+        """Put one of two keys, each after its number, and the place where it was, where it belongs."""
+        code = self.code
+        number, key = (code.select(holds, one, other) for one, other in zip(this, that, strict=True))
+        code.store(key, self._at(pair.into.keys, goal))
+        code.store(code.load(self._at(pair.given.places, number), "int64"), self._at(pair.into.places, goal))
 
 
 def key_of(code: Code, number: Value) -> Value:
@@ -135,12 +195,6 @@ def _counting(code: Code, number: Value, lanes: int) -> Value:
         return number
     steps = ", ".join(f"i64 {k}" for k in range(lanes))
     return code.op(f"add <{lanes} x i64> {code.splat(number, lanes).text}, <{steps}>", "int64", lanes)
-
-
-def _smaller(code: Code, first: Value, second: Value) -> Value:
-    if not first.text.startswith("%"):
-        return min(first, second, key=lambda value: int(value.text))
-    return code.intrinsic("smin", first, second)
 
 
 __all__ = ["LineOrder", "key_of"]

@@ -77,6 +77,15 @@ def test_places_in_a_vector_are_those_of_numpy(dtype, side):
     natively(step, rows_of("float64", (2, 3, 5)), *vectors)
 
 
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 127, 129, 250, 333])
+def test_lines_of_any_length_are_put_in_order_and_equal_elements_stay_in_theirs(size):
+    for dtype in ("float64", "int64"):
+        few = rows_of(dtype, (2, size), seed=size)
+        natively(lambda a: [T.argsort(a), T.sort(a)], few)
+    many = np.random.default_rng(size).permutation(size).astype("float64")
+    natively(lambda a: [T.argsort(a), T.sort(a)], np.stack([many, np.sort(many), -np.sort(-many)]))
+
+
 def test_an_argmax_of_nothing_is_the_same_error_on_every_tier():
     x = T.tensor3("x")
     out, _ = scanviz.scan(lambda a: T.argmax(a, 0), x, None, [], name="empty")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import show_functions
-from scanviz.cli.options import Option, UsageError, help_text, parse, program_of, suggestion
+from scanviz.cli.options import Option, UsageError, help_text, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import sanitize, write_text
 
@@ -37,7 +38,11 @@ def main(arguments: list[str]) -> int:
         return 0
     if {"ir", "asm"} <= parsed.options.keys():
         raise UsageError("--ir and --asm are two forms of one listing: choose one")
+    if parsed.rest and parsed.rest[0].endswith(".scanviz"):
+        raise UsageError(_of_profile(Path(parsed.rest[0])))
     program = program_of(parsed.rest, "native")
+    for note in options_behind(parsed.rest, OPTIONS):
+        write_text(f"scanviz: {note}\n", sys.stderr)
     set_mode("native")
 
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
@@ -50,6 +55,17 @@ def main(arguments: list[str]) -> int:
         out.flush()
 
     return show_functions(program, "the code", deliver)
+
+
+def _of_profile(path: Path) -> str:
+    """Return why there is no code to show of a profile, and what to write instead."""
+    from scanviz.cli.files import loaded
+
+    script = sanitize(loaded(path).script)
+    return (
+        f"{path} holds no machine code: that is made for the shapes which a loop meets, so the script is run;"
+        f" scanviz native {script if script.endswith('.py') else 'SCRIPT'}"
+    )
 
 
 def _chosen(found: Sequence[LoopListing], name: str | None) -> list[LoopListing]:

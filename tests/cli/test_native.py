@@ -49,3 +49,14 @@ def test_what_cannot_be_shown_is_refused_in_words(folder):
     assert done.returncode == 2 and "choose one" in done.stderr
     done = command("native", "--scan", "chian", "s.py", cwd=folder)
     assert done.returncode == 2 and "did you mean chain?" in done.stderr
+
+
+def test_options_behind_the_script_and_profiles_are_told_in_words(folder):
+    done = command("native", "s.py", "--asm", cwd=folder)
+    assert done.returncode == 0
+    told = "scanviz: --asm behind s.py is an argument of s.py: what is for scanviz stands before it"
+    assert done.stderr.splitlines() == [told, "ran"]
+    assert command("profile", "-o", "p.scanviz", "s.py", cwd=folder).returncode == 0
+    done = command("native", "p.scanviz", "--scan", "chain", cwd=folder)
+    assert done.returncode == 2 and not done.stdout
+    assert "p.scanviz holds no machine code" in done.stderr and "scanviz native s.py" in done.stderr

@@ -124,17 +124,18 @@ class _Walk:
         """Return what is held of what a program makes while each instruction runs; with ``is_whole``, at last, of results."""
         # arrays that are there, by the register that they were made for, with their bytes
         alive: dict[int, int] = {}
-        users: dict[int, int] = {}  # registers that are needed, with the array that they look into
+        bases: dict[int, int] = {}  # registers, with the array that they look into
+        users: dict[int, int] = {}  # those of them that are needed
         most: dict[int, int] = {}
         for index, instruction in enumerate(program.instructions):
             before = sum(alive.values())
             inside, made = self._instruction(program, planned, known, index, instruction)
             shared = _shared_rows(instruction)
             for number, size in made.items():
-                base = users.get(shared.get(number, -1))
-                base = _base(planned, instruction, number, users) if base is None else base
+                base = bases.get(shared.get(number, -1))
+                base = _base(planned, instruction, number, bases) if base is None else base
                 if base is not None:
-                    users[number] = base
+                    bases[number] = users[number] = base
                     alive.setdefault(base, size)
             most[index] = max(before + inside, sum(alive.values()))
             for number in instruction.frees:
@@ -251,20 +252,20 @@ def _shared_rows(instruction: AnyInstruction) -> dict[int, int]:
     return found
 
 
-def _base(planned: Plan, instruction: AnyInstruction, number: int, users: Mapping[int, int]) -> int | None:
+def _base(planned: Plan, instruction: AnyInstruction, number: int, bases: Mapping[int, int]) -> int | None:
     """Return the array that a register looks into, by the register it was made for; None where that is no array of the call's."""
     place = planned.places[number]
     if place.over is not None:
-        return users.get(place.over, number)
+        return bases.get(place.over, number)
     if isinstance(place.location, View):
-        return users.get(place.location.base)
+        return bases.get(place.location.base)
     if not isinstance(instruction, LoopInstruction | BranchInstruction):
         viewed = instruction.op.declaration.views
         source = None if viewed is None else instruction.inputs[viewed]
         if source is not None and (
             instruction.op.facts.always_view or place.shape == planned.places[source].shape is not None
         ):
-            return users.get(source)  # a view of it, wherever its elements lie
+            return bases.get(source)  # a view of it, wherever its elements lie
     return None if place.location in (Where.GIVEN, Where.CONSTANT) else number
 
 

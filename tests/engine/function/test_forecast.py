@@ -112,3 +112,12 @@ def test_calls_that_a_program_for_machine_code_runs_are_forecast_of_that_program
     f(*given)
     assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.02, abs=5_000)
     assert before > 10_000_000 > 1_000_000 > f.memory_forecast(*given).peak_bytes
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_rows_are_there_as_long_as_a_view_of_a_view_of_them_is(mode: str) -> None:
+    x, h0, W = T.matrix("x"), T.vector("h0"), T.matrix("W")
+    rows, _ = scanviz.scan(lambda x_t, h, W: T.tanh(x_t + T.dot(h, W)), x, h0, W)
+    f = scanviz.function([x, h0, W], scanviz.grad(T.sum(rows**2), W), mode=mode)
+    given = np.ones((800, 64)), np.ones(64), 0.1 * np.eye(64)
+    assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.01)

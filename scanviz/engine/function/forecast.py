@@ -15,7 +15,7 @@ from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function.arguments import In
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.forecast import forecast
+from scanviz.engine.program.forecast import PlansLoops, forecast
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.printer import instruction_text
@@ -92,7 +92,8 @@ def of_call(function: Forecastable, given: Sequence[Any]) -> MemoryForecast:
         if not isinstance(value, tuple) and np.shape(value) == () and np.asarray(value).dtype.kind in "iu"
     }
     emits = getattr(function.executable, "emits", NOTHING_KEPT)
-    found = forecast(program, shapes, values, emits)
+    tiers: dict[int, PlansLoops] = getattr(function.executable, "tiers", dict)()
+    found = forecast(program, shapes, values, emits, tiers)
     names = {loop.key: loop.name for loop, _ in all_loops(program)}
     loops: dict[str, int] = {}
     for key, size in found.loops.items():

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Protocol
 
 import numpy as np
 
@@ -30,7 +31,18 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.known_numbers import Known, known_of
 from scanviz.engine.program.memory import fresh_bytes, fresh_registers
-from scanviz.engine.program.plan import Emits, Plan, Size, View, Where, plan, plan_loop, single, wraps
+from scanviz.engine.program.plan import (
+    Emits,
+    Grouping,
+    Plan,
+    Size,
+    View,
+    Where,
+    plan,
+    plan_loop,
+    single,
+    wraps,
+)
 from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.plan.location import packed
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
@@ -67,7 +79,11 @@ class ProgramForecast:
 
 
 def forecast(
-    program: Program, shapes: Sequence[ConcreteShape], values: Mapping[int, Array], emits: Emits
+    program: Program,
+    shapes: Sequence[ConcreteShape],
+    values: Mapping[int, Array],
+    emits: Emits,
+    tiers: Mapping[int, PlansLoops] | None = None,
 ) -> ProgramForecast:
     """Return what a call of a Program will hold at most.
 
@@ -81,8 +97,10 @@ def forecast(
         Input registers whose values are known, such as a number of steps.
     emits : Emits
         What the tier can do with memory.
+    tiers : mapping, optional
+        Tiers of loops that are not inside of others and may be planned otherwise, by the loop's key.
     """
-    found = _Walk(emits)
+    found = _Walk(emits, tiers or {})
     program, planned = planned_call(program, shapes, values, emits)
     held = found.program(program, planned, known_of(program, shapes, values), is_whole=True)
     peak = max(held.values(), default=0)
@@ -109,11 +127,25 @@ def _itemsize(program: Program, number: int) -> int:
     return np.dtype(dtype_of(program, number)).itemsize
 
 
+class PlansLoops(Protocol):
+    """What a forecast asks of a tier: how it plans a loop."""
+
+    @property
+    def emits(self) -> Emits:
+        """What it can do with memory."""
+        ...
+
+    @property
+    def groups(self) -> Grouping:
+        """Which instructions it does as one."""
+        ...
+
+
 class _Walk:
     """Goes through programs as they will be run, and notes loops and what has no known size."""
 
-    def __init__(self, emits: Emits) -> None:
-        self._emits = emits
+    def __init__(self, emits: Emits, tiers: Mapping[int, PlansLoops]) -> None:
+        self._emits, self._tiers = emits, tiers
         self.loops: dict[int, int] = {}
         self.kept: dict[int, int] = {}
         self.unknown: list[int] = []
@@ -191,7 +223,8 @@ class _Walk:
         It is planned as it will be, for shapes alone: with what surrounds it or, where they depend on numbers, when it is run.
         """
         steps, shapes = known.numbers.get(loop.n_steps), step_inputs(loop, known.shapes)
-        inner = plans[0] if plans else self._planned(loop, shapes)
+        inner = self._planned(loop, shapes) if not plans or loop.key in self._tiers else None
+        inner = plans[0] if inner is None and plans else inner
         if steps is None or inner is None:
             self.unknown += loop.outputs
             return 0, {}
@@ -218,7 +251,9 @@ class _Walk:
         shapes = [complete(shape) for shape in given]
         if None in shapes:
             return None
-        return plan_loop(loop, shapes, single, self._emits, strides=_given_strides(loop, shapes))
+        tier = self._tiers.get(loop.key)
+        groups, emits = (single, self._emits) if tier is None else (tier.groups, tier.emits)
+        return plan_loop(loop, shapes, groups, emits, strides=_given_strides(loop, shapes))
 
     def program_in_step(self, body: Program, planned: Plan, known: Known) -> list[int]:
         """Return what each loop and branch inside of a step holds while it runs."""

@@ -319,6 +319,11 @@ class SpecialisedLoop:
             self._latest = (None, None)
             return True
 
+    @property
+    def expected(self) -> Tier:
+        """The tier whose code is taken for shapes that were not met yet."""
+        return self.tier
+
     def all_made(self) -> list[Specialised]:
         """Return what is kept, for all shapes."""
         with self._lock:

@@ -65,11 +65,12 @@ def _chooses(program: Program) -> bool:
     case=random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True),
     rewrites=st.booleans(),
     reading=st.sampled_from(READINGS),
+    tier=st.sampled_from(["numpy", "native"]),
 )
-def a_forecast_is_what_a_ledger_counts(case: LoopCase, rewrites: bool, reading: Reading) -> None:
+def a_forecast_is_what_a_ledger_counts(case: LoopCase, rewrites: bool, reading: Reading, tier: str) -> None:
     """What is forecast of a call of a random loop is what its ledger counts; at least so much where values decide."""
     count = len(run_plainly(case)[0][0])
-    f, given = compiled(case, rewrites, "numpy", lambda variable: reading.of(variable, count))
+    f, given = compiled(case, rewrites, tier, lambda variable: reading.of(variable, count))
     told = f.memory_forecast(*given[: len(f.inputs)])
     held = counted(f, given[: len(f.inputs)])
     if told.unknown:

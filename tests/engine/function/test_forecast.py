@@ -121,3 +121,16 @@ def test_rows_are_there_as_long_as_a_view_of_a_view_of_them_is(mode: str) -> Non
     f = scanviz.function([x, h0, W], scanviz.grad(T.sum(rows**2), W), mode=mode)
     given = np.ones((800, 64)), np.ones(64), 0.1 * np.eye(64)
     assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.01)
+
+
+def test_what_machine_code_keeps_in_registers_is_not_forecast() -> None:
+    h0 = T.vector("h0")
+    rows, _ = scanviz.scan(lambda h: T.tanh(h * 0.5 + 1.0) * T.sigmoid(h) - T.exp(-h), None, h0, n_steps=9)
+    given = (np.ones(50_000),)
+    told = {}
+    for mode in ("numpy", "native"):
+        f = scanviz.function([h0], rows[-1], mode=mode)
+        told[mode] = f.memory_forecast(*given).peak_bytes
+        assert told[mode] == pytest.approx(counted(f, given), rel=0.01)
+        assert f.memory_forecast(*given).peak_bytes == told[mode]  # as before the first call
+    assert told["native"] < 0.8 * told["numpy"]

@@ -296,6 +296,11 @@ class NativeLoop(SpecialisedLoop):
             made.why = f"no native code: {refused}"
             return made
 
+    @property
+    def expected(self) -> Tier:
+        """The tier whose code is taken for shapes that were not met yet, where it can be written."""
+        return self._native
+
     def native_for(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
         """Return native code for the shapes of a step's inputs and of the rows of states.
 

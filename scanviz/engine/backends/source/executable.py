@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.library import Library
-from scanviz.engine.backends.source.runners import all_made, make_runner
+from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
 from scanviz.engine.program.call_met import CallMet
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits, Plan
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.runtime.ledger import Weighing
+from scanviz.engine.runtime.specialised import Tier
 
 if TYPE_CHECKING:
     from scanviz.engine.runtime.interpreter import Interpreter
@@ -88,6 +89,10 @@ class SourceExecutable:
     def emits(self) -> Emits:
         """What the tier can do with memory."""
         return self.library.tier.emits
+
+    def tiers(self) -> dict[int, Tier]:
+        """Return the tier that is taken to run each loop outside of others, by its key."""
+        return expected_tiers(self.flat.runners)
 
     def source(self) -> str:
         """Return the generated source of the program outside of its loops."""

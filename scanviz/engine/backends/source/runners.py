@@ -16,7 +16,7 @@ from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop
+from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier
 
 Runner = Any  # called with the values of an instruction's inputs and who observes
 
@@ -89,6 +89,16 @@ class BranchRunner:
         results, stamps = program.run_timed(given, watch)
         taken.add(stamps)
         return results
+
+
+def expected_tiers(runners: Mapping[int, Runner]) -> dict[int, Tier]:
+    """Return by the key of each loop the tier that ran it last, or is taken to run it; not of loops inside of others."""
+    found = {}
+    for runner in runners.values():
+        if isinstance(runner, LoopRunner) and isinstance(runner.tier, SpecialisedLoop):
+            made = runner.tier.all_made()
+            found[runner.loop.key] = made[-1].tier if made else runner.tier.expected
+    return found
 
 
 def all_made(runners: Mapping[int, Runner]) -> dict[int, Specialised]:

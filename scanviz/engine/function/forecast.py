@@ -51,7 +51,8 @@ class MemoryForecast:
     ----------
     peak_bytes : int
         The most that arrays made in the call take at once: rows and buffers of loops, results of operations outside of loops,
-        results of the call.  Not what it is given, shared variables, and what NumPy needs inside of one operation.
+        results of the call.  Not what it is given, shared variables, what NumPy needs inside of one operation, and what machine
+        code copies once a run: matrices that its products read packed, sequences whose rows do not lie in order.
     at : str
         What runs then: a loop's name, an operation as the Program prints it, or ``copies of results``.
     where : SourceLine or None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from scanviz.engine import collecting
 from scanviz.engine.backends.native import cache, kept_code
 from scanviz.engine.backends.native.arguments import CallArguments, Counts
+from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.jit import Machine, compiled, machine_of, object_of, target
 from scanviz.engine.backends.native.loop_key import key_of_loop
 from scanviz.engine.named_tuple import NamedTuple
@@ -44,11 +45,14 @@ class Kind(NamedTuple):
         Whether loops and branches inside are written where they stand.
     counts : str
         What is counted of runs of loops inside.
+    parts : int
+        How many parts the loop is divided into, where it is the code of one.
     """
 
     variant: Variant
     inline: bool = True
     counts: Counts = "nothing"
+    parts: int = 1
 
 
 def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False) -> tuple[str, CallArguments]:
@@ -57,13 +61,18 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     Raises
     ------
     NotWrittenError
-        If an instruction has no native code.
+        If an instruction has no native code, or one of a part may fail: that is done for the whole loop.
     """
     from scanviz.engine.backends.native.loop import LoopEmitter
 
     width = target().vector_bytes
-    emitter = LoopEmitter(loop, plan, kind.variant, width, marked, inline=kind.inline, counts=kind.counts)
-    return emitter.write()
+    emitter = LoopEmitter(
+        loop, plan, kind.variant, width, marked, inline=kind.inline, counts=kind.counts, parts=kind.parts
+    )
+    text, handed = emitter.write()
+    if kind.parts > 1 and handed.sites:
+        raise NotWrittenError("parts of it may fail")
+    return text, handed
 
 
 def code_of(loop: LoopInstruction, late: LatePlan, met: Met, kind: Kind) -> tuple[Machine, CallArguments]:

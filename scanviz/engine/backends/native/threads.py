@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.engine.backends.native.code import Kind, Met, code_of
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import constants_of, gathered
-from scanviz.engine.backends.native.jit import compiled, target
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, LatePlan
 from scanviz.engine.runtime.address import address
@@ -57,13 +57,11 @@ class PartedCode:
     def __init__(self, loop: LoopInstruction, parts: Parts, variant: Variant = "plain") -> None:
         self._loop, self._parts = loop, parts
         self._timed: PartedCode | None = None
-        from scanviz.engine.backends.native.loop import LoopEmitter  # much code, which few processes need
-
-        emitter = LoopEmitter(loop, parts.plan, variant, target().vector_bytes, parts=parts.count)
-        self.text, self._handed = emitter.write()
-        if self._handed.sites:
-            raise NotWrittenError("parts of it may fail")
-        self._machine = compiled(self.text)
+        plan = parts.plan
+        shapes = tuple(plan.places[number].shape for number in loop.body.inputs)
+        rows = tuple(plan.stores["state", k].row for k in range(len(loop.states)))
+        kind = Kind(variant, parts=parts.count)
+        self._machine, self._handed = code_of(loop, LatePlan(lambda: plan), Met(shapes, rows), kind)
         self._constants = constants_of(loop, self._handed)
 
     @property

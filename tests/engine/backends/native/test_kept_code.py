@@ -23,6 +23,7 @@ from scanviz.engine.graph.declaration import Declaration, Op, declared_already, 
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.program.instructions import all_loops
 from scanviz.profiler import profile
+from scanviz.testing.laws.rows_apart import parts_always
 
 pytestmark = pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
 FROM_DISK = "machine code for the shapes met, kept on disk from an earlier run"
@@ -148,6 +149,31 @@ def test_a_process_that_finds_all_on_disk_imports_neither_llvm_nor_what_writes_c
     assert "llvmlite.binding" in written and read == "[]"
 
 
+def test_code_of_parts_that_threads_take_is_found_too(monkeypatch):
+    monkeypatch.setattr(config.native, "threads", 2)
+    x, h0 = T.tensor3("x"), T.matrix("h0")
+    given = np.linspace(-1, 1, 50 * 64 * 4).reshape(50, 64, 4), np.ones((64, 4))
+    written, usual = [], code.text_of
+
+    def noted(loop, plan, kind, *rest, **more):
+        written.append(kind.parts)
+        return usual(loop, plan, kind, *rest, **more)
+
+    monkeypatch.setattr(code, "text_of", noted)
+    found = []
+    with parts_always():
+        for expected in ([1, 2], []):
+            rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t - h), x, h0)
+            f = scanviz.function([x, h0], rows, mode="native")
+            found += [f(*given), f(*given)]  # after the first it is known how long steps take
+            (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+            assert any(made.written("plain")._in_parts._made.values())
+            assert written == expected
+            written.clear()
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
 def test_a_constant_of_another_value_is_other_code():
     first, second = gates(0.5), gates(0.25)
     first(*VALUES)
@@ -188,7 +214,8 @@ def test_whatever_a_loop_says_of_its_step_is_part_of_the_key():
     known = loop_key.key_of_loop(loop, met, kind)
     keys = [known, loop_key.key_of_loop(loop, met._replace(shapes=((5,),)), kind)]
     keys += [
-        loop_key.key_of_loop(loop, met, other) for other in (code.Kind("steps"), kind._replace(inline=False))
+        loop_key.key_of_loop(loop, met, other)
+        for other in (code.Kind("steps"), kind._replace(inline=False), kind._replace(parts=2))
     ]
     for holder, put in (
         (loop, lambda found: found),

@@ -444,3 +444,22 @@ def test_a_sum_of_negative_zeros_is_zero_as_it_is_in_numpy(dtype, size):
         for mine, theirs in zip(f(given), plain, strict=True):
             np.testing.assert_array_equal(mine, theirs)
             np.testing.assert_array_equal(np.signbit(mine[mine == 0]), np.signbit(theirs[theirs == 0]))
+
+
+@pytest.mark.parametrize("width", [None, 5])
+@pytest.mark.parametrize("keep", [1, 2, 5])
+@pytest.mark.parametrize("taps", [[-1], [-2, -1], [-4, -2], [-7, -1]])
+def test_rows_in_a_ring_are_found_after_any_number_of_steps(taps, keep, width):
+    start, n = T.matrix("start") if width else T.vector("start"), T.lscalar("n")
+    (h, y), _ = scanviz.scan(
+        lambda k, *rows: [0.5 * sum(rows) + T.cast(k, "float64"), T.cos(rows[0])],
+        T.arange(n),
+        [dict(initial=start, taps=taps), None],
+        name="ring",
+    )
+    f = scanviz.function([start, n], [h[-keep:], y[-keep:]], mode="native")
+    plain = scanviz.function([start, n], [h[-keep:], y[-keep:]], mode="reference")
+    given = RNG.normal(size=(-min(taps), *([width] if width else [])))
+    for steps in (0, 1, 2, 3, 8, 21):
+        for mine, theirs in zip(f(given, steps), plain(given, steps), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12)

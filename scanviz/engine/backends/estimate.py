@@ -32,8 +32,8 @@ UNKNOWN_NS = 2_000.0
 MACHINE_FLOP_NS, MACHINE_PRODUCT_FLOP_NS, MACHINE_BYTE_NS = 0.03, 0.02, 0.004  # in machine code
 
 
-def step_ns(program: Program, plan: Plan) -> float:
-    """Return about how many nanoseconds a step takes on NumPy, by its plan.
+def step_ns(program: Program, plan: Plan, loops: bool = True) -> float:
+    """Return about how many nanoseconds a step takes on NumPy, by its plan; without ``loops`` those inside only by being there.
 
     Examples
     --------
@@ -49,12 +49,12 @@ def step_ns(program: Program, plan: Plan) -> float:
     >>> 500 < step_ns(loop.body, plan) < 2000
     True
     """
-    return sum(_step_costs(program, plan, work_ns))
+    return sum(_step_costs(program, plan, work_ns, loops))
 
 
-def called_ns(program: Program, plan: Plan) -> float:
+def called_ns(program: Program, plan: Plan, loops: bool = True) -> float:
     """Return how much of that is being called: what a step would take if operations had nothing to do."""
-    return sum(_step_costs(program, plan, lambda work: 0.0))
+    return sum(_step_costs(program, plan, lambda work: 0.0, loops))
 
 
 def saved_ns(program: Program, plan: Plan) -> float:
@@ -77,7 +77,9 @@ def saved_ns(program: Program, plan: Plan) -> float:
     return sum(_step_costs(program, plan, _work_saved_ns))
 
 
-def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) -> Iterator[float]:
+def _step_costs(
+    program: Program, plan: Plan, of_work: Callable[[Work], float], loops: bool = True
+) -> Iterator[float]:
     """Yield what parts of a step cost, by what operations and bytes do."""
     yield STEP_NS + ROW_NS * _rows(program, plan)
     plain = [part for part in program.instructions if isinstance(part, Instruction)]
@@ -89,7 +91,7 @@ def _step_costs(program: Program, plan: Plan, of_work: Callable[[Work], float]) 
     ):
         if index in plan.idle:
             continue
-        if isinstance(instruction, LoopInstruction) and index in plan.inner:
+        if loops and isinstance(instruction, LoopInstruction) and index in plan.inner:
             (inner,) = plan.inner[index]
             steps = inner_steps(program, plan, instruction) if instruction.until is None else None
             yield UNKNOWN_NS + (steps or 0) * sum(_step_costs(instruction.body, inner, of_work))

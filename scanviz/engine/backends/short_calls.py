@@ -250,7 +250,7 @@ def call_cost(program: Program, made: Plan, steps_taken: Callable[[str], float])
     """Return about what a call takes on NumPy; ``steps_taken`` says how many steps loops take that stop of themselves."""
     from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns  # most are called seldom
 
-    around, called = step_ns(program, made), called_ns(program, made)
+    around, called = step_ns(program, made, loops=False), called_ns(program, made, loops=False)
     found, beside, work = CALL_NS + around, CALL_NS + called, around - called
     for index, instruction in enumerate(program.instructions):
         if isinstance(instruction, LoopInstruction):

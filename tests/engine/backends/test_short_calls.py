@@ -1,14 +1,20 @@
 """Functions that are called often and do little: one piece of machine code from some call on, decided by counts."""
 
+import math
+
 import numpy as np
 import pytest
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
+from scanviz.engine.backends.estimate import step_ns
 from scanviz.engine.backends.native.whole import WholeFunction
+from scanviz.engine.backends.short_calls import call_cost
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
+from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.program.plan import plan, single
 from scanviz.profiler.recording.session import profile
 from scanviz.testing.between_guards import between_guards
 
@@ -78,6 +84,22 @@ def test_it_is_from_the_same_call_on_each_time(pays_after):
         f, _ = slope()
         counts.append(next(k for k in range(1000) if f(PLACE, ROWS) and is_whole(f)))
     assert counts[0] == counts[1] > 60
+
+
+def test_the_steps_of_loops_count_once_in_what_a_call_costs():
+    f, _ = slope("numpy")
+
+    def cost(rows):
+        f(PLACE, np.zeros(rows))
+        made = plan(f.program, [(2,), (rows,)], single, f.executable.emits)
+        return call_cost(f.program, made, lambda name: math.inf).ns
+
+    plans = f.memory_plans() or (cost(1), f.memory_plans())[1]
+    loops = [part for part in f.program.instructions if isinstance(part, LoopInstruction)]
+    steps = sum(step_ns(loop.body, plans[loop.key]) for loop in loops)
+    assert 100 * steps == pytest.approx(
+        cost(120) - cost(20), rel=0.1
+    )  # what is around does little more for more rows
 
 
 def test_numbers_of_steps_are_counted_apart_like_shapes():

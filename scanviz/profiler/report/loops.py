@@ -179,7 +179,8 @@ def _notes(loop: LoopRecord) -> list[ReportLine]:
     if loop.running:
         found.append(f"{counted(loop.running, 'run')} had not ended")
     times = loop.step_times
-    if times.count and times.count + loop.control_steps < loop.steps:
+    are_few = 2 * times.count < loop.steps  # of very short steps most run as without a profile
+    if times.count and (are_few or times.count + loop.control_steps < loop.steps):
         found.append(f"{amount(times.count)} of {counted(loop.steps, 'step')} have a time")
     if loop.blocks:
         found.append(

@@ -185,6 +185,16 @@ def test_a_loop_that_was_not_timed_by_operations_says_so() -> None:
     assert "operations were not timed one by one in this tier" in text
 
 
+@pytest.mark.parametrize("timed, is_told", [(900, False), (100, True)])
+def test_where_most_steps_ran_as_without_a_profile_it_is_told_how_many_have_a_time(
+    timed: int, is_told: bool
+) -> None:
+    record = loop_changed(
+        steps=1000, control_steps=1000 - timed, step_times=DurationRecord(timed, 10**6, 5, 9, 9, 9)
+    )
+    assert (f"{timed} of 1,000 steps have a time" in render_report(record, width=200)) == is_told
+
+
 def test_a_slow_step_stands_out_in_the_line_of_steps() -> None:
     rows = [[0, step, 4000, 0] for step in range(400)]
     rows[200][2] = 90_000

@@ -24,6 +24,7 @@ SCALAR_NS = 40.0  # of an addition or the like of single numbers, which Python d
 STEP_NS = 50.0  # of going on to the next
 ROW_NS = 90.0  # of the next row of a sequence, a state or an output that has arrays for rows
 FEW_FLOPS, FEW_ELEMENTS = 2, 64
+LINE_FLOPS = 80  # operations that take as long as NumPy takes to go on to the next run of elements
 ELEMENTWISE_FLOP_NS = 0.12
 PRODUCT_FLOP_NS = 0.05
 BYTE_NS = 0.008
@@ -100,7 +101,8 @@ def _step_costs(
         elif instruction.op.facts.size != "is":
             scalar = _are_numbers(program, (*instruction.inputs, *instruction.outputs))
             quick = scalar and work.flops <= FEW_FLOPS and not _is_called(instruction)
-            work = Work(work.flops + _one_by_one(instruction, plan), work.product_flops, work.bytes)
+            further = _one_by_one(instruction, plan) + LINE_FLOPS * _lines(instruction, plan)
+            work = Work(work.flops + further, work.product_flops, work.bytes)
             yield (SCALAR_NS if quick else call_ns(instruction)) + of_work(work)
 
 
@@ -109,6 +111,30 @@ def _one_by_one(instruction: Instruction, plan: Plan) -> int:
     times = instruction.op.facts.one_by_one
     shapes = [plan.places[number].shape or () for number in instruction.inputs[1:]] if times else ()
     return times * max(map(prod, shapes), default=0)
+
+
+def _lines(instruction: Instruction, plan: Plan) -> int:
+    """Return in how many runs NumPy goes through elements of which not all operands go on evenly; 0 where it is one run.
+
+    It is so where some are repeated along the last axes, or reduced, and others not: short axes cost more than their elements.
+    """
+    declaration, shapes = instruction.op.declaration, [plan.places[n].shape for n in instruction.inputs]
+    gone = getattr(instruction.op.parameters, "axes", None) if declaration.family == "reduce" else None
+    if gone is not None:
+        whole = shapes[0] or ()
+        repeated: list[tuple[bool, ...]] = [(axis in gone,) for axis in range(len(whole))]
+    elif isinstance(declaration, ElementwiseDeclaration) and len(shapes) > 1:
+        whole = plan.places[instruction.outputs[0]].shape or ()
+        aligned = [(1,) * (len(whole) - len(shape)) + shape for shape in shapes if shape]
+        repeated = [tuple(shape[axis] == 1 for shape in aligned) for axis in range(len(whole))]
+    else:
+        return 0
+    evenly = 1
+    for size, how in zip(reversed(whole), reversed(repeated), strict=True):
+        if how != repeated[-1] and size > 1:
+            return prod(whole) // max(1, evenly)
+        evenly *= size
+    return 0
 
 
 def _is_called(instruction: Instruction) -> bool:

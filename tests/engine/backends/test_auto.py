@@ -127,6 +127,21 @@ def test_elements_that_numpy_adds_one_after_another_count_one_by_one(pays_after)
 
 
 @needs_llvm
+@pytest.mark.parametrize(("shape", "tier"), [((500, 6, 3), "native"), ((3, 6, 500), "numpy")])
+def test_short_axes_along_which_operands_are_repeated_count_more_than_long_ones(pays_after, shape, tier):
+    pays_after(4e-3)
+    points, centres = T.matrix("points"), T.matrix("centres")
+    out, _ = scanviz.scan(
+        lambda c, p: c * 0.9 + T.sum((p[:, None, :] - c) ** 2) * 1e-9, None, centres, points, 100
+    )
+    f = scanviz.function([points, centres], out)
+    given = RNG.normal(size=(shape[0], shape[2])), RNG.normal(size=shape[1:])
+    for _ in range(2):
+        f(*given)
+    assert tiers_of(f)[0][0] == tier
+
+
+@needs_llvm
 def test_many_short_calls_are_compiled_too_and_from_the_same_call_on_each_time():
     given = RNG.normal(size=200)
     counts = [calls_until_native(bent(), given) for _ in range(3)]

@@ -47,12 +47,15 @@ class Kind(NamedTuple):
         What is counted of runs of loops inside.
     parts : int
         How many parts the loop is divided into, where it is the code of one.
+    calls_out : bool
+        Whether it may call an operation out; else there is no code for a loop with such a one.
     """
 
     variant: Variant
     inline: bool = True
     counts: Counts = "nothing"
     parts: int = 1
+    calls_out: bool = True
 
 
 def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False) -> tuple[str, CallArguments]:
@@ -72,6 +75,8 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     text, handed = emitter.write()
     if kind.parts > 1 and handed.sites:
         raise NotWrittenError("parts of it may fail")
+    if not kind.calls_out and handed.callouts:
+        raise NotWrittenError(handed.callouts[0].why)
     return text, handed
 
 

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.backends.native.arguments import CallArguments
+from scanviz.engine.backends.native.code import Kind, Met, code_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted, runs_untimed, table
-from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import constants_of
-from scanviz.engine.backends.native.jit import compiled, target
-from scanviz.engine.backends.native.loop import LoopEmitter
-from scanviz.engine.backends.native.places import Base
 from scanviz.engine.backends.native.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import (
@@ -32,13 +30,15 @@ from scanviz.engine.program.instructions import (
     dtype_of,
     next_loop_key,
 )
-from scanviz.engine.program.plan import Plan, chains, plan_loop
+from scanviz.engine.program.plan import LatePlan, Plan, RunMemory, chains, plan_loop
 from scanviz.engine.program.plan.arena import inner_steps
-from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.recycled import lent_bytes
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.places import Base
 
 THREADS = 4  # as many calls at once keep their memory
 ENDED_WELL = 1 << 2  # one step, and nothing else
@@ -89,17 +89,23 @@ class _Memory:
     __slots__ = ("_held", "counts", "given", "results", "what", "where")
 
     def __init__(
-        self, program: Program, plan: Plan, handed: CallArguments, constants: Mapping[Base, Array]
+        self,
+        program: Program,
+        shapes: Sequence[tuple[int, ...]],
+        memory: RunMemory,
+        handed: CallArguments,
+        constants: Mapping[Base, Array],
     ) -> None:
         self.given = [
-            _empty(plan.places[number].shape or (), dtype_of(program, number)) for number in program.inputs
+            _empty(shape, dtype_of(program, number))
+            for number, shape in zip(program.inputs, shapes, strict=True)
         ]
         rows = [
-            _empty((1, *(plan.stores["output", k].row or ())), dtype_of(program, number))
-            for k, number in enumerate(program.outputs)
+            _empty((1, *(row or ())), dtype_of(program, number))
+            for number, row in zip(program.outputs, memory.outputs, strict=True)
         ]
         self.results = [row[0, ...] for row in rows]
-        buffers = [_empty(shape, dtype) for shape, dtype in plan.buffers]
+        buffers = [_empty(shape, dtype) for shape, dtype in memory.buffers]
         arrays, self.counts = [], table(handed.counted) if handed.counted else None
         for base in handed.addresses:
             kind, k, _ = base
@@ -148,21 +154,18 @@ class WholeFunction:
 
     def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]], counts: bool = False) -> None:
         loop = as_loop(program)
-        plan = plan_loop(loop, shapes, chains, EMITS, ())
-        verify_plan(program, plan)
-        emitter = LoopEmitter(
-            loop, plan, "plain", target().vector_bytes, counts="times" if counts else "nothing"
-        )
-        text, handed = emitter.write()
-        if handed.callouts:
-            raise NotWrittenError(handed.callouts[0].why)
-        machine = compiled(text)
+        met = Met(tuple(map(tuple, shapes)), ())
+        late = self._late = LatePlan(partial(plan_loop, loop, met.shapes, chains, EMITS, ()))
+        kind = Kind("plain", counts="times" if counts else "nothing", calls_out=False)
+        machine, handed = code_of(loop, late, met, kind)
         self._machine, self._function = machine, machine.function
         constants = constants_of(loop, handed)
-        self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, plan, handed, constants), THREADS)
+        self._memory: Pool[_Memory] = Pool(
+            lambda: _Memory(program, shapes, late.memory, handed, constants), THREADS
+        )
         self._program, self._shapes, self._counted, self._rates = program, shapes, handed.counted, Rates()
         self._counting: WholeFunction | None = None
-        self._are_same = runs_are_same(program, plan)
+        self._are_same = False  # known once runs are counted
         self._runs: list[tuple[int, int, int, int, int, int]] | None = (
             None  # where they are the same, once counted
         )
@@ -176,7 +179,7 @@ class WholeFunction:
             return results
         before = len(watch.runs)
         results = self._with_counts(watch)(inputs, watch)
-        if self._are_same and results is not None:
+        if results is not None and self._are_same:
             self._runs = [(*run[:5], -1) for run in watch.runs[before:]]
         return results
 
@@ -184,6 +187,7 @@ class WholeFunction:
         """Return the same code that counts runs of the loops too, for calls that somebody is told of."""
         if self._counting is None:
             with watch.own.aside():  # no time of the program
+                self._are_same = runs_are_same(self._program, self._late.plan)
                 self._counting = WholeFunction(self._program, self._shapes, counts=True)
         return self._counting
 

@@ -82,7 +82,7 @@ class KnownValues:
 
 
 def shapes_and_sizes(
-    program: Program, inputs: Sequence[ConcreteShape]
+    program: Program, inputs: Sequence[ConcreteShape], given: Mapping[int, int] | None = None
 ) -> tuple[list[ConcreteShape], dict[int, int]]:
     """Return the shape of each register, None where it depends on values, and the registers that hold sizes with their values.
 
@@ -92,8 +92,10 @@ def shapes_and_sizes(
         What is run.
     inputs : sequence
         The shapes of its inputs, None where unknown.
+    given : mapping, optional
+        Those of its inputs that are known to be sizes, with their values.
     """
-    shapes, sizes = _followed(program, inputs)
+    shapes, sizes = _followed(program, inputs, given=given)
     return [complete(shape) for shape in shapes], {
         number: size for number, size in sizes.items() if number not in program.constants
     }
@@ -129,14 +131,18 @@ def partial_shapes(
 
 
 def _followed(
-    program: Program, inputs: Sequence[Partial | None], known: KnownValues | None = None
+    program: Program,
+    inputs: Sequence[Partial | None],
+    known: KnownValues | None = None,
+    given: Mapping[int, int] | None = None,
 ) -> tuple[list[Partial], dict[int, int]]:
     """Return the shape of each register, and the registers whose values are known sizes."""
     shapes: list[Partial] = [register.type.shape for register in program.registers]
     for number, shape in zip(program.inputs, inputs, strict=True):
         if shape is not None:
             shapes[number] = common_shape(shape, shapes[number])
-    sizes: dict[int, int] = {}  # integers whose values follow from shapes and constants alone
+    # integers whose values follow from shapes and constants alone
+    sizes: dict[int, int] = {} if given is None else dict(given)
     for number, value in program.constants.items():
         shapes[number] = value.shape
         if value.ndim == 0 and value.dtype == np.int64:
@@ -204,7 +210,7 @@ def _results(
     if isinstance(instruction, LoopInstruction):
         return _loop_results(instruction, shapes, sizes, known)
     if isinstance(instruction, BranchInstruction):
-        return _branch_results(instruction, shapes, known)
+        return _branch_results(instruction, shapes, sizes, known)
     rule = instruction.op.declaration.shapes
     if rule is None:
         return [None] * len(instruction.outputs)
@@ -219,15 +225,24 @@ def _results(
         return [None] * len(instruction.outputs)
 
 
+def sizes_inside(program: Program, reads: Sequence[int], sizes: Mapping[int, int]) -> dict[int, int]:
+    """Return the inputs of a program inside that are known to be sizes, from those of the registers that they are read from."""
+    return {inner: sizes[outer] for inner, outer in zip(program.inputs, reads, strict=True) if outer in sizes}
+
+
 def _branch_results(
-    branch: BranchInstruction, shapes: Sequence[Partial], known: KnownValues | None
+    branch: BranchInstruction,
+    shapes: Sequence[Partial],
+    sizes: Mapping[int, int],
+    known: KnownValues | None,
 ) -> Sequence[Partial | None]:
     """Return the shapes of what is chosen: those of the side that is known to be, else sizes that both sides have."""
     found: list[list[Partial]] = []
     for program, reads in branch.sides:
         pairs = dict(zip(program.inputs, reads, strict=True))
         inside = None if known is None else known.inside(pairs)
-        followed = partial_shapes(program, [shapes[number] for number in reads], inside)
+        given = sizes_inside(program, reads, sizes)
+        followed, _ = _followed(program, [shapes[number] for number in reads], inside, given)
         found.append([followed[number] for number in program.outputs])
     if known is not None and branch.condition in known.values:
         return found[0] if bool(known.values[branch.condition]) else found[1]

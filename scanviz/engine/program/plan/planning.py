@@ -49,7 +49,7 @@ from scanviz.engine.program.plan.location import (
 )
 from scanviz.engine.program.plan.rows import copied_carries, copied_writes, mismatch_of, place_rows, stores_of
 from scanviz.engine.program.plan.views import is_whole, view_of
-from scanviz.engine.program.shapes import ConcreteShape, shapes_and_sizes
+from scanviz.engine.program.shapes import ConcreteShape, shapes_and_sizes, sizes_inside
 from scanviz.engine.program.slots import passed
 
 Strides = tuple[int, ...] | None
@@ -61,6 +61,7 @@ def plan(
     groups: Grouping,
     emits: Emits,
     strides: Sequence[Strides] | None = None,
+    sizes: Mapping[int, int] | None = None,
 ) -> Plan:
     """Return where the registers of a program live that is run once.
 
@@ -76,8 +77,10 @@ def plan(
         What the emitter can do with memory.
     strides : sequence, optional
         Of its inputs, in bytes, None for each that is not known.
+    sizes : mapping, optional
+        Those of its inputs that are known to be sizes, with their values.
     """
-    draft = _draft(program, shapes, groups, emits)
+    draft = _draft(program, shapes, groups, emits, sizes)
     owned = owned_registers(program.instructions, program.outputs, program.inputs)
     for instruction in program.instructions:
         in_array = instruction.op.declaration is ASSIGN and not is_scalar(program, instruction.outputs[0])
@@ -131,9 +134,15 @@ def plan_loop(
     )
 
 
-def _draft(program: Program, shapes: Sequence[ConcreteShape] | None, groups: Grouping, emits: Emits) -> Draft:
+def _draft(
+    program: Program,
+    shapes: Sequence[ConcreteShape] | None,
+    groups: Grouping,
+    emits: Emits,
+    inside: Mapping[int, int] | None = None,
+) -> Draft:
     given = [None] * len(program.inputs) if shapes is None else shapes
-    known, sizes = shapes_and_sizes(program, given)
+    known, sizes = shapes_and_sizes(program, given, inside)
     return drafted(program, known, sizes, groups, emits)
 
 
@@ -214,6 +223,8 @@ def _placed(draft: Draft, number: int, location: Location, strides: Strides, ali
 def _input_place(
     draft: Draft, number: int, location: Location, strides: Strides, stores: Mapping[SlotKey, Store]
 ) -> Place:
+    if number in draft.sizes:
+        return _placed(draft, number, Size(draft.sizes[number]), (), 1)
     if isinstance(location, Row) and location.slot in stores:
         return _row(draft, number, location, stores[location.slot])
     return _placed(draft, number, location, strides, 1)
@@ -291,7 +302,8 @@ def _inner(draft: Draft, places: Sequence[Place], groups: Grouping) -> Iterator[
             plans = []
             for side, reads in instruction.sides:
                 shapes, strides = [draft.shapes[k] for k in reads], [places[k].strides for k in reads]
-                plans.append(plan(side, shapes, groups, draft.emits, strides))
+                sizes = sizes_inside(side, reads, draft.sizes)
+                plans.append(plan(side, shapes, groups, draft.emits, strides, sizes))
             yield index, tuple(plans)
 
 

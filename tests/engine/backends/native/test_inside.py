@@ -137,6 +137,15 @@ def test_a_branch_of_several_values_with_a_loop_in_one_side():
     written([X], [h, c], ROWS)
 
 
+def test_the_gradient_of_a_branch_is_written_where_it_stands():
+    w = T.matrix("w")
+    h, _ = scanviz.scan(
+        lambda x_t, h, w: T.ifelse(x_t[0] > 0, T.tanh(T.dot(h, w)), h * 0.5 + x_t), X, T.ones((5,)), w
+    )
+    cost = T.sum(h[-1] ** 2)
+    written([X, w], scanviz.grad(cost, [X, w]), ROWS, RNG.normal(size=(5, 5)))
+
+
 def test_an_error_inside_names_both_loops_and_both_steps_as_other_tiers_do():
     k = T.tensor("int64", (None, None), "k")
 

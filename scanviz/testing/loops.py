@@ -13,7 +13,8 @@ from scanviz.testing.loop_case import LoopCase, OutputCase, SequenceCase
 
 DTYPES = ("float64", "float32", "int64", "int32")
 EVERY_DTYPE = (*DTYPES, "float16", "int8", "uint8", "bool")
-WHOLE_SHAPES: tuple[Shape, ...] = ((), (3,), (1,), (2, 3), (1, 3), (2, 1))
+# 11 numbers fill a register of any width, and some are left
+WHOLE_SHAPES: tuple[Shape, ...] = ((), (3,), (1,), (2, 3), (1, 3), (2, 1), (11,))
 
 
 @st.composite

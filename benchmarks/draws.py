@@ -1,8 +1,10 @@
-"""What a draw costs: a call in a step on NumPy, one number of a large draw, and one number that machine code draws in its step.
+"""What a draw costs: a call on NumPy, outside of loops and in a step, a number of a large draw, and one drawn by machine code.
 
     python benchmarks/draws.py [--rounds 5] [--json results/draws.json] [--write]
 
-Times are seconds of the processor, and of the rounds the least.  From loops the same loop without a draw is taken off.  ``--write``
+Times are seconds of the processor, and of the rounds the least.  From loops the same loop without a draw is taken off, from calls
+one of a function that draws nothing.  Large draws are compared with those of ``numpy.random.default_rng()``: goals, for uniforms
+and normals, are at most 3 times as long, and 10 µs a call outside of loops.  ``--write``
 puts the table into docs/random.md, below the comment ``<!-- measured: draws -->``: all figures of the page are there.
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -24,6 +27,7 @@ from scanviz import tensor as T
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "random.md"
 FEW, MANY, SIZE = 1000, 2000, 64  # steps on NumPy, steps in machine code, numbers a step there
+CALLS = 500  # of a function that draws one number
 Draw = Callable[[T.random.RandomStreams, Any], Any]
 DRAWS: dict[str, Draw] = {
     "uniform": lambda stream, size: stream.uniform(size=size),
@@ -35,6 +39,28 @@ DRAWS: dict[str, Draw] = {
     "poisson": lambda stream, size: stream.poisson(3.0, size=size),
     "integers": lambda stream, size: stream.integers(0, 10, size=size),
 }
+
+
+BY_NUMPY: dict[str, Callable[[np.random.Generator, int], Any]] = {
+    "uniform": lambda random, size: random.uniform(size=size),
+    "normal": lambda random, size: random.normal(size=size),
+    "exponential": lambda random, size: random.exponential(size=size),
+    "gamma": lambda random, size: random.gamma(2.0, size=size),
+    "bernoulli": lambda random, size: random.random(size=size) < 0.3,
+    "binomial": lambda random, size: random.binomial(10, 0.3, size=size),
+    "poisson": lambda random, size: random.poisson(3.0, size=size),
+    "integers": lambda random, size: random.integers(0, 10, size=size),
+}
+
+
+def called(function: Callable[[], Any]) -> Callable[[], None]:
+    """Return what calls a function often."""
+
+    def calls() -> None:
+        for _ in range(CALLS):
+            function()
+
+    return calls
 
 
 def loop(draw: Draw | None, steps: int, size: int, mode: Mode) -> scanviz.Function:
@@ -50,10 +76,10 @@ def loop(draw: Draw | None, steps: int, size: int, mode: Mode) -> scanviz.Functi
 
 def large(draw: Draw) -> scanviz.Function:
     """Return a function that makes as many numbers as the loop in machine code, at once."""
-    return scanviz.function([], draw(T.random.RandomStreams(seed=1), (MANY * SIZE,)).sum(), mode="numpy")
+    return scanviz.function([], draw(T.random.RandomStreams(seed=1), (MANY * SIZE,)), mode="numpy")
 
 
-def least(functions: dict[str, scanviz.Function], rounds: int) -> dict[str, float]:
+def least(functions: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Return the least seconds of the processor that a call took, the functions called in turn."""
     found: dict[str, list[float]] = {name: [] for name in functions}
     for counted in range(rounds + 1):
@@ -70,9 +96,19 @@ def measured(rounds: int) -> list[dict[str, Any]]:
     stepwise, native = Mode("numpy").excluding("batch_draws"), Mode("native")
     batched = native.including("batch_draws")
     rows = []
-    empty = least({"step": loop(None, FEW, 1, stepwise), "native": loop(None, MANY, SIZE, native)}, rounds)
+    nothing = scanviz.function([], T.constant(1.0) + 0.0, mode="numpy")
+    without: dict[str, Callable[[], Any]] = {
+        "call": called(nothing),
+        "step": loop(None, FEW, 1, stepwise),
+        "native": loop(None, MANY, SIZE, native),
+    }
+    empty = least(without, rounds)
+    generator = np.random.default_rng(1)
     for name, draw in DRAWS.items():
-        functions = {
+        one = scanviz.function([], draw(T.random.RandomStreams(seed=1), ()), mode="numpy")
+        functions: dict[str, Callable[[], Any]] = {
+            "call": called(one),
+            "numpy.random": partial(BY_NUMPY[name], generator, MANY * SIZE),
             "step": loop(draw, FEW, 1, stepwise),
             "large": large(draw),
             "native": loop(draw, MANY, SIZE, native),
@@ -83,8 +119,10 @@ def measured(rounds: int) -> list[dict[str, Any]]:
         rows.append(
             {
                 "draw": name,
+                "outside_us": (times["call"] - empty["call"]) / CALLS * 1e6,
                 "call_us": (times["step"] - empty["step"]) / FEW * 1e6,
                 "number_ns": times["large"] / (MANY * SIZE) * 1e9,
+                "numpy_random": times["large"] / times["numpy.random"],
                 "native_ns": (times["native"] - empty["native"]) / (MANY * SIZE) * 1e9,
                 "native_faster": times["batched"] / times["native"],
             }
@@ -95,13 +133,15 @@ def measured(rounds: int) -> list[dict[str, Any]]:
 def table(rows: list[dict[str, Any]]) -> str:
     """Return the rows as the page's table."""
     lines = [
-        "| draw | a call on NumPy, µs | a number of a large draw on NumPy, ns | a number in machine code, ns "
-        "| machine code is faster |",
-        "|---|---|---|---|---|",
+        "| draw | a call on NumPy, µs | the same in a step | a number of a large draw on NumPy, ns | times `numpy.random` "
+        "| a number in machine code, ns | machine code is faster |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in rows:
-        cells = " | ".join(f"{row[key]:.0f}" for key in ("call_us", "number_ns", "native_ns"))
-        lines.append(f"| `{row['draw']}` | {cells} | {row['native_faster']:.1f} times |")
+        calls = " | ".join(f"{row[key]:.0f}" for key in ("outside_us", "call_us", "number_ns"))
+        lines.append(
+            f"| `{row['draw']}` | {calls} | {row['numpy_random']:.1f} | {row['native_ns']:.0f} | {row['native_faster']:.1f} times |"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -333,6 +333,9 @@ class Function(Shown):
             return self._structured(unshared(results, self._borrowed, arguments, self._constants))
         if not self._updated:
             return self._structured(self._computed(arguments, watched))
+        if len(self._updated) == 1:
+            with self._updated[0].lock:
+                return self._structured(self._computed(arguments, watched))
         with ExitStack() as held:
             for shared_variable in self._updated:
                 held.enter_context(shared_variable.lock)

@@ -68,7 +68,10 @@ class SharedVariable(Variable):
         ScanvizTypeError
             If dtype, number of dimensions or a fixed size do not fit.
         """
-        array = checked(value, self.type, describe(self))
+        if type(value) is np.ndarray and _is_of(value, self.type):  # what every call of a function stores
+            array = value
+        else:
+            array = checked(value, self.type, describe(self))
         kept = array if borrow or array is not value else array.copy()
         with COMMIT_LOCK:
             self._container[0] = kept
@@ -78,7 +81,7 @@ def checked(value: Any, kind: Type, name: str) -> Array:
     """Return ``value`` as an array of exactly this type, or raise what does not fit; never converts lossily."""
     array = np.asarray(value)
     dtype, shape = kind.dtype, kind.shape
-    if array.dtype.name != dtype:
+    if array.dtype != dtype:
         if not _converts(value, array, dtype):
             raise ScanvizTypeError(
                 f"`{name}` cannot hold this value",
@@ -87,14 +90,20 @@ def checked(value: Any, kind: Type, name: str) -> Array:
                 fix=f"np.asarray(value, {dtype!r})",
             )
         array = array.astype(dtype)
-    if array.ndim != len(shape) or any(
-        a is not None and a != b for a, b in zip(shape, array.shape, strict=True)
-    ):
+    if not _is_of(array, kind):
         shown = ", ".join("?" if size is None else str(size) for size in shape)
         raise ScanvizTypeError(
             f"`{name}` cannot hold this value", expected=f"shape ({shown})", found=f"shape {array.shape}"
         )
     return array
+
+
+def _is_of(array: Array, kind: Type) -> bool:
+    """Return whether an array has exactly this type."""
+    shape = kind.shape
+    if array.dtype != kind.dtype or array.ndim != len(shape):
+        return False
+    return all(known in (None, size) for known, size in zip(shape, array.shape, strict=True))
 
 
 def _converts(value: Any, array: Array, dtype: str) -> bool:

@@ -51,8 +51,8 @@ from scanviz.engine.ops.philox import (
     draw_pair64,
     draw_word64,
     draw_words,
-    draw_words64,
     pairs,
+    pieces_of_words64,
 )
 from scanviz.engine.ops.unit_interval import (
     UNIT53,
@@ -69,6 +69,7 @@ from scanviz.engine.ops.unit_interval import (
 )
 
 Drawn = tuple[Words, Array]
+DOUBLE = np.dtype(np.float64)
 _NOT_NEGATIVE = "0 or more"
 LEAST_LOG = -8e307  # of a gamma: beyond, differences would not be numbers
 
@@ -109,25 +110,34 @@ def uniform(
     ((2, 3), True)
     """
     kind = real_dtype("uniform", dtype)
-    if not shape and kind.itemsize == 8 and np.ndim(low) == 0 and np.ndim(high) == 0:
-        return advance(state, 1), np.array(_one_uniform(state, float(low), float(high)))  # type: ignore[arg-type]  # scalars
     n = size_of("uniform", shape)
+    if kind.itemsize == 8 and np.ndim(low) == 0 and np.ndim(high) == 0:
+        return _uniform_between(state, shape, float(low), float(high))  # type: ignore[arg-type]  # scalars
     start, stop = reals("uniform", "low", low, shape, kind), reals("uniform", "high", high, shape, kind)
     with np.errstate(over="ignore"):
         width = np.asarray(stop - start)
     if not ((width >= 0) & (width < np.inf)).all():
         raise _bad_ends(start, stop)
-    value = width * draw_from_zero(state, n, kind).reshape(shape)
+    value = draw_from_zero(state, n, kind).reshape(shape)
+    value *= width
     value += start
-    return advance(state, _blocks(n, kind)), np.asarray(value)
+    return advance(state, _blocks(n, kind)), value
 
 
-def _one_uniform(state: Words, low: float, high: float) -> float:
-    """Return one float64 uniform: the same roundings as above, without the cost of NumPy on tiny arrays."""
+def _uniform_between(state: Words, shape: Shape, low: float, high: float) -> Drawn:
+    """Draw float64 uniforms between two numbers: the same roundings as above, without the cost of NumPy on tiny arrays."""
     width = high - low
     if not 0.0 <= width < math.inf:
         raise _bad_ends(low, high)
-    return low + width * ((draw_word64(state) >> 11) * UNIT53)
+    if not shape:
+        return advance(state, 1), np.array(low + width * ((draw_word64(state) >> 11) * UNIT53))
+    n = math.prod(shape)
+    value = draw_from_zero(state, n, DOUBLE).reshape(shape)
+    if width != 1:
+        value *= width
+    if low != 0:
+        value += low
+    return advance(state, blocks_of_words64(n)), value
 
 
 def _bad_ends(low: float | Array, high: float | Array) -> ScanvizValueError:
@@ -160,11 +170,11 @@ def normal(
     np.float64(5.0)
     """
     kind = real_dtype("normal", dtype)
-    if not shape and kind.itemsize == 8 and np.ndim(loc) == 0 and np.ndim(scale) == 0:
-        one = _one_normal(state, float(loc), float(scale))  # type: ignore[arg-type]  # scalars
-        if one is not None:
-            return advance(state, 1), np.array(one)
     n = size_of("normal", shape)
+    if kind.itemsize == 8 and np.ndim(loc) == 0 and np.ndim(scale) == 0:
+        drawn = _normal_around(state, shape, float(loc), float(scale))  # type: ignore[arg-type]  # scalars
+        if drawn is not None:
+            return drawn
     centre, spread = reals("normal", "loc", loc, shape, kind), reals("normal", "scale", scale, shape, kind)
     require(spread >= 0, "normal", "scale", spread, _NOT_NEGATIVE)
     value = spread * standard_normals(state, n, kind).reshape(shape)
@@ -172,13 +182,25 @@ def normal(
     return advance(state, _blocks(n + n % 2, kind)), np.asarray(value)
 
 
-def _one_normal(state: Words, loc: float, scale: float) -> float | None:
-    """Return one float64 normal: the same roundings as of many, without the cost of NumPy on tiny arrays; None for bad parameters.
+def _normal_around(state: Words, shape: Shape, loc: float, scale: float) -> Drawn | None:
+    """Draw float64 normals around a number, as above without the cost of NumPy on tiny arrays; None for bad parameters."""
+    if not (0.0 <= scale < math.inf and math.isfinite(loc)):
+        return None
+    if not shape:
+        return advance(state, 1), np.array(_one_normal(state, loc, scale))
+    n = math.prod(shape)
+    value = standard_normals(state, n, DOUBLE).reshape(shape)
+    if scale != 1:
+        value *= scale
+    value += loc
+    return advance(state, blocks_of_words64(n + n % 2)), value
+
+
+def _one_normal(state: Words, loc: float, scale: float) -> float:
+    """Return one float64 normal: the same roundings as of many.
 
     Logarithm and cosine are NumPy's here too: the last bits of Python's may be others.
     """
-    if not (0.0 <= scale < math.inf and math.isfinite(loc)):
-        return None
     far, turn = draw_pair64(state)
     radius = math.sqrt(-2 * float(np.log(1.0 - (far >> 11) * UNIT53)))
     return scale * (radius * float(np.cos((turn >> 11) * UNIT53 * (2 * math.pi)))) + loc
@@ -187,18 +209,23 @@ def _one_normal(state: Words, loc: float, scale: float) -> float | None:
 def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Floats:
     """Return ``n`` standard normals, computed in ``dtype``; they take the words of ``n`` rounded up to even."""
     even = n + n % 2
+    value = np.empty((even // 2, 2), dtype)
     if dtype.itemsize == 8:
-        words64 = draw_words64(state, even)
-        radius, turn = up_to_one(words64[0::2]), from_zero(words64[1::2])
+        for place, words64 in pieces_of_words64(state, even):
+            half = slice(place.start // 2, place.stop // 2)
+            _turned(up_to_one(words64[0::2]), from_zero(words64[1::2]), value[half])
     else:
         words = draw_words(state, even)
-        radius, turn = up_to_one_single(words[0::2]), from_zero_single(words[1::2])  # type: ignore[assignment]  # float32
-    radius = np.sqrt(-2 * np.log(radius))
-    angle = turn * dtype.type(2 * math.pi)
-    value = np.empty((even // 2, 2), dtype)
-    np.multiply(radius, np.cos(angle), out=value[:, 0])
-    np.multiply(radius, np.sin(angle), out=value[:, 1])
+        _turned(up_to_one_single(words[0::2]), from_zero_single(words[1::2]), value)
     return value.reshape(-1)[:n]
+
+
+def _turned(radius: Floats, turn: Floats, out: Floats) -> None:
+    """Write pairs of normals: a radius by the logarithm of a uniform number, at an angle that is a part of a turn."""
+    radius = np.sqrt(-2 * np.log(radius))
+    angle = turn * turn.dtype.type(2 * math.pi)
+    np.multiply(radius, np.cos(angle), out=out[:, 0])
+    np.multiply(radius, np.sin(angle), out=out[:, 1])
 
 
 def exponential(state: Words, shape: Shape = (), scale: Parameter = 1.0, dtype: DType = "float64") -> Drawn:

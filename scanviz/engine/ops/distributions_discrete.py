@@ -140,6 +140,8 @@ def _below(state: Words, n: int, span: Words64) -> Words64:
 def _product(words: Words64, span: Words64) -> tuple[Words64, Words64]:
     """Return the high and the low 64 bits of ``words * span``."""
     words_low, words_high = words & _MASK32, words >> _SHIFT
+    if not span.size or span.max() <= _MASK32:
+        return (words_high * span + (words_low * span >> _SHIFT)) >> _SHIFT, words * span
     span_low, span_high = span & _MASK32, span >> _SHIFT
     middle = words_high * span_low + (words_low * span_low >> _SHIFT)
     other = words_low * span_high + (middle & _MASK32)

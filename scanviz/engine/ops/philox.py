@@ -23,32 +23,34 @@ Which word gives which element
 Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011;
 checked against the known answers published with Random123.  Not for cryptography.
 
-A few blocks are computed with Python integers, many with NumPy in pieces that fit the cache; both give the
-same bits.
+A few blocks are computed with Python integers, many with NumPy; both give the same bits
+(:mod:`scanviz.engine.ops.philox_blocks`).
 """
 
 from __future__ import annotations
 
-import functools
-from typing import TypeAlias
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-
-Words: TypeAlias = npt.NDArray[np.uint32]
-Words64: TypeAlias = npt.NDArray[np.uint64]
+from scanviz.engine.ops.philox_blocks import (
+    FEW_BLOCKS,
+    MASK32,
+    MASK64,
+    MASK128,
+    PIECE,
+    key_schedule,
+    next_blocks,
+    one_block,
+    scattered_blocks,
+)
+from scanviz.engine.ops.philox_blocks import Words as Words
+from scanviz.engine.ops.philox_blocks import Words64 as Words64
 
 STATE_WORDS = 6
-_MULTIPLIER_0, _MULTIPLIER_1 = 0xD2511F53, 0xCD9E8D57
-_WEYL_0, _WEYL_1 = 0x9E3779B9, 0xBB67AE85
-_MASK32, _MASK64, _MASK128 = 2**32 - 1, 2**64 - 1, 2**128 - 1
 _SPAWN_LANE = 0xFFFFFFFF
-_FEW_BLOCKS = 16  # below this, Python integers are faster than a hundred NumPy calls on tiny arrays
-_PIECE = 4096  # blocks at a time: six arrays of 32 KiB stay in the second-level cache
-_SHIFT = np.uint64(32)
-_LOW = np.uint64(_MASK32)
 
 
 def seed_state(seed: int) -> Words:
@@ -80,9 +82,9 @@ def seed_state(seed: int) -> Words:
         raise ScanvizTypeError(
             "a random seed must be an integer", expected="0 to 2**64 - 1", found=repr(seed)
         )
-    if not 0 <= seed <= _MASK64:
+    if not 0 <= seed <= MASK64:
         raise ScanvizValueError("a random seed is out of range", expected="0 to 2**64 - 1", found=seed)
-    return np.array([int(seed) & _MASK32, int(seed) >> 32, 0, 0, 0, 0], np.uint32)
+    return np.array([int(seed) & MASK32, int(seed) >> 32, 0, 0, 0, 0], np.uint32)
 
 
 def spawn(state: Words, index: int) -> Words:
@@ -97,12 +99,12 @@ def spawn(state: Words, index: int) -> Words:
     >>> bool((first[:2] != second[:2]).any())
     True
     """
-    if not 0 <= index <= _MASK64:
+    if not 0 <= index <= MASK64:
         raise ScanvizValueError(
             "the number of a random stream is out of range", expected="0 to 2**64 - 1", found=index
         )
     key0, key1 = state[:2].tolist()
-    words = _one_block(_key_schedule(key0, key1), index | _SPAWN_LANE << 96)
+    words = one_block(key_schedule(key0, key1), index | _SPAWN_LANE << 96)
     return np.array([*words[:2], 0, 0, 0, 0], np.uint32)
 
 
@@ -121,24 +123,19 @@ def advance(state: Words, blocks: int) -> Words:
     """
     new = state.copy()
     low = int(state[2]) + blocks
-    if 0 <= low <= _MASK32:
+    if 0 <= low <= MASK32:
         new[2] = low
     else:
-        counter = (_counter(state) + blocks) & _MASK128
-        new[2:] = [counter >> 32 * word & _MASK32 for word in range(4)]
+        counter = (_counter(state) + blocks) & MASK128
+        new[2:] = [counter >> 32 * word & MASK32 for word in range(4)]
     return new
 
 
 def draw_blocks(state: Words, n: int, lane: int = 0) -> Words:
-    """Return the ``n`` blocks that start at the state's counter, in lane ``lane``: uint32 of shape (n, 4)."""
-    schedule, start = _key_schedule(*state[:2].tolist()), _counter(state) + (lane << 96)
-    if n <= _FEW_BLOCKS:
-        return np.array([_one_block(schedule, start + index) for index in range(n)], np.uint32).reshape(n, 4)
-    out = np.empty((n, 4), np.uint32)
-    for first in range(0, n, _PIECE):
-        piece = np.arange(min(_PIECE, n - first), dtype=np.uint64)
-        _many_blocks(schedule, start + first, piece, out[first : first + _PIECE])
-    return out
+    """Return the ``n`` blocks that start at the state's counter, in lane ``lane``: uint32 of shape (n, 4), not to be written to."""
+    key0, key1, word0, word1, word2, word3 = state.tolist()
+    start = word0 | word1 << 32 | word2 << 64 | word3 << 96
+    return next_blocks(key0, key1, lane, start + (lane << 96), n)
 
 
 def blocks_at(state: Words, offsets: npt.NDArray[np.int64], lane: int = 0) -> Words:
@@ -150,15 +147,13 @@ def blocks_at(state: Words, offsets: npt.NDArray[np.int64], lane: int = 0) -> Wo
         Non-negative int64 of shape (n,), in any order.
     """
     n = len(offsets)
-    schedule, start = _key_schedule(*state[:2].tolist()), _counter(state) + (lane << 96)
-    if n <= _FEW_BLOCKS:
-        return np.array([_one_block(schedule, start + at) for at in offsets.tolist()], np.uint32).reshape(
-            n, 4
-        )
+    schedule, start = key_schedule(*state[:2].tolist()), _counter(state) + (lane << 96)
+    if n <= FEW_BLOCKS:
+        return np.array([one_block(schedule, start + at) for at in offsets.tolist()], np.uint32).reshape(n, 4)
     out = np.empty((n, 4), np.uint32)
-    for first in range(0, n, _PIECE):
-        piece = offsets[first : first + _PIECE].astype(np.uint64)
-        _many_blocks(schedule, start, piece, out[first : first + _PIECE])
+    for first in range(0, n, PIECE):
+        piece = offsets[first : first + PIECE].astype(np.uint64)
+        scattered_blocks(schedule, start, piece, out[first : first + PIECE])
     return out
 
 
@@ -172,6 +167,13 @@ def draw_words64(state: Words, n: int, lane: int = 0) -> Words64:
     return pairs(draw_blocks(state, blocks_of_words64(n), lane)).reshape(-1)[:n]
 
 
+def pieces_of_words64(state: Words, n: int) -> Iterator[tuple[slice, Words64]]:
+    """Iterate over the words of ``draw_words64(state, n)`` in pieces that fit the cache, with where each belongs."""
+    for first in range(0, n, 2 * PIECE):
+        size = min(2 * PIECE, n - first)
+        yield slice(first, first + size), draw_words64(advance(state, first // 2), size)
+
+
 def draw_word64(state: Words) -> int:
     """Return the one 64-bit word that ``draw_words64(state, 1)`` gives, as a Python integer."""
     return draw_pair64(state)[0]
@@ -179,7 +181,7 @@ def draw_word64(state: Words) -> int:
 
 def draw_pair64(state: Words) -> tuple[int, int]:
     """Return the two 64-bit words that ``draw_words64(state, 2)`` gives, as Python integers."""
-    low, high, next_low, next_high = _one_block(_key_schedule(*state[:2].tolist()), _counter(state))
+    low, high, next_low, next_high = draw_blocks(state, 1)[0].tolist()
     return high << 32 | low, next_high << 32 | next_low
 
 
@@ -202,44 +204,3 @@ def _counter(state: Words) -> int:
     _, _, word0, word1, word2, word3 = state.tolist()
     counter: int = word0 | word1 << 32 | word2 << 64 | word3 << 96
     return counter
-
-
-@functools.lru_cache(maxsize=256)
-def _key_schedule(key0: int, key1: int) -> tuple[tuple[int, int], ...]:
-    """Return the keys of the ten rounds; a loop draws from few keys, so they are kept."""
-    return tuple(((key0 + r * _WEYL_0) & _MASK32, (key1 + r * _WEYL_1) & _MASK32) for r in range(10))
-
-
-def _one_block(schedule: tuple[tuple[int, int], ...], counter: int) -> tuple[int, int, int, int]:
-    word0, word1 = counter & _MASK32, counter >> 32 & _MASK32
-    word2, word3 = counter >> 64 & _MASK32, counter >> 96 & _MASK32
-    for key0, key1 in schedule:
-        product0, product1 = word0 * _MULTIPLIER_0, word2 * _MULTIPLIER_1
-        word0, word1 = product1 >> 32 ^ word1 ^ key0, product1 & _MASK32
-        word2, word3 = product0 >> 32 ^ word3 ^ key1, product0 & _MASK32
-    return word0, word1, word2, word3
-
-
-def _many_blocks(schedule: tuple[tuple[int, int], ...], start: int, offsets: Words64, out: Words) -> None:
-    """Write the blocks at ``start + offsets`` into ``out``, shape (n, 4), a row of 64-bit slots a word."""
-    low, high = start & _MASK64, start >> 64 & _MASK64
-    low_half = offsets + np.uint64(low)
-    high_half = np.full(len(offsets), high, np.uint64)
-    if low + int(offsets.max()) > _MASK64:
-        high_half += low_half < np.uint64(low)
-    word0, word1, word2, word3 = low_half & _LOW, low_half >> _SHIFT, high_half & _LOW, high_half >> _SHIFT
-    product0, product1 = low_half, high_half  # their storage is free now
-    multiplier0, multiplier1 = np.uint64(_MULTIPLIER_0), np.uint64(_MULTIPLIER_1)
-    for key0, key1 in schedule:
-        np.multiply(word0, multiplier0, out=product0)
-        np.multiply(word2, multiplier1, out=product1)
-        np.right_shift(product1, _SHIFT, out=word0)
-        word0 ^= word1
-        word0 ^= np.uint64(key0)
-        np.right_shift(product0, _SHIFT, out=word2)
-        word2 ^= word3
-        word2 ^= np.uint64(key1)
-        np.bitwise_and(product1, _LOW, out=word1)
-        np.bitwise_and(product0, _LOW, out=word3)
-    for column, word in enumerate((word0, word1, word2, word3)):
-        out[:, column] = word

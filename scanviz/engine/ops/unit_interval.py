@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scanviz.engine.ops.philox import Words, Words64, draw_words, draw_words64
+from scanviz.engine.ops.philox import Words, Words64, draw_words, draw_words64, pieces_of_words64
+from scanviz.engine.ops.philox_blocks import PIECE
 
 Floats = npt.NDArray[np.floating[Any]]
 Doubles = npt.NDArray[np.float64]
@@ -23,7 +24,9 @@ UNIT53 = 2.0**-53
 
 def from_zero(words: Words64) -> Doubles:
     """Return float64 in [0, 1): the top 53 bits of each 64-bit word, times 2**-53."""
-    return (words >> np.uint64(11)).astype(np.float64) * UNIT53
+    return (words >> np.uint64(11)).view(np.int64).astype(
+        np.float64
+    ) * UNIT53  # the sign is no part of it: that is quicker
 
 
 def from_zero_single(words: Words) -> npt.NDArray[np.float32]:
@@ -46,21 +49,31 @@ def up_to_one_single(words: Words) -> npt.NDArray[np.float32]:
 
 def inside(words: Words64) -> Doubles:
     """Return float64 in (0, 1) with both ends left out: the top 52 bits plus a half, times 2**-52."""
-    return ((words >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    return ((words >> np.uint64(12)).view(np.int64).astype(np.float64) + 0.5) * 2.0**-52
 
 
 def draw_from_zero(state: Words, n: int, dtype: np.dtype[Any]) -> Floats:
     """Return ``n`` numbers in [0, 1), one word of the dtype's width each."""
-    return (
-        from_zero(draw_words64(state, n)) if dtype.itemsize == 8 else from_zero_single(draw_words(state, n))
-    )
+    if dtype.itemsize == 4:
+        return from_zero_single(draw_words(state, n))
+    return _in_pieces(state, n, from_zero)
 
 
 def draw_up_to_one(state: Words, n: int, dtype: np.dtype[Any]) -> Floats:
     """Return ``n`` numbers in (0, 1], one word of the dtype's width each."""
-    return (
-        up_to_one(draw_words64(state, n)) if dtype.itemsize == 8 else up_to_one_single(draw_words(state, n))
-    )
+    if dtype.itemsize == 4:
+        return up_to_one_single(draw_words(state, n))
+    return _in_pieces(state, n, up_to_one)
+
+
+def _in_pieces(state: Words, n: int, numbers: Callable[[Words64], Doubles]) -> Doubles:
+    """Return the numbers that ``n`` words make, each piece while it is in the cache."""
+    if n <= 2 * PIECE:
+        return numbers(draw_words64(state, n))
+    found = np.empty(n)
+    for place, words in pieces_of_words64(state, n):
+        found[place] = numbers(words)
+    return found
 
 
 def first_accepted(

@@ -51,10 +51,12 @@ from scanviz.engine.ops.philox import (
     draw_pair64,
     draw_word64,
     draw_words,
+    draw_words64,
     pairs,
     pieces_of_words64,
 )
 from scanviz.engine.ops.unit_interval import (
+    SHORT,
     UNIT53,
     Doubles,
     Floats,
@@ -210,10 +212,16 @@ def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Float
     """Return ``n`` standard normals, computed in ``dtype``; they take the words of ``n`` rounded up to even."""
     even = n + n % 2
     value = np.empty((even // 2, 2), dtype)
-    if dtype.itemsize == 8:
-        for place, words64 in pieces_of_words64(state, even):
-            half = slice(place.start // 2, place.stop // 2)
-            _turned(up_to_one(words64[0::2]), from_zero(words64[1::2]), value[half])
+    if dtype.itemsize == 8 and even <= SHORT:
+        words64 = draw_words64(state, even)
+        _turned(up_to_one(words64[0::2]), from_zero(words64[1::2]), value)
+    elif dtype.itemsize == 8:
+        for place, piece in pieces_of_words64(state, even):
+            for first in range(0, len(piece), SHORT):
+                words64, at = piece[first : first + SHORT], (place.start + first) // 2
+                _turned(
+                    up_to_one(words64[0::2]), from_zero(words64[1::2]), value[at : at + len(words64) // 2]
+                )
     else:
         words = draw_words(state, even)
         _turned(up_to_one_single(words[0::2]), from_zero_single(words[1::2]), value)

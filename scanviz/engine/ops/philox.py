@@ -42,9 +42,12 @@ from scanviz.engine.ops.philox_blocks import (
     MASK128,
     PIECE,
     key_schedule,
+    new_memory,
+    new_room,
     next_blocks,
     one_block,
     scattered_blocks,
+    write_blocks,
 )
 from scanviz.engine.ops.philox_blocks import Words as Words
 from scanviz.engine.ops.philox_blocks import Words64 as Words64
@@ -168,10 +171,18 @@ def draw_words64(state: Words, n: int, lane: int = 0) -> Words64:
 
 
 def pieces_of_words64(state: Words, n: int) -> Iterator[tuple[slice, Words64]]:
-    """Iterate over the words of ``draw_words64(state, n)`` in pieces that fit the cache, with where each belongs."""
+    """Iterate over the words of ``draw_words64(state, n)`` in pieces that fit the cache, with where each belongs.
+
+    A piece may be written to, and is overwritten by the next.
+    """
+    most = min(PIECE, blocks_of_words64(n))
+    schedule, start = key_schedule(*state[:2].tolist()), _counter(state)
+    memory, room = new_memory(most), new_room(most)
     for first in range(0, n, 2 * PIECE):
         size = min(2 * PIECE, n - first)
-        yield slice(first, first + size), draw_words64(advance(state, first // 2), size)
+        piece = memory[: blocks_of_words64(size)]
+        write_blocks(schedule, start + first // 2, piece, room)
+        yield slice(first, first + size), piece.reshape(-1)[:size].astype(np.uint64, copy=False)
 
 
 def draw_word64(state: Words) -> int:

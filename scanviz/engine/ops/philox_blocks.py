@@ -100,21 +100,6 @@ def _alone(schedule: Schedule, start: int, n: int) -> Words:
     return np.array([one_block(schedule, start + index) for index in range(n)], np.uint32).reshape(n, 4)
 
 
-def consecutive_blocks(schedule: Schedule, start: int, n: int) -> Words:
-    """Return ``n`` blocks from a counter on, uint32 of shape (n, 4)."""
-    out = np.empty((n, 2), _LITTLE_64)
-    memory = np.empty((6, min(n, PIECE)), np.uint64)
-    memory[:2] = 0  # of words 0 and 2 the low halves alone are written
-    done = 0
-    while done < n:
-        counter = start + done & MASK128
-        size = min(PIECE, n - done, (1 << 32) - (counter & MASK32))
-        room = [Halves(words, *_halves(words)) for words in memory[:, :size]]
-        _write_piece(schedule, counter, out[done : done + size], room)
-        done += size
-    return out.view(_LITTLE_32).astype(np.uint32, copy=False)
-
-
 class Halves(NamedTuple):
     """64-bit words, and views of the low and the high half of each."""
 
@@ -123,7 +108,7 @@ class Halves(NamedTuple):
     high: Words
 
 
-_Room: TypeAlias = list[Halves]  # of words 0 and 2, and two products twice
+Room: TypeAlias = list[Halves]  # of words 0 and 2, and two products twice
 _HIGH = int(sys.byteorder == "little")  # which half of a word lies second
 
 
@@ -132,7 +117,39 @@ def _halves(words: Words64) -> tuple[Words, Words]:
     return halves[1 - _HIGH :: 2], halves[_HIGH::2]
 
 
-def _write_piece(schedule: Schedule, counter: int, out: Words64, room: _Room) -> None:
+def consecutive_blocks(schedule: Schedule, start: int, n: int) -> Words:
+    """Return ``n`` blocks from a counter on, uint32 of shape (n, 4)."""
+    out = new_memory(n)
+    write_blocks(schedule, start, out, new_room(min(n, PIECE)))
+    return out.view(_LITTLE_32).astype(np.uint32, copy=False)
+
+
+def new_memory(n: int) -> Words64:
+    """Return memory for ``n`` blocks, two 64-bit words each."""
+    return np.empty((n, 2), _LITTLE_64)
+
+
+def new_room(n: int) -> Room:
+    """Return what :func:`write_blocks` works in, for pieces of ``n`` blocks: whoever writes often takes it once."""
+    memory = np.empty((6, n), np.uint64)
+    memory[:2] = 0  # of words 0 and 2 the low halves alone are written
+    return [Halves(words, *_halves(words)) for words in memory]
+
+
+def write_blocks(schedule: Schedule, start: int, out: Words64, room: Room) -> None:
+    """Write the blocks from a counter on into ``out``, two 64-bit words each."""
+    n, most, done = len(out), len(room[0].all), 0
+    while done < n:
+        counter = start + done & MASK128
+        size = min(most, n - done, (1 << 32) - (counter & MASK32))
+        fitting = (
+            room if size == most else [Halves(of.all[:size], of.low[:size], of.high[:size]) for of in room]
+        )
+        _write_piece(schedule, counter, out[done : done + size], fitting)
+        done += size
+
+
+def _write_piece(schedule: Schedule, counter: int, out: Words64, room: Room) -> None:
     """Write the blocks from a counter on, two 64-bit words each; of their counters only word 0 differs."""
     (word0, low0, _), (word2, low2, _), now0, now1, next0, next1 = room
     low, other1, other2, other3 = (counter >> 32 * k & MASK32 for k in range(4))
@@ -201,7 +218,10 @@ __all__ = [
     "Words64",
     "consecutive_blocks",
     "key_schedule",
+    "new_memory",
+    "new_room",
     "next_blocks",
     "one_block",
     "scattered_blocks",
+    "write_blocks",
 ]

@@ -14,19 +14,21 @@ import numpy as np
 import numpy.typing as npt
 
 from scanviz.engine.ops.philox import Words, Words64, draw_words, draw_words64, pieces_of_words64
-from scanviz.engine.ops.philox_blocks import PIECE
 
 Floats = npt.NDArray[np.floating[Any]]
 Doubles = npt.NDArray[np.float64]
 
 UNIT53 = 2.0**-53
+SHORT = 8192  # words that are made into numbers at once
+_ELEVEN = np.uint64(11)
 
 
-def from_zero(words: Words64) -> Doubles:
-    """Return float64 in [0, 1): the top 53 bits of each 64-bit word, times 2**-53."""
-    return (words >> np.uint64(11)).view(np.int64).astype(
-        np.float64
-    ) * UNIT53  # the sign is no part of it: that is quicker
+def from_zero(words: Words64, out: Doubles | None = None) -> Doubles:
+    """Return float64 in [0, 1): the top 53 bits of each 64-bit word, times 2**-53; in ``out``, the words are overwritten."""
+    bits = np.right_shift(words, _ELEVEN, out=None if out is None else words)
+    return np.multiply(
+        bits.view(np.int64), UNIT53, out=out
+    )  # exact; of what has no sign NumPy makes floats more slowly
 
 
 def from_zero_single(words: Words) -> npt.NDArray[np.float32]:
@@ -34,9 +36,9 @@ def from_zero_single(words: Words) -> npt.NDArray[np.float32]:
     return (words >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
 
 
-def up_to_one(words: Words64) -> Doubles:
+def up_to_one(words: Words64, out: Doubles | None = None) -> Doubles:
     """Return float64 in (0, 1]: one minus :func:`from_zero`."""
-    return 1.0 - from_zero(words)
+    return np.subtract(1.0, from_zero(words, out), out=out)
 
 
 def up_to_one_single(words: Words) -> npt.NDArray[np.float32]:
@@ -66,13 +68,13 @@ def draw_up_to_one(state: Words, n: int, dtype: np.dtype[Any]) -> Floats:
     return _in_pieces(state, n, up_to_one)
 
 
-def _in_pieces(state: Words, n: int, numbers: Callable[[Words64], Doubles]) -> Doubles:
+def _in_pieces(state: Words, n: int, numbers: Callable[[Words64, Doubles | None], Doubles]) -> Doubles:
     """Return the numbers that ``n`` words make, each piece while it is in the cache."""
-    if n <= 2 * PIECE:
-        return numbers(draw_words64(state, n))
+    if n <= SHORT:
+        return numbers(draw_words64(state, n), None)
     found = np.empty(n)
     for place, words in pieces_of_words64(state, n):
-        found[place] = numbers(words)
+        numbers(words, found[place])
     return found
 
 

@@ -83,6 +83,8 @@ class Picks(NamedTuple):
         Of the picks.
     held : tuple of Value
         The address of the index along each axis: int64, one pick after another.
+    looked_at : tuple of int
+        How many these are: one of a number that stands beside an array of no indices.
     sizes, strides : tuple of int
         Of those axes.
     before : int
@@ -91,6 +93,7 @@ class Picks(NamedTuple):
 
     shape: tuple[int, ...]
     held: tuple[Value, ...]
+    looked_at: tuple[int, ...]
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
     before: int
@@ -124,8 +127,14 @@ def picks_of(
     axes = slice(block.before, block.before + len(arrays))
     if len(place.shape[axes]) < len(arrays):
         raise RunError("an index of too many axes is an error of the run")
-    held = [step.operand(_in_order(step, array, shape, written)).address for array in arrays]
-    return Picks(shape, tuple(held), place.shape[axes], place.strides[axes], block.before)
+    # where there are no picks NumPy looks at numbers all the same, and at no array that is repeated
+    shapes = [shape if array.shape or math.prod(shape) else () for array in arrays]
+    held = [
+        step.operand(_in_order(step, array, given, written)).address
+        for array, given in zip(arrays, shapes, strict=True)
+    ]
+    looked_at = tuple(map(math.prod, shapes))
+    return Picks(shape, tuple(held), looked_at, place.shape[axes], place.strides[axes], block.before)
 
 
 def _in_order(step: Step, array: ArrayPlace, shape: tuple[int, ...], written: ArrayPlace) -> ArrayPlace:
@@ -171,9 +180,11 @@ def _held(step: Step, picks: Picks, axis: int, number: Value, lanes: int) -> Val
 def all_inside(step: Step, picks: Picks) -> Value:
     """Return whether no index is beyond its axis: whether the farthest is not, counted from the axis's length before it."""
     code, holds = step.code, constant(True, BOOLEAN)
-    for axis, size in enumerate(picks.sizes):
+    for axis, (size, many) in enumerate(zip(picks.sizes, picks.looked_at, strict=True)):
+        if not many:
+            continue
         farthest = constant(0, "int64")
-        for first, count, lanes in pieces(picks.many, lanes_of(["int64"], step.vector_bytes)):
+        for first, count, lanes in pieces(many, lanes_of(["int64"], step.vector_bytes)):
 
             def further(number: Value, carried: Sequence[Value]) -> list[Value]:
                 found = _held(step, picks, axis, number, carried[0].lanes)  # noqa: B023  # it is called at once
@@ -191,7 +202,7 @@ def all_inside(step: Step, picks: Picks) -> Value:
             farthest = most if farthest.text == "0" else code.intrinsic("umax", farthest, most)
         inside = code.op(f"icmp ult i64 {farthest.text}, {2 * size}", BOOLEAN)
         holds = inside if holds.text == "true" else code.op(f"and i1 {holds.text}, {inside.text}", BOOLEAN)
-    return holds if picks.many else constant(True, BOOLEAN)
+    return holds
 
 
 @contextmanager

@@ -72,6 +72,42 @@ def test_an_index_beyond_its_axis_is_the_error_of_the_other_tiers(step, bad):
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda k, w: w[k[:0], k[0]],
+        lambda k, w: w[k[0], k[:0]],
+        lambda k, w: w[k[:0], 4],
+        lambda k, w: T.set_subtensor(w[-6, k[:0]], 1.0),
+        lambda k, w: T.inc_subtensor(w[k[:0], k[0]], 1.0),
+    ],
+)
+def test_a_number_beyond_its_axis_is_an_error_beside_an_array_of_no_indices(step):
+    inputs, out = loop(step)
+    given, told = PICKS % 4, []
+    given[3, 0] = 5
+    for tier in ("native", "reference"):
+        with pytest.raises(IndexError) as error:
+            scanviz.function(inputs, out, mode=Mode(tier, "none"))(given, TABLE)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda k, w: w[k[:0], k[0]],
+        lambda k, w: w[-5, k[:0]],
+        lambda k, w: w[k[:0], T.reshape(k[0] + 9, (1,))],
+        lambda k, w: T.inc_subtensor(w[k[:0], k[0]], 1.0),
+    ],
+)
+def test_an_array_of_no_indices_picks_nothing(step):
+    inputs, out = loop(step)
+    f = agree(inputs, out, PICKS % 4, TABLE, rewrites="none")
+    assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
+
+
 def picked(step, dtype, picks, size=23):
     """Return what a step picks of a vector of a dtype, on both tiers."""
     k, w = T.tensor(picks.dtype.name, (None,) * picks.ndim, "k"), T.tensor(dtype, (None,), "w")

@@ -12,6 +12,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.numpy import long_results
+from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.runtime import recycled
 from scanviz.engine.runtime.recycled import LentMemory, waiting_bytes
 
@@ -96,3 +97,16 @@ def test_long_results_use_the_memory_of_earlier_ones(mode: str) -> None:
     for _ in range(5):
         f(x)
     assert waiting_bytes() == held <= 4.5 * x.nbytes
+
+
+@pytest.mark.parametrize("case", ["sum of a row and a column", "product"])
+def test_what_has_no_room_is_told_with_the_shape_of_the_result(case: str) -> None:
+    make = MADE[case][0] if case != "product" else lambda x, y: T.dot(x[:, None], y[None])
+    long = np.zeros(3_000_000)
+    told = []
+    for mode in ("reference", "numpy"):
+        with pytest.raises(OutOfMemoryError) as raised:
+            built(make, (long, long), mode)(long, long)
+        told.append(str(raised.value))
+    assert told[0] == told[1]
+    assert "(an array of shape (3000000, 3000000))" in told[1]

@@ -151,7 +151,11 @@ def lent_array(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array
     """Return an array in such memory; ``size`` is how many bytes it has."""
     room = 0 if size < SHORTEST else _room(size)
     if not room or room > config.kept_memory or _is_traced():
-        memory = np.empty(size + ALIGNMENT, np.uint8)
+        try:
+            memory = np.empty(size + ALIGNMENT, np.uint8)
+        except MemoryError:
+            np.empty(shape, dtype)  # NumPy says which array has no room, not how many bytes
+            raise
         start = -address(memory) % ALIGNMENT
         return np.ndarray(shape, dtype, memory, start)
     found = _taken(room)
@@ -160,11 +164,12 @@ def lent_array(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array
 
 def _new(room: int) -> Array:
     """Return new memory, which what waits makes room for."""
-    _weight.lend(room)
-    more = _weight.most_lent - _weight.lent + config.kept_memory // _BESIDE
+    more = max(0, _weight.most_lent - _weight.lent - room) + config.kept_memory // _BESIDE
     if _weight.waiting > more:
         _let_go(more)
-    return new_bytes(room)
+    made = new_bytes(room)
+    _weight.lend(room)  # not before: there may be no memory
+    return made
 
 
 def waiting_bytes() -> int:

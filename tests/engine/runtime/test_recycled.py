@@ -192,3 +192,22 @@ def test_rows_of_single_numbers_are_used_again_too(mode):
             expected.append(state)
         np.testing.assert_allclose(f(array)[0][:50], expected)
     assert waiting_bytes() >= long.nbytes
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_rows_that_have_no_room_are_told_with_their_shape(mode):
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.zeros((x.shape[0],)))
+    with pytest.raises(MemoryError, match=r"\(an array of shape \(5000001, 5000000\)\)"):
+        scanviz.function([x], rows, mode=mode)(np.zeros(5_000_000))  # more than a process can address
+
+
+def test_memory_that_there_is_not_is_not_counted_as_lent(monkeypatch):
+    def without_room(size):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(recycled, "new_bytes", without_room)
+        with pytest.raises(MemoryError):
+            lent_bytes(LONG)
+    assert recycled._weight.lent == recycled._weight.most_lent == 0

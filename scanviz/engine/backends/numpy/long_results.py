@@ -91,10 +91,10 @@ class _Room:
     def __call__(self, operands: Sequence[Any]) -> Array | None:
         try:
             shape = self._shape_of(operands, self._axis)
-            size = prod(shape) * self._dtype.itemsize
-            return lent_array(shape, self._dtype, size) if size > LONG else None
-        except (ValueError, MemoryError):  # they do not fit one another, or nowhere
+        except ValueError:  # they do not fit
             return None
+        size = prod(shape) * self._dtype.itemsize
+        return lent_array(shape, self._dtype, size) if size > LONG else None
 
 
 def _together(operands: Sequence[Any], axis: int) -> Shape:

@@ -104,12 +104,12 @@ class Counted:
         """Return what the steps so far cost by estimate; infinity where some loop is machine code, or cannot be."""
         if self.compiled:
             return inf
-        begun = (max(run.pays_after_ns - run.left_ns for run in made) for made in self.begun.values())
-        return sum(map(abs, begun))
+        met = list(self.begun.values())  # another thread may meet one more loop now
+        return sum(abs(max(run.pays_after_ns - run.left_ns for run in made)) for made in met)
 
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are; those that will be machine code soon are so at once."""
-        other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in self.begun.items()}
+        other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in list(self.begun.items())}
         other.left_ns.update(dict.fromkeys(self.compiled, 0.0))
         shares = {name: self._share(name) for name in other.left_ns}
         other.left_ns.update((name, 0.0) for name, share in shares.items() if share >= FURTHER)

@@ -19,7 +19,7 @@ from scanviz.engine.building import building
 from scanviz.engine.display import Shown
 from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
-from scanviz.engine.function.memory import Memory, unshared
+from scanviz.engine.function.memory import Memory, constants_of, unshared
 from scanviz.engine.function.names import told_apart
 from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.function.watched import WatchedCall, passing
@@ -95,7 +95,7 @@ class Function(Shown):
             "lower": lowered - rewritten,
             "compile": compiled - lowered,
         }
-        self._constants = Memory(self.program.constants.values())
+        self._constants = Memory(constants_of(self.program))
         self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
         self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
         self._structured = plan.structured

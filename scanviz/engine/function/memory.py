@@ -6,13 +6,14 @@ those of what it was given.  Only where they are not, or where an owner is not k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.function.arguments import is_on_device
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.instructions import BranchInstruction, Program
 from scanviz.engine.runtime.recycled import LentMemory
 
 
@@ -81,6 +82,18 @@ def unshared(
             found[k] = array.copy()
         memory.add(found[k])
     return found
+
+
+def constants_of(program: Program) -> Iterator[Array]:
+    """Yield the constants that a call may find: the program's, and those of the sides that it chooses from.
+
+    Loops give rows of their own.
+    """
+    yield from program.constants.values()
+    for instruction in program.instructions:
+        if isinstance(instruction, BranchInstruction):
+            for side, _ in instruction.sides:
+                yield from constants_of(side)
 
 
 def _are_own(found: Iterable[Any], held: Iterable[Any], constants: set[int | None]) -> bool:

@@ -247,3 +247,18 @@ def test_shared_values_are_copied_unless_borrowed():
     assert s.get_value().tolist() == [0, 0]
     with pytest.raises(ScanvizTypeError, match="`s` cannot hold"):
         s.set_value(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy", "native"])
+def test_a_constant_that_ifelse_chooses_is_the_callers_own(mode):
+    x = T.scalar("x")
+    table = T.constant(np.arange(6.0).reshape(2, 3))
+    inner = scanviz.ifelse(x > 1, table.T, table.T + 1)
+    f = scanviz.function(
+        [x], [scanviz.ifelse(x > 0, table, table + 1), scanviz.ifelse(x > 0, inner, table.T)], mode=mode
+    )
+    for result in f(2.0):
+        result += 1
+    whole, turned = f(2.0)
+    assert whole.tolist() == turned.T.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert not np.shares_memory(whole, turned)

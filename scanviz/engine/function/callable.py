@@ -346,10 +346,8 @@ class Function(Shown):
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
         if self.plan.shared:
             with COMMIT_LOCK:
-                arguments = [
-                    *arguments,
-                    *(shared_variable.get_value(borrow=True) for shared_variable in self.plan.shared),
-                ]
+                held = [shared_variable.get_value(borrow=True) for shared_variable in self.plan.shared]
+            arguments = [*arguments, *held]
         results, count = self._run(arguments, watched), len(self.plan.outputs)
         fresh = [to_host(result) for result in results[count:]]
         found = unshared([*fresh, *results[:count]], self._borrowed, arguments, self._constants)

@@ -103,7 +103,9 @@ def _is_of(array: Array, kind: Type) -> bool:
     shape = kind.shape
     if array.dtype != kind.dtype or array.ndim != len(shape):
         return False
-    return all(known in (None, size) for known, size in zip(shape, array.shape, strict=True))
+    return array.shape == shape or all(
+        known in (None, size) for known, size in zip(shape, array.shape, strict=True)
+    )
 
 
 def _converts(value: Any, array: Array, dtype: str) -> bool:

@@ -93,7 +93,7 @@ WORKLOADS: dict[str, tuple[str, Sizes]] = {  # its function and sizes, the last 
     "gibbs sampling, 10k": ("gibbs", (10_000,)),
 }
 SECONDS, QUICK_SECONDS = 10.0, 1.5  # of the rounds of one workload, about
-MOST_ROUNDS, FEWEST_ROUNDS = 25, 3
+MOST_ROUNDS, FEWEST_ROUNDS = 25, 9
 MOST_CALLS = 20_000
 QUIET = 5  # calls after which nothing was left to compile
 LONG = 5e-3  # seconds: such calls gain nothing from being compiled whole

@@ -92,6 +92,9 @@ def distributions(*groups: str) -> set[str]:
     return {re.split(r"[<>=\[]", each)[0] for each in (*PROJECT["dependencies"], *given)}
 
 
+OF_SOME_PYTHONS = {"_sha2", "_sha256"}  # one module under the names that it has before 3.12 and since
+
+
 def third_party(folder: Path) -> set[str]:
     found = set()
     for path in folder.rglob("*.py"):
@@ -100,7 +103,7 @@ def third_party(folder: Path) -> set[str]:
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names = [node.module]
             found.update(name.partition(".")[0] for name in names)
-    return {each for each in found if each not in sys.stdlib_module_names and each != "scanviz"}
+    return found - sys.stdlib_module_names - OF_SOME_PYTHONS - {"scanviz"}
 
 
 def test_everything_that_is_imported_comes_with_scanviz_or_with_an_extra() -> None:

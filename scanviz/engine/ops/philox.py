@@ -36,7 +36,6 @@ import numpy.typing as npt
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.ops.philox_blocks import (
-    FEW_BLOCKS,
     MASK32,
     MASK64,
     MASK128,
@@ -149,15 +148,7 @@ def blocks_at(state: Words, offsets: npt.NDArray[np.int64], lane: int = 0) -> Wo
     offsets : numpy.ndarray
         Non-negative int64 of shape (n,), in any order.
     """
-    n = len(offsets)
-    schedule, start = key_schedule(*state[:2].tolist()), _counter(state) + (lane << 96)
-    if n <= FEW_BLOCKS:
-        return np.array([one_block(schedule, start + at) for at in offsets.tolist()], np.uint32).reshape(n, 4)
-    out = np.empty((n, 4), np.uint32)
-    for first in range(0, n, PIECE):
-        piece = offsets[first : first + PIECE].astype(np.uint64)
-        scattered_blocks(schedule, start, piece, out[first : first + PIECE])
-    return out
+    return scattered_blocks(key_schedule(*state[:2].tolist()), _counter(state) + (lane << 96), offsets)
 
 
 def draw_words(state: Words, n: int, lane: int = 0) -> Words:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -97,7 +98,11 @@ def _keep(stream: Stream, start: int, blocks: Words) -> None:
 def _alone(schedule: Schedule, start: int, n: int) -> Words:
     if n > FEW_BLOCKS:
         return consecutive_blocks(schedule, start, n)
-    return np.array([one_block(schedule, start + index) for index in range(n)], np.uint32).reshape(n, 4)
+    return _one_by_one(schedule, range(start, start + n))
+
+
+def _one_by_one(schedule: Schedule, counters: Sequence[int]) -> Words:
+    return np.array([one_block(schedule, at) for at in counters], np.uint32).reshape(len(counters), 4)
 
 
 class Halves(NamedTuple):
@@ -121,7 +126,11 @@ def consecutive_blocks(schedule: Schedule, start: int, n: int) -> Words:
     """Return ``n`` blocks from a counter on, uint32 of shape (n, 4)."""
     out = new_memory(n)
     write_blocks(schedule, start, out, new_room(min(n, PIECE)))
-    return out.view(_LITTLE_32).astype(np.uint32, copy=False)
+    return _words_of(out)
+
+
+def _words_of(blocks: Words64) -> Words:
+    return blocks.view(_LITTLE_32).astype(np.uint32, copy=False)
 
 
 def new_memory(n: int) -> Words64:
@@ -151,7 +160,7 @@ def write_blocks(schedule: Schedule, start: int, out: Words64, room: Room) -> No
 
 def _write_piece(schedule: Schedule, counter: int, out: Words64, room: Room) -> None:
     """Write the blocks from a counter on, two 64-bit words each; of their counters only word 0 differs."""
-    (word0, low0, _), (word2, low2, _), now0, now1, next0, next1 = room
+    word0, word2, now0, now1 = room[0].all, room[1].all, room[2], room[3]
     low, other1, other2, other3 = (counter >> 32 * k & MASK32 for k in range(4))
     word0[:] = np.arange(low, low + len(word0), dtype=np.uint64)
     # Round 1: words 1 to 3 are one number each, and so are words 0 and 1 after it.
@@ -170,8 +179,16 @@ def _write_piece(schedule: Schedule, counter: int, out: Words64, room: Room) -> 
     np.bitwise_and(now0.all, _LOW, out=word2)
     word2 ^= np.uint64(product >> 32 ^ key1)
     now0.low[:] = product & MASK32
-    # Words 1 and 3 are the low halves of the products before: they are read where they are.
-    for key0, key1 in schedule[2:]:
+    _write_rounds(schedule[2:], out, room)
+
+
+def _write_rounds(schedule: Schedule, out: Words64, room: Room) -> None:
+    """Go through rounds and write the blocks, two 64-bit words each.
+
+    Words 0 and 2 stand in the room; 1 and 3 are the low halves of the products before, and are read where they are.
+    """
+    (word0, low0, _), (word2, low2, _), now0, now1, next0, next1 = room
+    for key0, key1 in schedule:
         np.multiply(word0, _BY_0, out=next0.all)
         np.multiply(word2, _BY_1, out=next1.all)
         np.bitwise_xor(next1.high, now1.low, out=low0)
@@ -184,32 +201,33 @@ def _write_piece(schedule: Schedule, counter: int, out: Words64, room: Room) -> 
         np.bitwise_or(word, products, out=out[:, column])
 
 
-def scattered_blocks(schedule: Schedule, start: int, offsets: Words64, out: Words) -> None:
-    """Write the blocks at ``start + offsets`` into ``out``, shape (n, 4)."""
+def scattered_blocks(schedule: Schedule, start: int, offsets: npt.NDArray[np.int64]) -> Words:
+    """Return the blocks at ``start + offsets``, in any order: uint32 of shape (n, 4)."""
+    n = len(offsets)
+    if n <= FEW_BLOCKS:
+        return _one_by_one(schedule, [start + at for at in offsets.tolist()])
+    out = new_memory(n)
+    for first in range(0, n, PIECE):
+        piece = offsets[first : first + PIECE].astype(np.uint64)
+        _write_scattered(schedule, start, piece, out[first : first + PIECE])
+    return _words_of(out)
+
+
+def _write_scattered(schedule: Schedule, start: int, offsets: Words64, out: Words64) -> None:
     low, high = start & MASK64, start >> 64 & MASK64
     low_half = offsets + np.uint64(low)
     high_half = np.full(len(offsets), high, np.uint64)
     if low + int(offsets.max()) > MASK64:
         high_half += low_half < np.uint64(low)
-    word0, word1, word2, word3 = low_half & _LOW, low_half >> _SHIFT, high_half & _LOW, high_half >> _SHIFT
-    product0, product1 = low_half, high_half  # their storage is free now
-    for key0, key1 in schedule:
-        np.multiply(word0, _BY_0, out=product0)
-        np.multiply(word2, _BY_1, out=product1)
-        np.right_shift(product1, _SHIFT, out=word0)
-        word0 ^= word1
-        word0 ^= np.uint64(key0)
-        np.right_shift(product0, _SHIFT, out=word2)
-        word2 ^= word3
-        word2 ^= np.uint64(key1)
-        np.bitwise_and(product1, _LOW, out=word1)
-        np.bitwise_and(product0, _LOW, out=word3)
-    for column, word in enumerate((word0, word1, word2, word3)):
-        out[:, column] = word
+    room = new_room(len(offsets))
+    np.bitwise_and(low_half, _LOW, out=room[0].all)
+    np.bitwise_and(high_half, _LOW, out=room[1].all)
+    room[3].low[:] = low_half >> _SHIFT
+    room[2].low[:] = high_half >> _SHIFT
+    _write_rounds(schedule, out, room)
 
 
 __all__ = [
-    "FEW_BLOCKS",
     "MASK32",
     "MASK64",
     "MASK128",

@@ -198,7 +198,12 @@ def work_ns(work: Work) -> float:
 
 def _work_saved_ns(work: Work) -> float:
     """Return how much of that machine code saves."""
-    return work_ns(work) - (
+    return work_ns(work) - machine_ns(work)
+
+
+def machine_ns(work: Work) -> float:
+    """Return about how many nanoseconds an operation's work takes in machine code."""
+    return (
         (work.flops - work.product_flops) * MACHINE_FLOP_NS
         + work.product_flops * MACHINE_PRODUCT_FLOP_NS
         + work.bytes * MACHINE_BYTE_NS

@@ -7,11 +7,11 @@ another.
 
 from __future__ import annotations
 
-from scanviz.engine.backends.estimate import MACHINE_BYTE_NS, MACHINE_FLOP_NS, MACHINE_PRODUCT_FLOP_NS
+from scanviz.engine.backends.estimate import machine_ns
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program, programs_in
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.plan.arena import inner_steps
-from scanviz.engine.program.work import Work, work_of
+from scanviz.engine.program.work import work_of
 
 WAITING_NS = 20.0  # of an operation, until the next has its result
 LONG_NS = 5e7  # a run that is heard in time
@@ -40,7 +40,7 @@ def run_ns(program: Program, plan: Plan, steps: int) -> float:
     ):
         if index in plan.idle or instruction.op.facts.size == "is":
             continue
-        found += WAITING_NS + (0.0 if work is None else _machine_ns(work))
+        found += WAITING_NS + (0.0 if work is None else machine_ns(work))
         if index not in plan.inner:
             continue
         if isinstance(instruction, LoopInstruction):
@@ -50,14 +50,6 @@ def run_ns(program: Program, plan: Plan, steps: int) -> float:
             sides = zip(programs_in(instruction), plan.inner[index], strict=True)
             found += max(run_ns(side, of_side, 1) for side, of_side in sides)
     return found * max(steps, 0)
-
-
-def _machine_ns(work: Work) -> float:
-    return (
-        (work.flops - work.product_flops) * MACHINE_FLOP_NS
-        + work.product_flops * MACHINE_PRODUCT_FLOP_NS
-        + work.bytes * MACHINE_BYTE_NS
-    )
 
 
 def is_long(loop: LoopInstruction, plan: Plan, steps: int) -> bool:

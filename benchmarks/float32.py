@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of NumPy, where a product 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
-from common import machine, ratio, seconds, write_json
+from common import interleaved, machine, ratio, seconds, write_json
 from peer_programs import inputs, scanviz_loops
 from peers import WORKLOADS, sized
 
@@ -90,11 +90,8 @@ def run_one(workload: str, budget: float, quick: bool) -> dict[str, Any]:
     """Return the milliseconds of a workload by dtype and threads, and the ratios, round by round."""
     calls = calls_of(workload, quick)
     compare(workload, calls)
-    rounds = round(budget / sum(seconds(call) for call in calls.values()))
-    times: dict[Cell, list[float]] = {cell: [] for cell in calls}
-    for _ in range(min(MOST, max(FEWEST, rounds))):
-        for cell, call in calls.items():
-            times[cell].append(seconds(call))
+    rounds = min(MOST, max(FEWEST, round(budget / sum(seconds(call) for call in calls.values()))))
+    times = dict(zip(calls, interleaved(list(calls.values()), rounds), strict=True))
     return {
         "workload": workload,
         "ms": {

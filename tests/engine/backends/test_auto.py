@@ -332,6 +332,15 @@ def test_a_profile_takes_the_same_way_as_a_plain_run_and_shows_both():
     assert loop.steps == 4000
 
 
+def printed_by(script):
+    """Return what a new process prints in which machine code pays when it usually does."""
+    environment = {key: value for key, value in os.environ.items() if key != "SCANVIZ_NATIVE_PAYS_AFTER"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
+    return done.stdout
+
+
 def test_nothing_of_machine_code_is_loaded_for_hundreds_of_short_calls():
     script = (
         "import sys, numpy as np, scanviz\n"
@@ -344,11 +353,7 @@ def test_nothing_of_machine_code_is_loaded_for_hundreds_of_short_calls():
         "    f(np.ones(5), np.ones(1))\n"
         "print([name for name in sys.modules if 'llvmlite' in name or 'backends.native' in name or 'auto.left' in name])\n"
     )
-    environment = {key: value for key, value in os.environ.items() if key != "SCANVIZ_NATIVE_PAYS_AFTER"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
-    )
-    assert done.stdout == "[]\n"
+    assert printed_by(script) == "[]\n"
 
 
 def test_nothing_of_llvm_nor_much_else_is_loaded_for_a_short_loop():
@@ -362,11 +367,7 @@ def test_nothing_of_llvm_nor_much_else_is_loaded_for_a_short_loop():
         "print([name for name in sys.modules if any(each in name for each in later)])\n"
         "print(sum(name.startswith('scanviz') for name in sys.modules))\n"
     )
-    environment = {key: value for key, value in os.environ.items() if key != "SCANVIZ_NATIVE_PAYS_AFTER"}
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
-    )
-    found, count = done.stdout.splitlines()
+    found, count = printed_by(script).splitlines()
     assert found == "[]"
     assert int(count) <= MODULES, "what every first result waits for: import it where it is used"
 

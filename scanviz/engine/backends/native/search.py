@@ -13,6 +13,7 @@ from scanviz.engine.backends.native.elements import UNROLLED, Operand, lanes_of,
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import Step
 from scanviz.engine.backends.native.ir import Code, Value, constant
+from scanviz.engine.backends.native.reductions import combined, narrowed
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
 
 MANY = 8  # numbers sought pay for looking whether a vector is sorted
@@ -101,10 +102,7 @@ class SearchSideBySide:
         for first, count, lanes in pieces(place.shape[0] - 1, self.lanes):
             numbers = range(first, first + count * lanes, lanes)
             (good,) = code.turns(numbers, [constant(True, BOOLEAN, lanes)], further, UNROLLED)
-            while good.lanes > 1:
-                one, other = code.halves(good)
-                good = code.op(f"and {one.typed}, {other.text}", BOOLEAN, one.lanes)
-            holds = code.op(f"and i1 {holds.text}, {good.text}", BOOLEAN)
+            holds = combined(code, "all", holds, narrowed(code, "all", good, 1))
         return holds
 
     def _place_of(self, wanted: Value) -> Value:

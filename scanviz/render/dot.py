@@ -7,24 +7,21 @@ Graphviz without such labels (as WebAssembly it has no reader for them) gets quo
 
 from __future__ import annotations
 
-import textwrap
 from collections import defaultdict
-from html import escape
 
 from scanviz.render import colours
-from scanviz.render.colours import CHANGES, CLUSTER, EDGES, FAINT, INK, LOOP_KINDS, Paint, node_paint
+from scanviz.render.colours import CHANGES, CLUSTER, EDGES, FAINT, INK, node_paint
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
+from scanviz.render.dot_header import header_table, header_words
+from scanviz.render.dot_labels import label_of_lines, quoted, record_of_loop, table_of_loop
 from scanviz.render.labels import (
     cluster_lines,
     cluster_title,
     edge_title,
     element_id,
     hottest,
-    kind_name,
-    legend_of,
     node_lines,
     node_title,
-    port_title,
     short,
     signed,
     warmth,
@@ -43,22 +40,6 @@ _SHAPES = {
     "until": "shape=octagon style=filled",
     "cell": "shape=box style=filled margin=0.05 width=0.4 height=0.3",
     "summary": 'shape=box3d style="filled,dashed"',
-}
-_WIDEST_LINE = 60  # characters of a legend in words
-_LINES = {"recurrence": "- - &gt;", "accumulates": "+", "connection": "──&gt;"}
-_SIGNS = {
-    "input": "(rounded)",
-    "shared": "(cylinder)",
-    "constant": "(dashed)",
-    "operation": "(box)",
-    "output": "(double)",
-    "port": "(box at the loop's edge)",
-    "inner_input": "(rounded)",
-    "inner_output": "(rounded, thick)",
-    "until": "(octagon)",
-    "cell": "(small box)",
-    "summary": "(box in depth)",
-    "loop": "(box with ports)",
 }
 
 
@@ -111,12 +92,13 @@ class _Writer:
         newrank = (
             " newrank=true splines=line" if any(node.row is not None for node in self.diagram.nodes) else ""
         )
+        header = header_table(self.diagram) if self.html else self._written(header_words(self.diagram))
         self.lines = [
             f"// {MARK}",
             "digraph scanviz {",
             f'  graph [rankdir=TB ranksep=0.42 nodesep=0.22 bgcolor="{colours.PAPER}" fontname="Helvetica" fontsize=11',
             f'    fontcolor="{INK}"',
-            f"    labelloc=t compound=true{newrank} label={self._header()}]",
+            f"    labelloc=t compound=true{newrank} label={header}]",
             f'  node [fontname="Helvetica" fontsize=11 margin="0.09,0.04" height=0.32 width=0.3 fontcolor="{INK}"]',
             f'  edge [fontname="Helvetica" fontsize=9 arrowsize=0.6 color="{EDGES["data"]}"]',
         ]
@@ -141,11 +123,11 @@ class _Writer:
     def _cluster(self, cluster: Cluster, indent: str) -> None:
         line = CHANGES.get(cluster.change, CLUSTER.line)
         self.lines += [
-            f"{indent}subgraph {_quoted('cluster ' + _safe_name(cluster.id, f'c{self.diagram.clusters.index(cluster)}'))} {{",
+            f"{indent}subgraph {quoted('cluster ' + _safe_name(cluster.id, f'c{self.diagram.clusters.index(cluster)}'))} {{",
             f'{indent}  graph [label=""',
-            f'{indent}    id={_quoted(element_id(cluster.id))} class="sv-cluster"',
+            f'{indent}    id={quoted(element_id(cluster.id))} class="sv-cluster"',
             f'{indent}    style="rounded,filled" penwidth=1.4 fillcolor="{CLUSTER.fill}" color="{line}" fontcolor="{INK}"',
-            f"{indent}    tooltip={_quoted(cluster_title(cluster))} margin=10]",
+            f"{indent}    tooltip={quoted(cluster_title(cluster))} margin=10]",
             f"{indent}  {self._title(cluster)}",
         ]
         self._level_of(cluster.id, indent + "  ")
@@ -157,19 +139,19 @@ class _Writer:
         below = [self.names[node] for node in self.top[cluster.id]]
         below += [self.titles[child.id] for child in self.children[cluster.id]]
         ranked = f" {name} -> {{{'; '.join(below)}}} [style=invis weight=3]" if below else ""
-        return f"{name} [label={label} shape=plaintext margin=0 tooltip={_quoted(cluster_title(cluster))}]{ranked}"
+        return f"{name} [label={label} shape=plaintext margin=0 tooltip={quoted(cluster_title(cluster))}]{ranked}"
 
     def _node(self, node: Node) -> str:
         warm = warmth(node, self.hottest)
         paint = node_paint(node.kind, node.loop_kind, warm, node.change)
-        name, tooltip = self.names[node.id], _quoted(node_title(node))
+        name, tooltip = self.names[node.id], quoted(node_title(node))
         classes = colours.node_classes(node.kind, node.loop_kind, warm, node.change)
-        common = f'id={_quoted(element_id(node.id))} class="{classes}"'
+        common = f'id={quoted(element_id(node.id))} class="{classes}"'
         if node.kind == "loop" and self.html:
-            label = _table(node, paint, self.types, colours.small_ink(warm))
+            label = table_of_loop(node, paint, self.types, colours.small_ink(warm))
             return f"{name} [label={label} {common} shape=plain tooltip={tooltip}]"
         if node.kind == "loop":
-            record = _record(node, self.types)
+            record = record_of_loop(node, self.types)
             return f'{name} [label={record} {common} shape=record style=filled fillcolor="{paint.fill}" color="{paint.line}"]'
         label = self._written(node_lines(node, self.types), below=colours.small_ink(warm))
         thick = " penwidth=2.4" if node.change else ""
@@ -187,7 +169,7 @@ class _Writer:
         colour = colours.edge_line(edge.role, edge.change)
         settings = [
             f'id="edge-{number}" class="{colours.edge_classes(edge.role, edge.change)}" color="{colour}"',
-            f"tooltip={_quoted(edge_title(edge))}",
+            f"tooltip={quoted(edge_title(edge))}",
         ]
         if edge.role == "recurrence":
             settings.append("style=dashed constraint=false penwidth=1.4")
@@ -233,35 +215,11 @@ class _Writer:
     def _written(self, lines: list[str], bold: bool = False, below: str = FAINT) -> str:
         """Return lines as a label."""
         # Without any letter, Graphviz as WebAssembly aborts.
-        return _label(lines, bold, below) if self.html else _quoted("\n".join(lines) if any(lines) else " ")
-
-    def _header(self) -> str:
-        """Return the title, the notes and the legend as a table; where there are no tables, in words."""
-        if not self.html:
-            legend = legend_of(self.diagram)
-            kinds = ", ".join(map(kind_name, legend.loop_kinds))
-            shapes = ", ".join(
-                f"{colours.KIND_TEXT[kind]} {_SIGNS.get(kind, '')}".strip() for kind in legend.kinds
-            )
-            signs = [
-                f"{colours.ROLE_SIGNS[role]} {colours.ROLE_TEXT[role]}"
-                for role in legend.roles
-                if role in colours.ROLE_SIGNS
-            ]
-            signs += [f"{colours.CHANGE_SIGNS[change]} {change}" for change in legend.changes]
-            words = [short(self.diagram.title, 90), *(short(note, 160) for note in self.diagram.notes)]
-            words += textwrap.wrap(f"nodes: {shapes}", _WIDEST_LINE) if shapes else []
-            words += [f"loop variables: {kinds}"] if kinds else []
-            words += [f"signs: {', '.join(signs)}"] if signs else []
-            words += (
-                [f"the warmer, the more time: the hottest took {legend.heat_text()}"] if legend.heat else []
-            )
-            return self._written([word for word in words if word] or ["picture"])
-        rows = [f'<TR><TD COLSPAN="9"><B>{_text(short(self.diagram.title, 90))}</B></TD></TR>']
-        for note in self.diagram.notes:
-            rows.append(f'<TR><TD COLSPAN="9">{_text(short(note, 160))}</TD></TR>')
-        rows += [f"<TR>{''.join(row)}</TR>" for row in _legend_rows(self.diagram)]
-        return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="2">{"".join(rows)}</TABLE>>'
+        return (
+            label_of_lines(lines, bold, below)
+            if self.html
+            else quoted("\n".join(lines) if any(lines) else " ")
+        )
 
 
 def _level(node: Node, entered: set[str], left: set[str]) -> str:
@@ -293,7 +251,7 @@ def names_of(diagram: Diagram) -> dict[str, str]:
     """Return the DOT name of each node, and of each port of a closed loop as ``node:port``."""
     found: dict[str, str] = {}
     for number, node in enumerate(diagram.nodes):
-        name = _quoted(_safe_name(node.id, f"n{number}"))
+        name = quoted(_safe_name(node.id, f"n{number}"))
         found[node.id] = name
         found.update({port.id: f"{name}:p{k}" for k, port in enumerate(node.ports)})
     return found
@@ -302,125 +260,3 @@ def names_of(diagram: Diagram) -> dict[str, str]:
 def _safe_name(identity: str, otherwise: str) -> str:
     plain_enough = identity.isprintable() and not set(identity) & set('\\"&<>')
     return identity if identity and plain_enough else otherwise
-
-
-def _quoted(text: str) -> str:
-    """Return a quoted string, in which Graphviz reads nothing but the text."""
-    kept = "".join(char if char.isprintable() else "\n" if char == "\n" else "?" for char in text)
-    kept = kept.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("&", "&amp;")
-    return f'"{kept}"'
-
-
-def _text(text: str) -> str:
-    return escape(_printable(text)).replace("\\", "&#92;") or " "
-
-
-def _label(lines: list[str], bold: bool, below: str) -> str:
-    """Return lines as an HTML-like label, the first as it is and the others small, in a colour of their own."""
-    first = f"<B>{_text(lines[0])}</B>" if bold else _text(lines[0])
-    rest = "".join(f'<BR/><FONT POINT-SIZE="8.5" COLOR="{below}">{_text(line)}</FONT>' for line in lines[1:])
-    return f"<{first}{rest}>"
-
-
-def _table(node: Node, paint: Paint, types: bool, below: str) -> str:
-    """Return a closed loop as a table: ports that go in, its name, ports that go out."""
-    lines = [_text(line) for line in node_lines(node, types)]
-    middle = f'<B>{lines[0]}</B><FONT POINT-SIZE="8.5" COLOR="{below}">{"".join(f"<BR/>{line}" for line in lines[1:])} </FONT>'
-    rows = [
-        _ports(node, "in"),
-        f'<TR><TD BGCOLOR="{paint.fill}" COLOR="{paint.line}" CELLPADDING="6">{middle}</TD></TR>',
-        _ports(node, "out"),
-    ]
-    return f'<<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="0">{"".join(rows)}</TABLE>>'
-
-
-def _record(node: Node, types: bool) -> str:
-    """Return a closed loop as a record: a field a port."""
-
-    def field(text: str) -> str:
-        return "".join(f"\\{char}" if char in "{}|<> \\" else char for char in _printable(text)) or "\\ "
-
-    def ports(side: str) -> str:
-        fields = [
-            f"<p{k}> {field(short(port.label, 24))}" for k, port in enumerate(node.ports) if port.side == side
-        ]
-        return f"{{{'|'.join(fields)}}}" if fields else ""
-
-    middle = "\\n".join(field(line) for line in node_lines(node, types))
-    rows = [part for part in (ports("in"), middle, ports("out")) if part]
-    inner = "|".join(rows).replace('"', "'")
-    return f'"{{{inner}}}"'
-
-
-def _ports(node: Node, side: str) -> str:
-    cells = []
-    for number, port in enumerate(node.ports):
-        if port.side == side:
-            paint = LOOP_KINDS.get(port.kind, colours.NODE_KINDS["port"])
-            small = f'<FONT POINT-SIZE="8" COLOR="{FAINT}">{_text(kind_name(port.kind))}</FONT>'
-            cells.append(
-                f'<TD PORT="p{number}" BGCOLOR="{paint.fill}" COLOR="{paint.line}" CELLPADDING="3"'
-                f' TARGET="_self" TITLE="{_attribute(port_title(port))}"'
-                f' ID="{_attribute(element_id(port.id))}">'
-                f"{_text(short(port.label, 24))}<BR/>{small}</TD>"
-            )
-    if not cells:
-        return ""
-    inner = (
-        f'<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="2" CELLPADDING="0"><TR>{"".join(cells)}</TR></TABLE>'
-    )
-    return f'<TR><TD BORDER="0">{inner}</TD></TR>'
-
-
-def _attribute(text: str) -> str:
-    return escape(_printable(text), quote=True).replace("\\", "&#92;")
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
-def _legend_rows(diagram: Diagram) -> list[list[str]]:
-    """Return the legend as rows of cells."""
-    legend = legend_of(diagram)
-    shapes = [
-        f'<TD BGCOLOR="{colours.NODE_KINDS[kind].fill}" COLOR="{colours.NODE_KINDS[kind].line}" BORDER="1">'
-        f"{_small(f'{colours.KIND_TEXT[kind]} {_SIGNS.get(kind, str())}'.strip())}</TD>"
-        for kind in legend.kinds
-    ]
-    kinds = [
-        f'<TD BGCOLOR="{LOOP_KINDS[kind].fill}" COLOR="{LOOP_KINDS[kind].line}" BORDER="1">{_small(kind_name(kind))}</TD>'
-        for kind in legend.loop_kinds
-    ]
-    lines = [
-        f'<TD><FONT COLOR="{EDGES[role]}">{_LINES[role]}</FONT> {_small(colours.ROLE_TEXT[role])}</TD>'
-        for role in legend.roles
-        if role in _LINES
-    ]
-    changes = [
-        f'<TD COLOR="{CHANGES[change]}" BORDER="1">{_small(f"{colours.CHANGE_SIGNS[change]} {change}")}</TD>'
-        for change in legend.changes
-    ]
-    heat = (
-        [f'<TD BGCOLOR="{fill}" BORDER="0">{_small(" ")}</TD>' for fill in colours.HEAT]
-        if legend.heat
-        else []
-    )
-    heat_row = (
-        [f"<TD>{_small('part of the time: 0')}</TD>", *heat, f"<TD>{_small(legend.heat_text())}</TD>"]
-        if heat
-        else []
-    )
-    rows = [_one_cell(row) for row in (shapes, [*kinds, *lines, *changes], heat_row) if row]
-    return [[row] for row in rows]
-
-
-def _one_cell(cells: list[str]) -> str:
-    inner = (
-        f'<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="2"><TR>{"".join(cells)}</TR></TABLE>'
-    )
-    return f'<TD ALIGN="LEFT">{inner}</TD>'
-
-
-def _small(text: str) -> str:
-    return f'<FONT POINT-SIZE="8.5">{_text(text)}</FONT>'

@@ -6,6 +6,9 @@ Each cell is a process of its own (``peer_programs/first.py``), whose caches are
 process left there.  Drawing the inputs is left out: of long loops it takes longer than all else.  Packages have their bytecode,
 as installed ones do.  PyTensor compiles for up to a minute: it takes part in some of the workloads.
 
+Two columns are no tool: a process that imports NumPy and does nothing, and one that loads LLVM through llvmlite as well.  No code
+of ours is sooner than the first, nor than the second where machine code must be made.
+
 *Held* is the most memory that the process had beyond that with its inputs alone, after three calls: packages, code and arrays,
 but not the pages of libraries' files.
 Goal: what the forecast says that a call takes, results included, and 64 MB.
@@ -29,6 +32,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from peers import HERE, REPOSITORY, TOOLS, WORKLOADS, missing_peers, sized, table
 
 STARTED = ["scanviz", "scanviz native", "JAX", "PyTensor Numba", "PyTensor C"]
+BARE = {  # what every tool of ours begins with, alone
+    "NumPy alone": "import numpy",
+    "NumPy, LLVM": "import numpy, llvmlite.binding as llvm; llvm.initialize_native_target(); llvm.initialize_native_asmprinter()",
+}
 SLOW = ("PyTensor Numba", "PyTensor C")  # to compile: of these workloads alone, and once
 WITH_SLOW = (
     "power, size 10, 1k", "cumulative sum, 1M scalars", "leaky tanh, width 64, 10k", "rnn H 64, 1k", "lstm H 64, 1k",
@@ -58,14 +65,23 @@ def started(tool: str, workload: str, folder: str) -> dict[str, float]:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{tool}, {workload}:\n{done.stderr}")
-    ended, first, drawing, held, later, forecast = map(float, done.stdout.split())
+    ended, first, drawing, held, later, forecast, compiled = map(float, done.stdout.split())
     return {
         "process_s": ended - begun - drawing,  # one clock for all processes
         "first_s": first,
         "first_mb": held / 1e6,
         "mb": later / 1e6,
         "forecast_mb": forecast / 1e6,
+        "compiled": compiled,
     }
+
+
+def bare(imports: str) -> float:
+    """Return the seconds of a new process until it has imported something."""
+    script = f"import time; {imports}; print(time.perf_counter())"
+    begun = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return float(done.stdout) - begun
 
 
 def start_one(workload: str) -> dict[str, Any]:
@@ -74,23 +90,41 @@ def start_one(workload: str) -> dict[str, Any]:
     found: dict[str, dict[str, list[dict[str, float]]]] = {
         tool: {"empty": [], "warm": []} for tool in taking_part
     }
+    alone: dict[str, list[float]] = {name: [] for name in BARE}
     for repetition in range(REPEATED):  # tools in turns: a busy minute of the machine is every tool's
+        for name, imports in BARE.items():
+            alone[name].append(bare(imports))
         for tool in taking_part:
             if tool in SLOW and repetition:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 for caches in ("empty", "warm"):
                     found[tool][caches].append(started(tool, workload, folder))
-    return {
+    shortest = {
         tool: {caches: min(runs, key=lambda run: run["process_s"]) for caches, runs in cells.items()}
         for tool, cells in found.items()
     }
+    return {"start": shortest, "bare_s": {name: min(runs) for name, runs in alone.items()}}
 
 
 def with_faster(cells: dict[str, float]) -> dict[str, float]:
     """Return cells with the better of PyTensor's two."""
     slow = [cells[tool] for tool in SLOW if tool in cells]
     return {**cells, "faster PyTensor": min(slow)} if slow else cells
+
+
+def no_room(rows: list[dict[str, Any]]) -> str:
+    """Return a sentence on the rows in which the libraries that were loaded alone take more than the goal leaves."""
+    goal, alone = GOALS["JAX"], []
+    for row in rows:
+        cell = row["start"]["scanviz"]["empty"]
+        libraries = row["bare_s"]["NumPy, LLVM" if cell["compiled"] else "NumPy alone"]
+        if row["start"]["JAX"]["empty"]["process_s"] < goal * libraries:
+            alone.append(row["workload"])
+    return (
+        f"caches empty: the libraries alone take more than JAX / {goal:g} in {len(alone)}: "
+        f"{'; '.join(alone) or 'nowhere'}"
+    )
 
 
 def told(rows: list[dict[str, Any]]) -> list[str]:
@@ -114,6 +148,7 @@ def told(rows: list[dict[str, Any]]) -> list[str]:
                     f"caches {caches}: {other} takes {mean:.1f} times as long (geometric mean), "
                     f"at least {ratios[least]:.1f} ({least}); goal {goal:g} met in {met} of {len(ratios)}"
                 )
+    found += [no_room(rows)]
     over = [
         f"{row['workload']}, {tool}: {cell['mb']:.0f} MB, {cell['forecast_mb']:.0f} forecast"
         for row in rows
@@ -140,7 +175,7 @@ def main() -> None:
     rows = []
     for name in WORKLOADS:
         if any(word in name for word in options.only):
-            rows.append({"workload": name, "start": start_one(name)})
+            rows.append({"workload": name, **start_one(name)})
             seconds = {tool: each["empty"]["process_s"] for tool, each in rows[-1]["start"].items()}
             print(
                 f"{name}: {', '.join(f'{tool} {each:.2f} s' for tool, each in seconds.items())}", flush=True
@@ -156,6 +191,7 @@ def main() -> None:
                 for row in rows
             ]
             table(f"{title}, caches {caches}", cells, STARTED)
+    table("libraries alone, s", [(row["workload"], row["bare_s"]) for row in rows], list(BARE))
     print("\n" + "\n".join(told(rows)))
     write_json(options.json, rows, "peer_starts")
 

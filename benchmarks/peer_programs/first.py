@@ -2,7 +2,8 @@
 
 It prints when the first result was there, by the system's clock, the seconds of building and the first call, those that drawing the
 inputs took, which are no tool's work, and the bytes that the process held at most beyond what it held with its inputs alone: to
-the first result, and after two more calls.  Of scanviz also the bytes that a call may take by its forecast.
+the first result, and after two more calls.  Of scanviz also the bytes that a call may take by its forecast; and 1 if LLVM was
+loaded for the first result, or 0.
 """
 
 import sys
@@ -42,10 +43,11 @@ def main() -> None:
     call(*given)
     ended = time.perf_counter()
     held = most_held() - before
+    compiled = int("llvmlite.binding" in sys.modules)
     call(*given)
     call(*given)
     forecast = call.memory_forecast(*given).peak_bytes if hasattr(call, "memory_forecast") else 0
-    print(ended, ended - begun, drawing, held, most_held() - before, forecast)
+    print(ended, ended - begun, drawing, held, most_held() - before, forecast, compiled)
 
 
 if __name__ == "__main__":

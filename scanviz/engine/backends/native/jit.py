@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
+from scanviz.engine.backends.native.llvm import Package, llvm
 from scanviz.engine.backends.native.object_file import ForeignError, loaded
 from scanviz.engine.backends.native.special import SPECIAL, address_of, special
 from scanviz.engine.named_tuple import NamedTuple
@@ -52,25 +53,13 @@ def target() -> Processor:
 
 @cache
 def _target(wanted: str) -> Processor:
-    llvm = _llvm()
-    features = llvm.get_host_cpu_features()
-    name = llvm.get_host_cpu_name()
-    if "x86" in llvm.get_default_triple() and wanted:
+    host = llvm().host()
+    if "x86" in host.triple and wanted:
         name = {"baseline": "x86-64", "avx2": "x86-64-v3"}.get(wanted, wanted)
         return Processor(name, "", {"baseline": 16, "avx2": 32}.get(wanted, 64))
-    width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
-    return Processor(name, features.flatten(), width)
-
-
-@cache
-def _llvm() -> Any:
-    """Return llvmlite's binding: importing it takes some thirty milliseconds, so that happens where code is made."""
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    llvm.initialize_native_asmparser()  # for marks in listings
-    return llvm
+    width = 64 if host.features.get("avx512f") else 32 if host.features.get("avx2") else 16
+    features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(host.features.items()))
+    return Processor(host.name, features, width)
 
 
 class Machine(NamedTuple):
@@ -94,8 +83,7 @@ class Machine(NamedTuple):
 def assembly_of(text: str) -> str:
     """Return the code of a module's text as the processor's instructions."""
     with _LOCK:
-        listing: str = _target_machine().emit_assembly(_llvm().parse_assembly(text))
-        return listing
+        return _emitted(text, is_object=False).decode()
 
 
 def module_text(code: Code, arguments: Sequence[str]) -> str:
@@ -130,8 +118,7 @@ def compiled(text: str) -> Machine:
 def object_of(text: str) -> bytes:
     """Return a module's text as an object file."""
     with _LOCK:
-        code: bytes = _target_machine().emit_object(_llvm().parse_assembly(text))
-        return code
+        return _emitted(text, is_object=True)
 
 
 def machine_of(code: bytes, was_kept: bool) -> Machine:
@@ -153,26 +140,24 @@ def _key(text: str) -> str:
 def _versions() -> tuple[str, ...]:
     import llvmlite  # tells its version itself: looking into what is installed takes as long as compiling
 
-    return llvmlite.__version__, ".".join(map(str, _llvm().llvm_version_info)), CODE_VERSION
+    return llvmlite.__version__, ".".join(map(str, llvm().version)), CODE_VERSION
 
 
-def _target_machine() -> Any:
+def _emitted(text: str, *, is_object: bool) -> bytes:
     where = target()
-    return (
-        _llvm()
-        .Target.from_default_triple()
-        .create_target_machine(cpu=where.name, features=where.features, opt=2, reloc="pic", codemodel="small")
-    )
+    return llvm().emitted(text, where.name, where.features, is_object=is_object)
 
 
 def _loaded_by_llvm(code: bytes) -> tuple[int, Any]:
     """Return the address of an object file's function, and what holds its memory."""
     with _LOCK:
-        llvm = _llvm()
+        package, where = Package(), target()  # which has much more than compiling needs
+        binding = package.binding
         for name in set(re.findall(SPECIAL.encode() + rb"(\w+)", code)):
-            llvm.add_symbol(SPECIAL + name.decode(), special(name.decode()))
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target_machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+            binding.add_symbol(SPECIAL + name.decode(), special(name.decode()))
+        machine = package.machine(where.name, where.features)
+        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
+        engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
         return engine.get_function_address(ENTRY), engine
 

@@ -146,7 +146,7 @@ def test_a_process_that_finds_all_on_disk_imports_neither_llvm_nor_what_writes_c
     ]
     (first, written), (second, read) = (done.stdout.splitlines() for done in found)
     assert first == second
-    assert "llvmlite.binding" in written and read == "[]"
+    assert "native.operations" in written and read == "[]"
 
 
 def test_code_of_parts_that_threads_take_is_found_too(monkeypatch):

@@ -1,0 +1,225 @@
+"""What compiling needs of LLVM: which processor this is, and a module's text as an object file or as assembly.
+
+``llvmlite`` brings LLVM as a library of C functions.  Importing ``llvmlite.binding`` loads that library, and some forty modules of
+Python beside it, for building code and for passes: three quarters of the time, and nothing of it is needed here.  So the library is
+opened and its functions are called as that package calls them, in a context of our own.  Where the package is in use already, as
+Numba does, or where its version is none of those whose functions are known to be these, the package itself is asked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from functools import cache
+from typing import Any, Protocol
+
+from scanviz.engine.named_tuple import NamedTuple
+
+KNOWN = range(45, 51)  # versions 0.45 to 0.50 of llvmlite declare the same functions
+BINDING = "llvmlite.binding"
+
+
+class Host(NamedTuple):
+    """The processor that this runs on, as LLVM calls it.
+
+    Attributes
+    ----------
+    name : str
+        The kind of processor.
+    features : dict of str to bool
+        What it can do, and what not.
+    triple : str
+        Processor, maker and system.
+    """
+
+    name: str
+    features: dict[str, bool]
+    triple: str
+
+
+class Llvm(Protocol):
+    """LLVM, by whichever way it is called.
+
+    Attributes
+    ----------
+    version : tuple of int
+        Its own, not that of llvmlite.
+    """
+
+    version: tuple[int, ...]
+
+    def host(self) -> Host:
+        """Return the processor that this runs on."""
+        ...
+
+    def emitted(self, text: str, name: str, features: str, *, is_object: bool) -> bytes:
+        """Return a module's text as an object file, or as assembly, for a processor; RuntimeError where it is no module's text."""
+        ...
+
+
+def llvm() -> Llvm:
+    """Return LLVM, loaded when it is first asked for: that takes some ten milliseconds."""
+    return _by_package() if BINDING in sys.modules else _by_library() or _by_package()
+
+
+@cache
+def _by_library() -> Llvm | None:
+    """Return LLVM by its library; None where that cannot be opened or may be another one."""
+    import llvmlite  # says its version, without LLVM
+
+    major, minor, *_ = (*llvmlite.__version__.split("."), "", "")
+    if major != "0" or not minor.isdecimal() or int(minor) not in KNOWN:
+        return None
+    path = os.path.join(os.path.dirname(llvmlite.__file__), "binding", "libllvmlite.so")
+    try:
+        return Library(ctypes.CDLL(path))
+    except (OSError, AttributeError):  # it lies elsewhere, or is another one in spite of its version
+        return None
+
+
+@cache
+def _by_package() -> Llvm:
+    return Package()
+
+
+class Library:
+    """LLVM by the functions of llvmlite's library.
+
+    Parameters
+    ----------
+    library : ctypes.CDLL
+        The library.
+    """
+
+    def __init__(self, library: Any) -> None:  # ctypes makes its functions as they are asked for
+        self._library = library
+        text, handle, told = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p)
+        number, size = ctypes.c_int, ctypes.c_size_t
+        declared = {
+            "GetVersionInfo": (ctypes.c_uint,),
+            "InitializeNativeTarget": (None,),
+            "InitializeNativeAsmPrinter": (None,),
+            "InitializeNativeAsmParser": (None,),
+            "GetHostCPUName": (None, told),
+            "GetHostCPUFeatures": (number, told),
+            "GetDefaultTargetTriple": (None, told),
+            "DisposeString": (None, text),
+            "ContextCreate": (handle,),
+            "ParseAssembly": (handle, handle, text, told),
+            "DisposeModule": (None, handle),
+            "GetTargetFromTriple": (handle, text, told),
+            "CreateTargetMachine": (
+                handle, handle, text, text, text, number, text, text, number, number, text,
+            ),
+            "DisposeTargetMachine": (None, handle),
+            "TargetMachineEmitToMemory": (handle, handle, handle, number, told),
+            "GetBufferStart": (handle, handle),
+            "GetBufferSize": (size, handle),
+            "DisposeMemoryBuffer": (None, handle),
+        }  # fmt: skip
+        self._functions = {}
+        for name, (result, *arguments) in declared.items():
+            function = getattr(library, f"LLVMPY_{name}")
+            function.restype, function.argtypes = result, arguments
+            self._functions[name] = function
+        version = self._call("GetVersionInfo")
+        self.version: tuple[int, ...] = tuple(version.to_bytes(4, "big").lstrip(b"\0"))
+        for part in ("Target", "AsmPrinter", "AsmParser"):  # the last for marks in listings
+            self._call(f"InitializeNative{part}")
+        self._context = self._call("ContextCreate")
+
+    def _call(self, name: str, *arguments: Any) -> Any:
+        return self._functions[name](*arguments)
+
+    def _told(self, name: str, *arguments: Any) -> tuple[Any, str]:
+        """Return what a function returns, and the text that it leaves at its last argument."""
+        text = ctypes.c_char_p()
+        found = self._call(name, *arguments, ctypes.byref(text))
+        told = (text.value or b"").decode("utf-8", "replace")
+        if text:
+            self._call("DisposeString", text)
+        return found, told
+
+    def host(self) -> Host:
+        """Return the processor that this runs on."""
+        _, listed = self._told("GetHostCPUFeatures")
+        features = {feature[1:]: feature[0] == "+" for feature in listed.split(",") if feature}
+        return Host(self._told("GetHostCPUName")[1], features, self._told("GetDefaultTargetTriple")[1])
+
+    def emitted(self, text: str, name: str, features: str, *, is_object: bool) -> bytes:
+        """Return a module's text as an object file, or as assembly."""
+        module, why = self._told("ParseAssembly", self._context, text.encode())
+        if not module:
+            raise RuntimeError(f"LLVM cannot read the code: {why}")
+        machine = None
+        try:
+            machine = self._machine(name, features)
+            memory, why = self._told("TargetMachineEmitToMemory", machine, module, int(is_object))
+            if not memory:
+                raise RuntimeError(f"LLVM cannot compile the code: {why}")
+            try:
+                start, size = self._call("GetBufferStart", memory), self._call("GetBufferSize", memory)
+                return ctypes.string_at(start, size)
+            finally:
+                self._call("DisposeMemoryBuffer", memory)
+        finally:
+            if machine is not None:
+                self._call("DisposeTargetMachine", machine)
+            self._call("DisposeModule", module)
+
+    def _machine(self, name: str, features: str) -> Any:
+        """Return what makes code for a processor."""
+        triple = self._told("GetDefaultTargetTriple")[1].encode()
+        target, why = self._told("GetTargetFromTriple", triple)
+        machine = target and self._call(
+            "CreateTargetMachine",
+            target, triple, name.encode(), features.encode(), 2, b"pic", b"small", 0, 0, b"",
+        )  # fmt: skip
+        if not machine:
+            raise RuntimeError(f"LLVM makes no code for {name}: {why}")
+        return machine
+
+
+class Package:
+    """LLVM by ``llvmlite.binding``.
+
+    Attributes
+    ----------
+    binding : module
+        That package.
+    """
+
+    def __init__(self) -> None:
+        import llvmlite.binding as binding
+
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        binding.initialize_native_asmparser()  # for marks in listings
+        self.binding: Any = binding
+        self.version: tuple[int, ...] = tuple(binding.llvm_version_info)
+
+    def host(self) -> Host:
+        """Return the processor that this runs on."""
+        binding = self.binding
+        features = dict(binding.get_host_cpu_features())
+        return Host(binding.get_host_cpu_name(), features, binding.get_default_triple())
+
+    def emitted(self, text: str, name: str, features: str, *, is_object: bool) -> bytes:
+        """Return a module's text as an object file, or as assembly."""
+        machine, module = self.machine(name, features), self.binding.parse_assembly(text)
+        if is_object:
+            code: bytes = machine.emit_object(module)
+            return code
+        listing: str = machine.emit_assembly(module)
+        return listing.encode()
+
+    def machine(self, name: str, features: str) -> Any:
+        """Return what makes code for a processor."""
+        target = self.binding.Target.from_default_triple()
+        return target.create_target_machine(
+            cpu=name, features=features, opt=2, reloc="pic", codemodel="small"
+        )
+
+
+__all__ = ["Host", "Library", "Llvm", "Package", "llvm"]

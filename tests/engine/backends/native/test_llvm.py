@@ -1,0 +1,76 @@
+"""LLVM by its library alone is the LLVM of llvmlite's package, and loads nothing of that package."""
+
+import subprocess
+import sys
+
+import llvmlite
+import pytest
+
+from scanviz.engine.backends.native import jit, llvm
+
+TEXT = """
+define i64 @scanviz_loop(i64 %a, i64 %b) {
+entry:
+  %sum = add i64 %a, %b
+  ret i64 %sum
+}
+"""
+
+
+@pytest.fixture
+def ways():
+    return llvm._by_library(), llvm._by_package()
+
+
+def test_both_ways_tell_of_the_same_processor_and_version(ways):
+    library, package = ways
+    assert isinstance(library, llvm.Library)
+    assert library.host() == package.host()
+    assert library.version == package.version
+
+
+@pytest.mark.parametrize("is_object", [True, False])
+@pytest.mark.parametrize("level", ["", "avx2", "baseline"])
+def test_both_ways_make_the_same_code(ways, monkeypatch, level, is_object):
+    monkeypatch.setenv("SCANVIZ_NATIVE_TARGET", level)
+    where = jit.target()
+    found = [way.emitted(TEXT, where.name, where.features, is_object=is_object) for way in ways]
+    assert found[0] == found[1] and len(found[0]) > 50
+
+
+def test_what_is_no_code_is_an_error_that_says_where(ways):
+    for way in ways:
+        with pytest.raises(RuntimeError, match=r"1:8: error"):
+            way.emitted("define nothing", "x86-64", "", is_object=True)
+
+
+@pytest.mark.parametrize("version", ["0.44.0", "0.51.0", "1.0", "0+unknown"])
+def test_another_version_is_called_by_its_package(monkeypatch, version):
+    monkeypatch.setattr(llvmlite, "__version__", version)
+    assert llvm._by_library.__wrapped__() is None
+
+
+def test_a_library_that_is_not_there_is_called_by_its_package(monkeypatch, tmp_path):
+    monkeypatch.setattr(llvmlite, "__file__", str(tmp_path / "__init__.py"))
+    assert llvm._by_library.__wrapped__() is None
+
+
+def test_a_package_that_is_in_use_is_called(monkeypatch):
+    monkeypatch.setattr(llvm, "BINDING", "llvmlite.binding")
+    assert isinstance(llvm.llvm(), llvm.Package)  # other tests have imported it
+
+
+def test_compiling_imports_nothing_of_the_package():
+    script = (
+        "import sys, numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "from scanviz.engine.config import config\n"
+        "config.native.cache = 'off'\n"
+        "x = T.vector('x')\n"
+        "y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y), x, np.float64(0))\n"
+        "f = scanviz.function([x], y, mode='native')\n"
+        "np.testing.assert_allclose(f(np.ones(2)), np.tanh([1, 1 - np.tanh(1)]), rtol=1e-15)\n"
+        "print([name for name in sys.modules if name.startswith('llvmlite.')])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "['llvmlite._version']\n"

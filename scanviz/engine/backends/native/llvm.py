@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import sys
 from functools import cache
 from typing import Any, Protocol
@@ -68,8 +69,8 @@ def _by_library() -> Llvm | None:
     """Return LLVM by its library; None where that cannot be opened or may be another one."""
     import llvmlite  # says its version, without LLVM
 
-    major, minor, *_ = (*llvmlite.__version__.split("."), "", "")
-    if major != "0" or not minor.isdecimal() or int(minor) not in KNOWN:
+    said = re.match(r"0\.(\d+)\.", llvmlite.__version__)
+    if said is None or int(said[1]) not in KNOWN:
         return None
     path = os.path.join(os.path.dirname(llvmlite.__file__), "binding", "libllvmlite.so")
     try:
@@ -136,9 +137,10 @@ class Library:
         """Return what a function returns, and the text that it leaves at its last argument."""
         text = ctypes.c_char_p()
         found = self._call(name, *arguments, ctypes.byref(text))
-        told = (text.value or b"").decode("utf-8", "replace")
-        if text:
-            self._call("DisposeString", text)
+        if text.value is None:
+            return found, ""
+        told = text.value.decode("utf-8", "replace")
+        self._call("DisposeString", text)
         return found, told
 
     def host(self) -> Host:

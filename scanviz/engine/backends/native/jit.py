@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
-from scanviz.engine.backends.native.llvm import Package, llvm
+from scanviz.engine.backends.native.llvm import LlvmPackage, llvm
 from scanviz.engine.backends.native.object_file import ForeignError, loaded
 from scanviz.engine.backends.native.special import SPECIAL, address_of, special
 from scanviz.engine.named_tuple import NamedTuple
@@ -151,7 +151,7 @@ def _emitted(text: str, *, is_object: bool) -> bytes:
 def _loaded_by_llvm(code: bytes) -> tuple[int, Any]:
     """Return the address of an object file's function, and what holds its memory."""
     with _LOCK:
-        package, where = Package(), target()  # which has much more than compiling needs
+        package, where = LlvmPackage(), target()  # which has much more than compiling needs
         binding = package.binding
         for name in set(re.findall(SPECIAL.encode() + rb"(\w+)", code)):
             binding.add_symbol(SPECIAL + name.decode(), special(name.decode()))

@@ -74,17 +74,17 @@ def _by_library() -> Llvm | None:
         return None
     path = os.path.join(os.path.dirname(llvmlite.__file__), "binding", "libllvmlite.so")
     try:
-        return Library(ctypes.CDLL(path))
+        return LlvmLibrary(ctypes.CDLL(path))
     except (OSError, AttributeError):  # it lies elsewhere, or is another one in spite of its version
         return None
 
 
 @cache
 def _by_package() -> Llvm:
-    return Package()
+    return LlvmPackage()
 
 
-class Library:
+class LlvmLibrary:
     """LLVM by the functions of llvmlite's library.
 
     Parameters
@@ -183,7 +183,7 @@ class Library:
         return machine
 
 
-class Package:
+class LlvmPackage:
     """LLVM by ``llvmlite.binding``.
 
     Attributes
@@ -224,4 +224,4 @@ class Package:
         )
 
 
-__all__ = ["Host", "Library", "Llvm", "Package", "llvm"]
+__all__ = ["Host", "LlvmLibrary", "Llvm", "LlvmPackage", "llvm"]

@@ -12,7 +12,7 @@ def verified(monkeypatch):
     monkeypatch.setattr(llvm, "BINDING", "a package that nobody imports")
 
     def object_of(text):
-        llvm.Package().binding.parse_assembly(text).verify()
+        llvm.LlvmPackage().binding.parse_assembly(text).verify()
         return compile_text(text)
 
     monkeypatch.setattr(jit, "object_of", object_of)

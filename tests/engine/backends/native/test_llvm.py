@@ -24,7 +24,7 @@ def ways():
 
 def test_both_ways_tell_of_the_same_processor_and_version(ways):
     library, package = ways
-    assert isinstance(library, llvm.Library)
+    assert isinstance(library, llvm.LlvmLibrary)
     assert library.host() == package.host()
     assert library.version == package.version
 
@@ -57,7 +57,7 @@ def test_a_library_that_is_not_there_is_called_by_its_package(monkeypatch, tmp_p
 
 def test_a_package_that_is_in_use_is_called(monkeypatch):
     monkeypatch.setattr(llvm, "BINDING", "llvmlite.binding")
-    assert isinstance(llvm.llvm(), llvm.Package)  # other tests have imported it
+    assert isinstance(llvm.llvm(), llvm.LlvmPackage)  # other tests have imported it
 
 
 def test_compiling_imports_nothing_of_the_package():

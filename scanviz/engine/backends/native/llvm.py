@@ -224,4 +224,4 @@ class LlvmPackage:
         )
 
 
-__all__ = ["Host", "LlvmLibrary", "Llvm", "LlvmPackage", "llvm"]
+__all__ = ["Host", "Llvm", "LlvmLibrary", "LlvmPackage", "llvm"]

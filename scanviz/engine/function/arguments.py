@@ -83,9 +83,12 @@ class In:
         self.value = None if value is None else self.checked(value)
 
     @property
-    def usual(self) -> tuple[Any, int]:
-        """The dtype and the number of dimensions of arrays that are taken as they are; no dtype where sizes are to be looked at."""
-        return None if self._sized else self._dtype, self._ndim
+    def usual(self) -> tuple[Any, int, type | None]:
+        """The dtype and the number of dimensions of arrays that are taken as they are, and the type of numbers that become arrays.
+
+        There is no dtype where sizes are to be looked at.
+        """
+        return None if self._sized else self._dtype, self._ndim, self._number
 
     def of(self, variable: Variable) -> In:
         """Return the same input, by the same name and label, of another variable of its type."""

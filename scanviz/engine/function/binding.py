@@ -48,13 +48,18 @@ class Binding:
         """
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
-            arrays = np.ndarray
-            for k, (dtype, ndim) in enumerate(self._usual):
-                value = values[k]
-                if type(value) is not arrays or value.dtype is not dtype or value.ndim != ndim:
+            arrays, found = np.ndarray, list(values)
+            for k, (dtype, ndim, number) in enumerate(self._usual):
+                value = found[k]
+                if type(value) is arrays:
+                    if value.dtype is not dtype or value.ndim != ndim:
+                        break
+                elif type(value) is number:
+                    found[k] = inputs[k].checked(value)
+                else:
                     break
             else:
-                return list(values)
+                return found
             return self._on_host([given.checked(value) for given, value in zip(inputs, values, strict=True)])
         if len(values) > len(inputs):
             raise ScanvizTypeError(

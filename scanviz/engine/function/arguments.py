@@ -52,7 +52,7 @@ class In:
     __slots__ = (
         "_dtype",
         "_ndim",
-        "_number",
+        "_numbers",
         "_sized",
         "allow_downcast",
         "label",
@@ -77,18 +77,18 @@ class In:
         self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
         self._dtype, shape = np.dtype(variable.type.dtype), variable.type.shape
         self._ndim, self._sized = len(shape), tuple([k for k, size in enumerate(shape) if size is not None])
-        # the type of Python's numbers that become such an array as they are
-        exact = float if self._dtype == np.float64 else int if self._dtype == np.int64 else None
-        self._number = exact if not shape else None
+        # the types of numbers that become such an array as they are, one of Python's and one of NumPy's
+        exact = {np.dtype(np.float64): float, np.dtype(np.int64): int}.get(self._dtype, self._dtype.type)
+        self._numbers: tuple[type, ...] = () if shape else (exact, self._dtype.type)
         self.value = None if value is None else self.checked(value)
 
     @property
-    def usual(self) -> tuple[Any, int, type | None]:
-        """The dtype and the number of dimensions of arrays that are taken as they are, and the type of numbers that become arrays.
+    def usual(self) -> tuple[Any, int, tuple[type, ...]]:
+        """The dtype and the number of dimensions of arrays that are taken as they are, and the types of numbers that become arrays.
 
         There is no dtype where sizes are to be looked at.
         """
-        return None if self._sized else self._dtype, self._ndim, self._number
+        return None if self._sized else self._dtype, self._ndim, self._numbers
 
     def of(self, variable: Variable) -> In:
         """Return the same input, by the same name and label, of another variable of its type."""
@@ -109,7 +109,7 @@ class In:
         if type(value) is np.ndarray and value.dtype is self._dtype and value.ndim == self._ndim:
             array: Array = value  # the usual case: NumPy has one object for each common dtype
             return self._of_size(array) if self._sized else array
-        if self._number is not None and type(value) is self._number and self._fits(value):
+        if type(value) in self._numbers and (type(value) is not int or -(2**63) <= value < 2**63):
             return np.array(value, self._dtype)
         dtype = self._dtype
         is_array = type(value) is np.ndarray or is_on_device(value)
@@ -121,9 +121,6 @@ class In:
                 found=f"shape {array.shape}",
             )
         return self._of_size(array)
-
-    def _fits(self, value: Any) -> bool:
-        return type(value) is float or -(2**63) <= value < 2**63
 
     def _of_size(self, array: Array) -> Array:
         """Return an array whose sizes are those that the input fixes."""

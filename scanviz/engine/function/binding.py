@@ -49,12 +49,12 @@ class Binding:
         inputs = self._inputs
         if not named and len(values) == len(inputs):  # the usual case
             arrays, found = np.ndarray, list(values)
-            for k, (dtype, ndim, number) in enumerate(self._usual):
+            for k, (dtype, ndim, numbers) in enumerate(self._usual):
                 value = found[k]
                 if type(value) is arrays:
                     if value.dtype is not dtype or value.ndim != ndim:
                         break
-                elif type(value) is number:
+                elif type(value) in numbers:
                     found[k] = inputs[k].checked(value)
                 else:
                     break

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from scanviz.engine.backends.native.circular import cosine, sine
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Code, Value
+from scanviz.engine.backends.native.known_powers import known_number, known_power
 from scanviz.engine.backends.native.powers import logarithm, product_in_two
 from scanviz.engine.backends.native.special import SPECIAL
 from scanviz.engine.named_tuple import NamedTuple
@@ -212,6 +213,13 @@ def _log1p(d: Floats, value: Value) -> Value:
 
 
 def _power(d: Floats, value: Value, exponent: Value) -> Value:
+    """Return x^y: of many known exponents by products and roots, otherwise by the logarithm."""
+    known = known_number(exponent)
+    found = None if known is None else known_power(d, value, known)
+    return _power_of_positive(d, value, exponent) if found is None else found
+
+
+def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
     """Return x^y = e^(y log x) of positive normal numbers, where that is one; the rest is the C library's."""
     wide = Floats(d.code, d.lanes, "float64")
     base, times = (d.as_format(number, "float64") for number in (value, exponent))

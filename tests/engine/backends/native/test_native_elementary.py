@@ -5,13 +5,14 @@ import pytest
 
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.scalar.blocks import typed
-from scanviz.engine.scalar.expression import primitive, x, y
+from scanviz.engine.scalar.expression import constant, primitive, x, y
 from scanviz.engine.scalar.primitives import PRIMITIVES
 
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
 from scanviz.engine.backends.native.elementary import OWN
+from scanviz.engine.backends.native.known_powers import KNOWN
 from tests.engine.backends.native import native_code
 
 COUNT = 20_000
@@ -69,15 +70,31 @@ def block_and_operands(name, dtype):
 def test_an_own_function_is_right_to_the_last_places_over_its_whole_range(name, dtype):
     block, given = block_and_operands(name, dtype)
     (found,) = native_code.run(block, given, 8)
+    check_places(found, getattr(np, name), given, MOST_ULP)
+
+
+def check_places(found, function, given, most):
+    """Compare numbers with those of a function of NumPy's with more digits."""
+    dtype = found.dtype.name
     with np.errstate(all="ignore"):
-        true = getattr(np, name)(*(each.astype(MORE_DIGITS[dtype]) for each in given))
+        true = function(*(operand.astype(MORE_DIGITS[dtype]) for operand in given))
         expected = true.astype(dtype)
         apart = np.abs(found.astype(true.dtype) - true) / np.spacing(np.abs(expected)).astype(true.dtype)
     finite = np.isfinite(expected) & np.isfinite(found)
     np.testing.assert_array_equal(found[~finite], expected[~finite])
-    assert apart[finite].max() <= MOST_ULP, [each[finite][np.argmax(apart[finite])] for each in given]
+    assert apart[finite].max() <= most, [operand[finite][np.argmax(apart[finite])] for operand in given]
     there = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there])
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).nmant <= 52, reason="long double has no more digits here")
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("exponent", [*KNOWN, -64.0, -7.0, -3.0, 1.0, 5.0, 6.0, 7.0, 15.0, 63.0, 1 / 3, 65.0])
+def test_a_power_with_a_known_exponent_is_right_to_four_places_over_its_whole_range(exponent, dtype):
+    given = operands(dtype)
+    block = typed([primitive("power", x, constant(exponent, dtype))], [dtype])
+    (found,) = native_code.run(block, [given], 8)
+    check_places(found, np.power, [given, np.full(len(given), exponent, dtype)], 4)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -104,6 +104,8 @@ class StepSeries:
         What taking one time costs; None where it is the clock of the process, whose cost is measured elsewhere.
     control : bool
         Whether these steps ran as they do when nobody watches, for what stamps cost to be seen by comparison.
+    plain : bool
+        Whether the code with stamps is that which runs when nobody watches: beside so many steps what a stamp costs is nothing.
     off_cpu_ns : int
         How long of ``span_ns`` the thread did not run, where that was looked for; of control steps it is in no interval.
     tier : str
@@ -111,7 +113,7 @@ class StepSeries:
     """
 
     __slots__ = (
-        "control", "copy_ns", "covers", "entry_ns", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns", "resolution_ns",
+        "control", "copy_ns", "covers", "entry_ns", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns", "plain", "resolution_ns",
         "source", "span_ns", "stamp_ns", "starts", "steps", "tier", "timed_steps",
     )  # fmt: skip
 
@@ -132,11 +134,12 @@ class StepSeries:
         resolution_ns: float = 0.0,
         stamp_ns: float | None = None,
         control: bool = False,
+        plain: bool = False,
         off_cpu_ns: int = 0,
         tier: str = "",
     ) -> None:
         self.loop, self.first, self.interval_ns, self.op_ns, self.tier = loop, first, interval_ns, op_ns, tier
-        self.control, self.off_cpu_ns = control, off_cpu_ns
+        self.control, self.plain, self.off_cpu_ns = control, plain, off_cpu_ns
         self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
         timed = len(interval_ns) if covers is None else int(covers.sum())
         self.steps, self.timed_steps = timed if steps is None else steps, timed

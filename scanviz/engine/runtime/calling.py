@@ -100,6 +100,11 @@ class LoopCode(Protocol):
         ...
 
     @property
+    def plain_times(self) -> bool:
+        """Whether steps that have times run the very code that runs while nobody watches: there is nothing to compare them with."""
+        ...
+
+    @property
     def steps_at_once(self) -> int | None:
         """How many steps one call may take at most: code that hears no ctrl+c is called for few."""
         ...

@@ -47,6 +47,7 @@ LONGEST_BLOCK = 512
 NANOSECONDS = 1000  # shorter steps take nanoseconds
 # Where they do, parts are counted by time: each costs some ten microseconds, whatever it holds.
 SHORT_PART_NS = 20_000, 2_000_000  # a pause at the beginning, and in the long run
+PLAIN_PART_NS = 1_000_000, 100_000_000  # such a pause where steps with times run the usual code
 PIECE_NS = 20_000_000  # a piece of a long part that nothing is compared with: entering native code takes some ten microseconds
 FEW = 4  # a part of so many times fewer steps says less of how long a step is
 LONGEST_SAMPLE = 32  # steps of a sample whose operations are timed
@@ -117,6 +118,8 @@ class SamplingSchedule:
         What a step took lately, 0 while that is not known.
     passed_over : int
         How many runs follow whose steps need no times.
+    plain_times : bool
+        Whether steps with times run the code that runs while nobody watches: samples have no plain steps then.
     most_steps : int
         Runs of more steps than that are looked at closely in any case.
     run_ns : int
@@ -128,13 +131,14 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_timed", "_usual_ns", "_wanted", "control", "most_steps",
-        "nested", "observer", "own_ns", "passed_over", "run_ns", "step_ns", "timed_ns",
+        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_span_ns", "_timed", "_usual_ns", "_wanted", "control",
+        "most_steps", "nested", "observer", "own_ns", "passed_over", "plain_times", "run_ns", "step_ns", "timed_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
         self._usual_ns = self._known_by = self.timed_ns = 0
+        self.plain_times, self._span_ns = False, 0
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
@@ -187,6 +191,8 @@ class SamplingSchedule:
 
     def _after_a_sample(self) -> list[Part]:
         """Return the pause after a sample and the next sample, the pause last."""
+        if self.plain_times:
+            return self._after_plain_times()
         step_ns, pace = max(1, self.step_ns), self._pace
         first, last = (limit // step_ns if 0 < self.step_ns < NANOSECONDS else 0 for limit in SHORT_PART_NS)
         longest_pause = max(pace.longest_pause, min(PAUSE_NS // step_ns, USUAL.longest_pause), last)
@@ -212,6 +218,14 @@ class SamplingSchedule:
         rarely = 6 * UNTIMED if 0 < last <= 2 * pause else UNTIMED_AROUND if is_around else UNTIMED
         untimed = [] if is_early or is_cut or step_ns >= pace.untimed_ns else [Part("plain", rarely * pause)]
         return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
+
+    def _after_plain_times(self) -> list[Part]:
+        """Return the same where times cost nothing, but a step whose operations are timed may take many times longer."""
+        shortest, longest = PLAIN_PART_NS
+        span = max(shortest, min(self._span_ns, longest))
+        self._span_ns, step_ns = 2 * span, max(1, self.step_ns)
+        timed = min(span // (SHARE * max(step_ns, self.timed_ns)), LONGEST_SAMPLE)
+        return [Part("ops", max(1, timed)), Part("steps", max(1, span // step_ns))]
 
 
 def scheduled(

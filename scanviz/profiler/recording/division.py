@@ -7,7 +7,8 @@ those with one an operation.
   that is too uncertain it is taken from the calibration at start-up.
 - The *typical step* is the median of the steps with one stamp less the tick: what a plain step takes.  Where there are loops inside
   it is the median over plain blocks, for recording the loops inside can take longer than they do: the tick holds it.  So it is of
-  steps of few nanoseconds, several of which share a stamp.
+  steps of few nanoseconds, several of which share a stamp, where plain blocks are so long that entering them is little.
+  Where the usual code itself is timed by blocks, as strips are, it is the median over these, and there is no tick.
 - The stamps of a step whose n operations are timed cost what the medians of its parts come to above that, a share of n + 2 each,
   and no more than the smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording
   them costs.
@@ -15,6 +16,7 @@ those with one an operation.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
 - The *mean step* is the average of the steps whose operations were timed less the same stamps and recording, and its parts are
   averages of theirs.  A part that would be negative is 0, and the others are so much smaller that all sum to the mean step.
+  Where strips are timed by blocks it is the average of these, divided as the typical step is.
 
 Medians of parts need not sum to the median of the whole; scaling shares the difference out.  Averages do sum.
 """
@@ -117,8 +119,10 @@ def _typical(
 ) -> tuple[float, float, bool]:
     """Return the typical step, the tick, and whether these are of the loop itself."""
     tick, in_place = tick_cost(tally.pairs, stamp_ns, stepped.median if stepped.count else 0.0)
-    if blocks.count > stepped.count and len(tally.plain) >= FEWEST_PLAIN:
-        whole, in_place = tally.plain_ns(), True
+    if tally.is_plain:
+        whole, tick, in_place = tally.plain_ns(), 0.0, True
+    elif blocks.count > stepped.count and (found := tally.long_plain_ns()) is not None:
+        whole, in_place = found, True
         tick = max(0.0, blocks.median - whole)
     elif any(nested) and len(tally.plain) >= FEWEST_PLAIN:
         whole, in_place = tally.plain_ns(), True
@@ -168,7 +172,11 @@ def divided(
     weights = [time if time > _error(tally, row) else 0.0 for row, time in enumerate(left)]
     *operations, copies, rest = apportioned(weights, typical)
     spreads = tuple(parts.quantile(row, 0.75) - parts.quantile(row, 0.25) for row in range(len(nested)))
-    means = _means(tally, added)
+    means = (
+        apportioned(weights, round(tally.mean_plain_ns() / GRAIN) * GRAIN)
+        if tally.is_plain
+        else _means(tally, added)
+    )
     timing = stamps * price if any(nested) else max(stamps * price, timed - typical)
     return Division(
         typical, tuple(operations), copies, rest, spreads, tick, price, timed, timing, in_place, means

@@ -27,6 +27,8 @@ WHOLE_CHUNK = 8  # steps of a chunk whose first step, which enters its code, is 
 OFF_CPU_NS = 20_000  # nanoseconds off the CPU that are no error of the clocks
 DISTURBED_NS = 5_000  # and what a step must have taken beyond the others for that to have been there
 PAIRS = 256  # comparisons with plain steps that are kept, the last ones
+LONG_BLOCK_NS = 20_000  # nanoseconds: what entering its code takes is known to one
+FEWEST_LONG = 2
 SLOW = 2.0  # times the usual step
 FEWEST_USUAL = 16  # steps, to know what is usual
 LENGTHS = 16  # lengths of plain blocks that wait for a block to be compared with
@@ -98,6 +100,8 @@ class StepTally:
         How much longer a step with one stamp took than a plain one, from neighbouring blocks of one length.
     plain, plain_steps : deque
         What a plain step took, block by block, and the steps of each block.
+    is_plain : bool
+        Whether these blocks are all that have times, since the usual code takes them.
     slow_steps : int
         Steps in which the thread ran and that took much longer than the usual one.
     slow_ns : numpy.ndarray
@@ -105,7 +109,7 @@ class StepTally:
     """
 
     __slots__ = (
-        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "pairs", "parts", "plain",
+        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "is_plain", "pairs", "parts", "plain",
         "plain_steps", "slow_ns", "slow_steps", "total_ns",
     )  # fmt: skip
 
@@ -116,7 +120,7 @@ class StepTally:
         self.pairs: deque[float] = deque(maxlen=PAIRS)
         self.plain: deque[float] = deque(maxlen=PAIRS)
         self.plain_steps: deque[int] = deque(maxlen=PAIRS)
-        self._warm = False
+        self._warm = self.is_plain = False
         # steps of a plain block → those that warmed its code up and nanoseconds of another, until its neighbour is there
         self._plain: dict[int, tuple[int, float | None]] = {}
         self._entries = Histogram()  # what entering the code takes, which chunks of single stamps tell
@@ -125,9 +129,19 @@ class StepTally:
 
     def plain_ns(self) -> float:
         """Return the median plain step, over steps: of few nanoseconds, short blocks are mostly what entering them takes."""
-        order = np.argsort(self.plain, kind="stable")
-        steps = np.cumsum(np.array(self.plain_steps)[order])
-        return float(self.plain[order[np.searchsorted(steps, steps[-1] / 2)]])
+        return _median_over(np.array(self.plain), np.array(self.plain_steps))
+
+    def long_plain_ns(self) -> float | None:
+        """Return the same of blocks so long that the error of what entering them takes is little; None where they are too few."""
+        times, steps = np.array(self.plain), np.array(self.plain_steps)
+        are_long = times * steps >= LONG_BLOCK_NS
+        if are_long.sum() < FEWEST_LONG:
+            return None
+        return _median_over(times[are_long], steps[are_long])
+
+    def mean_plain_ns(self) -> float:
+        """Return the average plain step."""
+        return float(np.average(self.plain, weights=self.plain_steps))
 
     @property
     def steps(self) -> int:
@@ -138,7 +152,10 @@ class StepTally:
     def add(self, series: StepSeries) -> None:
         """Take a chunk of steps of any kind."""
         if series.control:
-            self._add_plain(series)
+            if not self.is_plain:
+                self._add_plain(series)
+        elif series.plain and series.covers is not None:
+            self._add_blocks(series)
         elif series.op_ns is None:
             self._add_stamped(series)
         elif len(series.op_ns) == self._count and len(series.interval_ns) and series.covers is None:
@@ -168,6 +185,16 @@ class StepTally:
         if warm or not self._warm:
             self.plain.append(step_ns)
             self.plain_steps.append(series.steps)
+
+    def _add_blocks(self, series: StepSeries) -> None:
+        """Take blocks of steps that were timed in the usual code."""
+        assert series.covers is not None
+        if not self.is_plain:
+            self.is_plain = True
+            self.plain.clear()
+            self.plain_steps.clear()
+        self.plain.extend((series.interval_ns / series.covers).tolist())
+        self.plain_steps.extend(series.covers.tolist())
 
     def _add_stamped(self, series: StepSeries) -> None:
         if series.covers is not None or series.starts is not None or not series.steps:
@@ -226,6 +253,13 @@ class StepTally:
         before = np.cumsum(over[longest]) - over[longest]
         disturbed = longest[(before < 0.8 * off_cpu_ns) & (over[longest] > DISTURBED_NS)]
         return np.delete(times, disturbed, axis=1)
+
+
+def _median_over(times: Samples, steps: Samples) -> float:
+    """Return the median time, each as often as it has steps."""
+    order = np.argsort(times, kind="stable")
+    until = np.cumsum(steps[order])
+    return float(times[order[np.searchsorted(until, until[-1] / 2)]])
 
 
 def _cold(steps: int) -> int:

@@ -50,6 +50,7 @@ class FakeTier:
     keeps_buffers = False
     tier_name = "fake"
     samples: bool = True
+    plain_times: bool = False
     calls: list[tuple[str, int, int]] = field(default_factory=list)
     interrupt_at: int = -1
     every: int = (

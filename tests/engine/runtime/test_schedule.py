@@ -36,6 +36,26 @@ def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> Non
     assert step_ns <= schedule.step_ns <= 1.1 * step_ns + 1
 
 
+@pytest.mark.parametrize("step_ns", [2, 60, 700, 20_000])
+@pytest.mark.parametrize("longer", [1, 6, 200])
+def test_where_times_cost_nothing_all_steps_have_one_but_those_whose_operations_are_timed_and_few_are(
+    step_ns: int, longer: int
+) -> None:
+    schedule, spent = SamplingSchedule(control=True), {"plain": 0, "steps": 0, "ops": 0}
+    schedule.plain_times, parts = True, 0
+    while sum(spent.values()) < 4_000_000_000:
+        part = schedule.part(10**9)
+        if part.variant == "ops":
+            schedule.timed_ns = longer * step_ns
+        else:
+            schedule.took(part.steps, part.steps * step_ns)
+        spent[part.variant] += part.steps * step_ns * (longer if part.variant == "ops" else 1)
+        parts += 1
+    few = 16 * longer * step_ns  # of the first sample
+    assert not spent["plain"] and few < spent["ops"] <= few + 0.02 * spent["steps"] + 30 * longer * step_ns
+    assert parts * 5 * PART_NS <= 0.01 * spent["steps"] or step_ns > PART_NS
+
+
 @pytest.mark.parametrize("step_ns", [250_000, 1_000_000])
 def test_long_steps_that_take_twice_as_long_with_their_operations_timed_are_timed_so_seldom(
     step_ns: int,

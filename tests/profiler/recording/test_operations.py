@@ -6,8 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
+from scanviz.engine.observe import StepSeries
+from scanviz.profiler.recording.division import divided
+from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally, StepTally
 from scanviz.record.model import OperationRecord
+from scanviz.record.statistics import Histogram
 
 THREE = tuple(OperationRecord(k, "exp(x)", "operation", "float64[]", None) for k in range(3))
 TIMES = st.lists(st.integers(0, 10**7), min_size=3, max_size=3)
@@ -49,3 +52,43 @@ def test_operations_that_are_told_one_by_one_take_typically_their_average_and_no
     none = OperationTally(0)
     none.add_table(np.zeros((4, 0), np.int64))
     assert none.records(()) == ()
+
+
+def timed_steps(count: int, operation_ns: int, whole_ns: int) -> StepSeries:
+    times = np.full(count, whole_ns, np.int64)
+    return StepSeries(1, 0, times, np.full((1, count), operation_ns, np.int64), np.full(count, 5, np.int64))
+
+
+def blocks_of(tally: StepTally, times: list[int], covers: list[int], plain: bool) -> Histogram:
+    series = StepSeries(1, 0, np.array(times, np.int64), covers=np.array(covers, np.int64), plain=plain)
+    tally.add(series)
+    found = Histogram()
+    found.add(series.step_ns, series.covers)
+    return found
+
+
+def test_where_blocks_of_the_usual_code_are_timed_their_median_is_the_typical_step_and_nothing_is_taken_off() -> (
+    None
+):
+    tally = StepTally(1)
+    tally.add(timed_steps(40, 900, 1000))  # another code, which takes many times longer
+    blocks = blocks_of(tally, [50_000, 2560, 2816, 6000, 9000], [2, 1024, 1024, 1024, 100], plain=True)
+    tally.add(StepSeries(1, 0, np.array([900]), covers=np.array([64]), control=True))  # of a run passed over
+    found = divided(tally, Histogram(), blocks, 10.0, [False])
+    assert found is not None and found.in_place and found.tick_ns == 0.0
+    assert found.typical_ns == 2.75 == sum(found.operations) + found.copies + found.rest
+    assert sum(found.means) == round((70_376 / 3174) * 1024) / 1024, "the average of these blocks"
+
+
+def test_short_plain_blocks_are_mostly_what_entering_them_takes_and_tell_nothing() -> None:
+    tally = StepTally(1)
+    tally.add(timed_steps(40, 60, 100))
+    for warm, one, rest in ((4000, 4100, 3900), (4000, 4000, 3500), (3000, 4200, 4100)):
+        tally.add(StepSeries(1, 0, np.array([warm, one, rest]), covers=np.array([8, 1, 31]), control=True))
+    blocks = blocks_of(tally, [736] * 30, [32] * 30, plain=False)
+    found = divided(tally, Histogram(), blocks, 10.0, [False])
+    assert found is not None and found.typical_ns == 23
+    for rest in (42_000, 44_000, 84_000):  # these are long enough
+        tally.add(StepSeries(1, 0, np.array([4000, 4000, rest]), covers=np.array([8, 1, 2001]), control=True))
+    found = divided(tally, Histogram(), blocks, 10.0, [False])
+    assert found is not None and found.typical_ns == 20 and found.tick_ns == 3

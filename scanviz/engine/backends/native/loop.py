@@ -9,6 +9,7 @@ A state that is one number stays in a register from step to step.  The result is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -71,10 +72,11 @@ class LoopEmitter(StepsWriter):
             self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)
         code.jump("prepare")  # which is written last, when it is known what the steps need
         code.begin("ready")
-        strips = strips_of(self) if self.variant == "plain" else None
+        strips = strips_of(self) if self.variant != "ops" else None
         last, stopped = Value("%last", "int64"), None
         if strips is not None:
-            done = write_strips(self, strips, last)
+            blocks = None if self.stamps is None else partial(self.stamps.blocks, self.first, last)
+            done = write_strips(self, strips, last, blocks)
         else:
             done, stopped = self.write_steps(last)
         if self.inline:

@@ -2,7 +2,8 @@
 
 The code is handed int64 numbers: first :data:`HEAD` about what it shall do and has done, then the stamps.  With one a step, it is
 taken where a step begins, if the number of the step, counted from the first, is a multiple of a power of two; and one where the
-code is left.  With one an operation, all are taken, the last where the rows are stored.
+code is left.  Code that takes strips of elements through many steps takes them through those between two stamps: what has a time is
+the code that runs without one.  With one an operation, all are taken, the last where the rows are stored.
 
 Loops inside that are called out are watched meanwhile: what that takes is noted with its time, and taken off the times that follow.
 """
@@ -28,6 +29,9 @@ HEAD = 4  # the first step, k - 1 where every k-th step has a stamp, the logarit
 OFTEN_NS = 200  # steps that take longer have a stamp each: a stamp costs some ten nanoseconds
 SHARED_NS = 500  # of shorter ones as many share a stamp as take about so long
 RAREST = 9  # the logarithm of the most steps that share a stamp
+IN_STRIPS = (
+    10  # and of as many where strips of elements go through them: each reads its elements anew after a stamp
+)
 Shares = Sequence[Sequence[tuple[int, float]]]  # of each stamp, the instructions and their shares of its time
 
 
@@ -62,6 +66,16 @@ class StampWriter:
             code.jump(go_on)
             code.begin(go_on)
 
+    def blocks(self, first: Value, last: Value, write: Callable[[Value, Value], None]) -> None:
+        """Write the steps from one to another by what writes those between two stamps: they have none but at their beginning."""
+        code = self.code
+        begun = code.op(f"lshr i64 {self._done(first).text}, {self._shift.text}", "int64")
+        with code.counted(begun, self._stamps_before(self._done(last))) as number:
+            begin = code.call("llvm.smax.i64", [first, self._step_of(number)], "int64")
+            end = code.call("llvm.smin.i64", [last, self._step_of(code.add(number, 1))], "int64")
+            self.begin_step(begin)
+            write(begin, end)
+
     def operation(self, step: Value, number: int) -> None:
         """Take one of the stamps of a step whose operations are timed."""
         self._store(self.code.add(self.code.times(self._done(step), self.width), number), True)
@@ -71,8 +85,16 @@ class StampWriter:
         code, steps = self.code, self._done(done)
         code.store(steps, code.at(self.record, 24))
         if not self.width:
-            above = code.op(f"add i64 {steps.text}, {self._mask.text}", "int64")
-            self._store(code.op(f"lshr i64 {above.text}, {self._shift.text}", "int64"), False)
+            self._store(self._stamps_before(steps), False)
+
+    def _stamps_before(self, done: Value) -> Value:
+        """Return how many stamps were taken when so many steps are done."""
+        above = self.code.op(f"add i64 {done.text}, {self._mask.text}", "int64")
+        return self.code.op(f"lshr i64 {above.text}, {self._shift.text}", "int64")
+
+    def _step_of(self, stamp: Value) -> Value:
+        moved = self.code.op(f"shl i64 {stamp.text}, {self._shift.text}", "int64")
+        return self.code.op(f"add i64 {moved.text}, {self._origin.text}", "int64")
 
     def _done(self, step: Value) -> Value:
         return self.code.op(f"sub i64 {step.text}, {self._origin.text}", "int64")
@@ -113,8 +135,11 @@ class NativeRecord:
     def waited(self, first: int, last: int, taken_ns: int) -> None:
         """Note that threads took steps together in so many nanoseconds: the one that noted times may have been done before."""
         origin, mask, shift = (int(number) for number in self.numbers[:3])
-        begin, end = (self.numbers[HEAD + (step - origin + mask >> shift)] for step in (first, last))
-        self.waited_ns += max(0, taken_ns - round(float(end - begin) * counter().tick_ns))
+        begin, end = (step - origin + mask >> shift for step in (first, last))
+        between = last - origin - (begin << shift)  # steps: the first of them need not have a stamp
+        if between > 0:
+            ticks = float(self.numbers[HEAD + end] - self.numbers[HEAD + begin]) * ((last - first) / between)
+            self.waited_ns += max(0, taken_ns - round(ticks * counter().tick_ns))
 
     def nanoseconds(self, count: int) -> Array:
         """Return so many times by the clock of the process, less what watching took."""
@@ -148,6 +173,8 @@ class NativeStamps:
         What watching takes, where something is watched in the steps.
     took : callable
         ``took(steps, nanoseconds)`` hears what the steps took.
+    in_strips : bool
+        Whether the code takes strips of elements through many steps, which share a stamp.
     """
 
     def __init__(
@@ -161,10 +188,12 @@ class NativeStamps:
         clock: Clock,
         own: OwnTime | None,
         took: Callable[[int, int], None],
+        in_strips: bool = False,
     ) -> None:
         self._variant, self._width, self._shares = variant, width, shares
         self._clock = clock if own is None else own.clock(clock)
-        self._ended, self._took, self._k = 0, took, 1
+        self._ended, self._took, self._in_strips = 0, took, in_strips
+        self._k = 1 << IN_STRIPS if in_strips else 1
         if variant == "steps" and 0 < step_ns < OFTEN_NS:
             while step_ns * self._k < SHARED_NS and self._k < 1 << RAREST:
                 self._k *= 2
@@ -202,7 +231,9 @@ class NativeStamps:
         span = max(within, self._ended - self._begun) if self._ended else within
         if done:
             self._took(done, within)
-        return StepSeries(loop.key, first, intervals, covers=covers, span_ns=span, **_source())
+        return StepSeries(
+            loop.key, first, intervals, covers=covers, span_ns=span, plain=self._in_strips, **_source()
+        )
 
     def _of_operations(self, loop: LoopInstruction, first: int, done: int) -> StepSeries:
         table = self.record.nanoseconds(done * self._width).reshape(done, self._width)

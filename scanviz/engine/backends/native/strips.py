@@ -8,7 +8,7 @@ registers are under way at once, but a strip has few registers for a function su
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -143,24 +143,46 @@ def _in_one_run(steps: StepsWriter, number: int, shape: tuple[int, ...] | None) 
     return place._replace(shape=(sizes[0],), strides=(np.dtype(place.dtype).itemsize,))
 
 
-def write_strips(steps: StepsWriter, strips: Strips, last: Value) -> Value:
-    """Write a loop in strips; return how many steps are done at its end."""
+Blocks = Callable[
+    [Callable[[Value, Value], None]], None
+]  # writes all steps, by what writes those from one to another
+
+
+def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks | None = None) -> Value:
+    """Write a loop in strips; return how many steps are done at its end.
+
+    With ``blocks`` strips go through the steps of one block, then through those of the next.
+    """
     code = steps.code
     steps.step = steps.first
     operands = [steps.operand(place) for place in strips.places]
-    most, lanes = strips.registers, strips.lanes
+
+    def write(first: Value, end: Value) -> None:
+        _all_strips(steps, strips, operands, (first, end))
+
+    if blocks is None:
+        write(steps.first, last)
+    else:
+        blocks(write)
+    done = code.call("llvm.smax.i64", [steps.first, last], "int64")
+    steps.leave(done, [])
+    return done
+
+
+def _all_strips(
+    steps: StepsWriter, strips: Strips, operands: Sequence[Operand], between: tuple[Value, Value]
+) -> None:
+    """Write the strips of all elements, through the steps from one to another."""
+    code, most, lanes = steps.code, strips.registers, strips.lanes
     whole, rest = divmod(strips.elements, most * lanes)
     if whole:
         with code.several(0, whole, most * lanes) as number:
-            _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], last)
+            _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], between)
     # what is left, as few strips as its registers make: each of these waits for its own steps
     left = [(start + k * width, width) for start, count, width in pieces(rest, lanes) for k in range(count)]
     begin = constant(whole * most * lanes, "int64")
     for k in range(0, len(left), most):
-        _strip(steps, strips, operands, begin, left[k : k + most], last)
-    done = code.call("llvm.smax.i64", [steps.first, last], "int64")
-    steps.leave(done, [])
-    return done
+        _strip(steps, strips, operands, begin, left[k : k + most], between)
 
 
 def _strip(
@@ -169,9 +191,9 @@ def _strip(
     operands: Sequence[Operand],
     number: Value,
     registers: Sequence[tuple[int, int]],
-    last: Value,
+    between: tuple[Value, Value],
 ) -> None:
-    """Write one strip through all steps; ``registers`` says of each the first element, counted from ``number``, and the lanes."""
+    """Write one strip through steps; ``registers`` says of each the first element, counted from ``number``, and the lanes."""
     code = steps.code
 
     def place(which: int, element: int) -> tuple[Operand, Value, int]:
@@ -185,7 +207,7 @@ def _strip(
     initial = [value for which in range(count) for value in values(which)]
     fixed = [values(which) for which in range(count, len(operands))]
     values_before, rows_before = dict(steps.values), dict(steps.rows)
-    with code.folded(steps.first, last, initial) as (step, carried, given):
+    with code.folded(*between, initial) as (step, carried, given):
         steps.step = step
         rows = [carried[k * len(registers) : (k + 1) * len(registers)] for k in range(count)]
         results = [

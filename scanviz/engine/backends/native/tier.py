@@ -106,6 +106,11 @@ class NativeCode:
         return text_of(self.loop, self.plan, self._kind)[0]
 
     @property
+    def in_strips(self) -> bool:
+        """Whether it takes strips of elements through the steps between two stamps: no step has a stamp of its own."""
+        return self.variant == "steps" and not self.handed.stamped
+
+    @property
     def short_steps(self) -> int:
         """How many steps take so little time that one thread takes them, in one call; none while that is not known."""
         step_ns = 0.0 if self._in_parts is None else self._in_parts.step_ns
@@ -239,7 +244,8 @@ class NativeCode:
         from scanviz.engine.backends.native.stamps import NativeStamps  # of no use while nobody watches
 
         return NativeStamps(
-            self.variant, len(self.handed.stamped), self._shares, first, last, self._step_ns, clock, own, self._took
+            self.variant, len(self.handed.stamped), self._shares, first, last, self._step_ns, clock, own, self._took,
+            self.in_strips,
         )  # fmt: skip
 
     def _took(self, steps: int, elapsed_ns: int) -> None:
@@ -271,6 +277,13 @@ class NativeSpecialised(Specialised):
         code = self.written("plain")
         assert isinstance(code, NativeCode)
         return code.entry(entry_of, self.tier.module)
+
+    @property
+    def plain_times(self) -> bool:  # type: ignore[override]  # of other tiers it is known without a look
+        """Whether steps that have times run the code that runs while nobody watches: strips do."""
+        code = self.written("steps")
+        assert isinstance(code, NativeCode)
+        return code.in_strips
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in what is called out."""

@@ -1,5 +1,7 @@
 """Times that native code takes: of each step or of every k-th, of operations; none where nobody asks."""
 
+from time import thread_time_ns
+
 import numpy as np
 import pytest
 
@@ -80,6 +82,50 @@ def test_of_very_short_steps_every_kth_has_a_time(source):
     told = [each for each in watched(f, np.ones(5_000)) if each.covers is not None]
     assert told and all(each.timed_steps == each.steps == each.covers.sum() for each in told)
     assert {int(k) for each in told for k in each.covers[:-1]} <= {2**k for k in range(1, stamps.RAREST + 1)}
+
+
+def strips():
+    z, n = T.vector("z"), T.lscalar("n")
+    rows, _ = scanviz.scan(lambda z: 3.7 * z * (1.0 - z), None, z, n_steps=n, name="strips")
+    return scanviz.function([z, n], rows[-1], mode="native")
+
+
+@pytest.mark.parametrize("steps", [1, 3, 700, 1042, 5_000, 40_001])
+@pytest.mark.parametrize("width", [3, 200])
+def test_strips_have_a_time_for_many_steps_together_and_give_the_same_numbers(source, steps, width):
+    f, series, given = strips(), Series(), np.linspace(0.1, 0.9, width)
+    expected = f(given, steps)
+    with observed_by(series):
+        np.testing.assert_array_equal(f(given, steps), expected)
+    assert sum(each.steps for each in series.told) == steps
+    assert not any(each.control for each in series.told), "the usual code is timed"
+    blocks = [each for each in series.told if each.plain]
+    for each in blocks:
+        *whole, last = each.covers.tolist()
+        assert set(whole) <= {1 << stamps.IN_STRIPS} and 0 < last <= 1 << stamps.IN_STRIPS
+        assert each.steps == each.covers.sum() and (each.interval_ns >= 0).all()
+        assert each.interval_ns.sum() <= each.span_ns
+    timed = sum(each.steps for each in series.told if each.op_ns is not None)
+    assert sum(each.steps for each in blocks) == steps - timed >= steps / 2 - 1
+
+
+def test_what_is_told_of_a_loop_in_strips_is_what_its_steps_take_without_a_profile():
+    """Step by step each is stored and read again: that took twice as long, and was told as the typical step."""
+    f, given, steps = strips(), np.linspace(0.1, 0.9, 8192), 8_000
+    f(given, steps)
+    found = []
+    for _ in range(9):
+        taken = []
+        for _ in range(3):
+            begun = thread_time_ns()
+            f(given, steps)
+            taken.append(thread_time_ns() - begun)
+        with scanviz.profile() as session:
+            f(given, steps)
+        (loop,) = session.record.loops
+        assert loop.control_steps == 0 and loop.block_steps > 0.9 * steps
+        found.append(loop.typical_ns / (min(taken) / steps))
+    assert min(found) < 1.2, found
 
 
 def test_operations_of_a_sample_have_times(source):

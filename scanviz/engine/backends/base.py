@@ -89,6 +89,7 @@ class Executable(Protocol):
     ``run`` may be called from several threads at once.  It never writes into the arrays it is given, and never returns
     an array that it will write to again; what it returns may share memory with inputs, constants or other outputs.
 
+    One that knows that this is never so has an attribute ``gives_own`` that is True: then nobody looks.
     One that runs by plans has a method ``plans()`` too: the plan of each loop run so far, by the loop's key.  What memory rules did
     there stands in the history of rewrites and beside the Program where that is printed.
     """

@@ -95,6 +95,7 @@ class Function(Shown):
             "lower": lowered - rewritten,
             "compile": compiled - lowered,
         }
+        self._gives_own = bool(getattr(self._executable, "gives_own", False))
         self._constants = Memory(constants_of(self.program))
         self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
         self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
@@ -321,7 +322,7 @@ class Function(Shown):
         if not self._is_alone or CALLS or self._run_alone is None:
             return self._given(arguments, None)
         results = self._run_alone(arguments, watch)
-        return self._structured(unshared(results, self._borrowed, arguments, self._constants))
+        return self._structured(self._unshared(results, arguments))
 
     def passes_over(self, calls: int) -> None:
         """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""
@@ -330,7 +331,7 @@ class Function(Shown):
     def _given(self, arguments: list[Array], watched: WatchedCall | None) -> Any:
         if self._is_alone and watched is None and not CALLS:
             results = self._executable.run(arguments, None)
-            return self._structured(unshared(results, self._borrowed, arguments, self._constants))
+            return self._structured(results if self._gives_own else self._unshared(results, arguments))
         if not self._updated:
             return self._structured(self._computed(arguments, watched))
         if len(self._updated) == 1:
@@ -350,10 +351,14 @@ class Function(Shown):
             arguments = [*arguments, *held]
         results, count = self._run(arguments, watched), len(self.plan.outputs)
         fresh = [to_host(result) for result in results[count:]]
-        found = unshared([*fresh, *results[:count]], self._borrowed, arguments, self._constants)
+        found = self._unshared([*fresh, *results[:count]], arguments)
         if fresh:
             self._commit(found[: len(fresh)])
         return found[len(fresh) :]
+
+    def _unshared(self, found: list[Array], arguments: list[Array]) -> list[Array]:
+        """Return what a call found, copied where it shares memory with what it was given, with constants or with another result."""
+        return found if self._gives_own else unshared(found, self._borrowed, arguments, self._constants)
 
     def _run(self, arrays: list[Array], watched: WatchedCall | None) -> list[Array]:
         if CALLS:

@@ -43,6 +43,27 @@ def _viewed(instruction: AnyInstruction) -> tuple[int, ...]:
     return (instruction.inputs[views],)
 
 
+def gives_own(program: Program) -> bool:
+    """Return whether each output is an array that a run makes anew, in memory that no input, constant or other output lies in."""
+    made: dict[int, tuple[int, ...]] = {}  # by register the memory that it is made in
+    for index, instruction in enumerate(program.instructions):
+        if isinstance(instruction, LoopInstruction):
+            rows = {slot.history: slot.result for slot in instruction.states}  # one is a part of the other
+            made.update((number, (index, rows.get(number) or number)) for number in instruction.outputs)
+        elif not isinstance(instruction, BranchInstruction):  # a side may give a constant of its own
+            made.update((number, (index,)) for number in instruction.outputs)
+    shared, seen = aliases(program), set[tuple[int, ...]]()
+    for number in program.outputs:
+        reached = {number, *shared.get(number, _NOTHING)}
+        if not reached <= made.keys():
+            return False
+        memory = {made[other] for other in reached}
+        if memory & seen:
+            return False
+        seen |= memory
+    return True
+
+
 def last_uses(
     program: Program,
     shared: dict[int, frozenset[int]] | None = None,

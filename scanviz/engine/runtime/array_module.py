@@ -10,6 +10,8 @@ import numpy as np
 
 from scanviz.engine.program.instructions import Program
 
+_ARRAY, _asarray = np.ndarray, np.asarray  # asked for in every call
+
 
 class ArrayModule:
     """An array library: where arrays come from, how values get in and out.
@@ -61,4 +63,4 @@ class ArrayModule:
 
     def given(self, program: Program, inputs: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         """Return what a program gives as the caller gets it, who gave ``inputs``."""
-        return [result if type(result) is np.ndarray else np.asarray(result) for result in results]
+        return [result if type(result) is _ARRAY else _asarray(result) for result in results]

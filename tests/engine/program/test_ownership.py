@@ -7,6 +7,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.ops.index import state_history
 from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.program.lifetimes import gives_own
 from scanviz.engine.program.ownership import owned_registers
 from scanviz.engine.scan.variables import State
 from tests.engine.backends.running import loop
@@ -111,3 +112,52 @@ def test_what_any_operation_made_anew_is_set_in_place(mode):
     f = scanviz.function([x], T.set_subtensor(doubled[0], 7.0), mode=mode)
     given = np.array([1.0, 2.0])
     assert f(given).tolist() == [7.0, 4.0] and given.tolist() == [1.0, 2.0]
+
+
+def summed(rows):
+    made, _ = scanviz.scan(lambda row, total: total + row, rows, T.zeros_like(rows[0]))
+    return made
+
+
+OWN = {
+    "a new array": lambda: [BUFFER * 2],
+    "rows of a loop": lambda: [summed(BUFFER)],
+    "a row of them": lambda: [summed(BUFFER)[-1]],
+    "rows of two loops": lambda: [summed(BUFFER), summed(BUFFER * 2)[1:]],
+    "two numbers": lambda: [BUFFER.sum(), (BUFFER * 2).sum()],
+    "a value and a gradient": lambda: [
+        summed(BUFFER).sum(),
+        scanviz.grad((summed(BUFFER) ** 2).sum(), BUFFER),
+    ],
+}
+SHARED = {
+    "an input": lambda: [BUFFER],
+    "a look at an input": lambda: [BUFFER[1:]],
+    "a constant": lambda: [T.constant(np.ones((3, 2)))],
+    "one array twice": lambda: [made := BUFFER * 2, made],
+    "an array and a look at it": lambda: [made := BUFFER * 2, made[1:]],
+    "rows and a part of them": lambda: [made := summed(BUFFER), made[:2]],
+    "a side of a branch": lambda: [T.ifelse(N > 1, BUFFER, T.constant(np.ones((2, 2))))],
+}
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+@pytest.mark.parametrize("case", OWN)
+def test_what_a_program_makes_itself_is_not_looked_at_again_and_shares_nothing(case, mode):
+    f, given = program_of(*OWN[case](), mode=mode), [np.array(2), np.arange(6.0).reshape(3, 2)]
+    assert gives_own(f.program) and f.executable.gives_own
+    for _ in range(20):  # loops get other code for entering them
+        found = f.executable.run(given, None)
+        held = [*given, *f.program.constants.values()]
+        for k, array in enumerate(found):
+            assert not any(np.shares_memory(array, other) for other in (*held, *found[:k]))
+
+
+@pytest.mark.parametrize("case", SHARED)
+def test_what_may_share_memory_is_told_and_copied(case):
+    f, given = program_of(*SHARED[case]()), np.arange(6.0).reshape(3, 2)
+    assert not gives_own(f.program)
+    found = f(2, given)
+    held = [given, *f.program.constants.values()]
+    for k, array in enumerate(found):
+        assert not any(np.shares_memory(array, other) for other in (*held, *found[:k]))

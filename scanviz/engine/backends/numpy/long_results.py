@@ -43,13 +43,14 @@ def long_statements(emitter: Emitter, instruction: Instruction) -> list[str] | N
     result, inputs = instruction.outputs[0], [emitter.name(number) for number in instruction.inputs]
     room = emitter.bind(_Room(dtype_of(program, result), shape_of, _axis(instruction)), "room")
     is_long, lent = f"{emitter.name(deciding)}.nbytes > {LONG}", f"{room}({tuple_text(inputs)})"
-    name = emitter.name(result)
+    short = row.expression(emitter, instruction, inputs, None)
     if declaration is CAST:
-        short = row.expression(emitter, instruction, inputs, None)
         copied = emitter.bind(_cast_into, "cast_into")
         dtype = emitter.bind(np.dtype(dtype_of(program, result)), "dtype")
-        return [f"{name} = {copied}({inputs[0]}, {dtype}, {lent}) if {is_long} else {short}"]
-    return [f"{name} = {row.expression(emitter, instruction, inputs, f'({lent} if {is_long} else None)')}"]
+        long = f"{copied}({inputs[0]}, {dtype}, {lent})"
+    else:
+        long = row.expression(emitter, instruction, inputs, lent)
+    return [f"{emitter.name(result)} = {long} if {is_long} else {short}"]
 
 
 def _deciding(program: Program, instruction: Instruction) -> int | None:

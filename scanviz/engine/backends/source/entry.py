@@ -58,7 +58,8 @@ class _Entry(AroundSteps):
         put_steps(writer, lines, where)
         lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(error)"]
         lines += [f"    {text}" for text in writer.store_held("last")]
-        lines.append(f"    return [{', '.join(self.results())}]")
+        results = [writer.looks.get(source, source) for source in self.results()]
+        lines.append(f"    return [{', '.join(results)}]")
         text, title = "\n".join(lines) + "\n", f"entry of loop {self.loop.name}"
         failed = partial(failed_run, self.loop)
         return compile_source(text, name, emitter.namespace, where, emitter.names(), title, failed)

@@ -11,6 +11,7 @@ from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
 from scanviz.engine.program.call_met import CallMet
 from scanviz.engine.program.instructions import Program
+from scanviz.engine.program.lifetimes import gives_own
 from scanviz.engine.program.plan import Emits, Plan
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.floating import as_before, ignore_errors
@@ -30,6 +31,11 @@ class SourceExecutable:
         What to run.
     library : Library
         What the source calls.
+
+    Attributes
+    ----------
+    gives_own : bool
+        Whether what it returns shares no memory with anything else, as the program says.
     """
 
     def __init__(self, program: Program, library: Library) -> None:
@@ -41,6 +47,7 @@ class SourceExecutable:
         self._interpreter: Interpreter | None = None
         self._weighing = Weighing(len(program.instructions))
         self.call_met = CallMet(program, library.tier.emits)
+        self.gives_own = not module.takes_device_arrays and gives_own(program)
 
     def runs_alone(self, inputs: Sequence[Any], watch: Watch) -> bool:
         """Return whether a call that is passed over may be run as if nobody watched: it need not be weighed.

@@ -55,6 +55,7 @@ class LoopWriter:
         named = [*(slot.name for slot in loop.states), *(slot.name for slot in loop.step_outputs)]
         self.row_stores = [fresh(f"{name}_row_store") for name in named]
         self.buffers = [fresh(f"buffer{k}") for k in range(len(self.plan.buffers))]
+        self.looks: dict[str, str] = {}  # the source of rows without the initial ones → their name
         self.row_names: dict[tuple[str, int], int] = {}
         self.mitmot_rows: dict[tuple[int, int], int] = {}
         for number in self._rows_written():
@@ -281,8 +282,9 @@ class LoopWriter:
         if wraps(slot):
             self.line(f"{rows}[{self.place_of(k, 't', 0)}] = {name}")
             return
-        ahead = self.emitter.fresh(f"{slot.name}_ahead")  # saves adding to t in each step
-        self.before.append(f"{ahead} = {rows}[{slot.offset}:]")
+        ahead, source = self.emitter.fresh(f"{slot.name}_ahead"), f"{rows}[{slot.offset}:]"
+        self.before.append(f"{ahead} = {source}")  # saves adding to t in each step
+        self.looks[source] = ahead
         self.line(f"{ahead}[t] = {name}")
 
     def _store_output(self, k: int, number: int) -> None:

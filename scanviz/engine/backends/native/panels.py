@@ -54,10 +54,11 @@ def _pack(step: Step, matrix: Matrix, memory: Operand, dtype: str, lanes: int) -
         with code.several(start, times, registers * width) as column, code.counted(0, matrix.rows) as row:
             begin = code.add(code.times(column, matrix.along), code.times(row, matrix.down))
             into = code.at(memory.address, _target(step, matrix, column, row, registers * width * size, size))
-            for k in range(registers):
-                at = code.add(begin, k * width * matrix.along)
-                value = load(code, source, at, matrix.along, width)
-                code.store(cast(code, value, dtype), code.at(into, k * width * size))
+            for number in code.over(
+                0, registers * width, width
+            ):  # seldom run, but LLVM's time goes with the lines
+                value = load(code, source, code.along(begin, number, matrix.along), matrix.along, width)
+                code.store(cast(code, value, dtype), code.at(into, code.times(number, size)))
 
 
 def _target(step: Step, matrix: Matrix, column: Value, row: Value, down: int, size: int) -> Value:

@@ -142,50 +142,72 @@ class _Panel:
         """Write some rows of some registers of columns, those after the first ``done``."""
         code, width, sums, inner = self.code, self.width, rows * registers, self.first.columns
         several = max(1, min(4, IN_FLIGHT // sums, inner)) if self.target.rows == 1 else 1
-        lefts = [code.along(self.first.offset, code.add(row, i), self.first.down) for i in range(rows)]
+        operand = self.first.operand
+        address = code.at(operand.address, code.along(self.first.offset, row, self.first.down))
+        left = self.first._replace(operand=operand._replace(address=address), rows=rows)
 
-        def plus(totals: Sequence[Value], number: Value) -> list[Value]:
-            return self._plus_products(totals, lefts, number, done)
+        def plus(totals: Sequence[Value], number: Value, right: Matrix) -> list[Value]:
+            return self._plus_products(totals, left, number, right, done)
 
         totals = [constant(0, self.dtype, width)] * (sums * several)
         turns = inner // several
         if turns <= SHORTEST_LOOP or turns * several * sums <= WRITTEN_OUT:
             for k in range(turns * several):
                 part = slice(k % several * sums, (k % several + 1) * sums)
-                totals[part] = plus(totals[part], constant(k, "int64"))
+                totals[part] = plus(totals[part], constant(k, "int64"), self._right(k))
         else:
-            with code.folded(0, turns * several, totals, several) as (number, carried, given):
+            # a pointer goes down the rows: processors add to one address in no time, to two not in so many operands
+            begin = code.at(self.second.operand.address, self.second.offset)
+            with code.folded(0, turns * several, [begin, *totals], several) as (
+                number,
+                (there, *carried),
+                given,
+            ):
+                given.append(code.at(there, code.hidden(constant(several * self.second.down, "int64"))))
                 for k in range(several):
-                    given += plus(carried[k * sums : (k + 1) * sums], code.add(number, k))
-            totals = list(given)
+                    right = self._right(k, there)
+                    given += plus(carried[k * sums : (k + 1) * sums], code.add(number, k), right)
+            totals = list(given[1:])
         for k in range(turns * several, inner):
-            totals[:sums] = plus(totals[:sums], constant(k, "int64"))
+            totals[:sums] = plus(totals[:sums], constant(k, "int64"), self._right(k))
         for k in range(1, several):
             pairs = zip(totals[:sums], totals[k * sums : (k + 1) * sums], strict=True)
             totals[:sums] = [combined(code, "sum", one, other) for one, other in pairs]
+        target = self.target
+        begin = code.along(target.offset, row, target.down)
+        begin = code.at(target.operand.address, code.along(begin, self.columns.first, target.along))
+        into = target.operand._replace(address=begin)
         for i in range(rows):
             for k in range(registers):
-                column = code.add(self.columns.first, (done + k) * width)
-                _put(code, self.target, code.add(row, i), column, totals[i * registers + k])
+                behind = constant(i * target.down + (done + k) * width * target.along, "int64")
+                store(code, totals[i * registers + k], into, behind, target.along)
+
+    def _right(self, k: int, begin: Value | None = None) -> Matrix:
+        """Return the second matrix from a row on: the k-th of all, or behind the one that an address is of."""
+        second, rest = self.second, k * self.second.down
+        if begin is None:
+            return second._replace(offset=self.code.add(second.offset, rest))
+        operand = second.operand._replace(address=begin)
+        return second._replace(operand=operand, offset=constant(rest, "int64"))
 
     def _plus_products(
-        self, totals: Sequence[Value], lefts: Sequence[Value], number: Value, done: int
+        self, totals: Sequence[Value], left: Matrix, number: Value, right: Matrix, done: int
     ) -> list[Value]:
-        """Return sums of rows and registers with the products of one row of the second matrix."""
-        code, second, width = self.code, self.second, self.width
-        registers = len(totals) // len(lefts)
-        at = code.along(second.offset, number, second.down)
-        right = []
+        """Return sums of rows and registers with the products of a column of the first matrix and a row of the second."""
+        code, width = self.code, self.width
+        registers = len(totals) // left.rows
+        sides = []
         for k in range(done, done + registers):
-            there = code.add(at, k * width * second.along)
-            right.append(cast(code, load(code, second.operand, there, second.along, width), self.dtype))
+            there = code.add(right.offset, k * width * right.along)
+            sides.append(cast(code, load(code, right.operand, there, right.along, width), self.dtype))
+        column = code.at(left.operand.address, code.times(number, left.along))
+        column_of = left.operand._replace(address=column)
         found = []
-        for i, left in enumerate(lefts):
-            start = code.along(left, number, self.first.along)
-            one = load(code, self.first.operand, start, self.first.along, 1)
+        for i in range(left.rows):
+            one = load(code, column_of, constant(i * left.down, "int64"), left.along, 1)
             factor = code.splat(cast(code, one, self.dtype), width)
             old = totals[i * registers : (i + 1) * registers]
-            found += [plus_product(code, total, factor, side) for total, side in zip(old, right, strict=True)]
+            found += [plus_product(code, total, factor, side) for total, side in zip(old, sides, strict=True)]
         return found
 
 

@@ -169,9 +169,9 @@ class ProgramWriter(ProgramFrame):
         try:
             yield
         except NotWrittenError:
-            del code.lines[lines:], shared.sites[sites:], shared.callouts[callouts:], shared.counted[counted:]
-            code.block, self.values, self.rows = block, values, rows
-            code.memory.forget()
+            code.take_back(lines, block)
+            del shared.sites[sites:], shared.callouts[callouts:], shared.counted[counted:]
+            self.values, self.rows = values, rows
             raise
 
     @contextmanager

@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.scan.variables import step_name
 from scanviz.record.cell_names import cell_name
@@ -121,5 +120,4 @@ def _unknown() -> Iterator[int | None]:
 
 
 def _dtype(loop: LoopInstruction, register: int) -> str:
-    kind = loop.body.registers[register].type
-    return kind.dtype if isinstance(kind, TensorType) else "uint32"
+    return loop.body.registers[register].type.dtype

@@ -8,7 +8,7 @@ Draw number ``k`` of a stream, counted from 0 in order of creation, starts from 
 (:mod:`scanviz.engine.ops.philox`): the states' keys differ, so draws never meet, and a stream's k-th draw is
 the same whatever the others draw.
 
-The generator is Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  The
+The generator is Philox 4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).  The
 draws from a state handled by hand are in :mod:`scanviz.tensor.random_draws` and ``random_discrete``, and their names are here too.
 """
 
@@ -104,7 +104,7 @@ def random_state(seed: int, name: str | None = None) -> SharedVariable:
     Examples
     --------
     >>> random_state(7).get_value().shape
-    (6,)
+    (4,)
     """
     return shared_random_state(_root(seed), name)
 

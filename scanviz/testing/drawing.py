@@ -12,7 +12,9 @@ from scanviz import tensor as T
 from scanviz.engine.function.callable import Function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.ops.draw_formulas import draw_block
+from scanviz.engine.ops.draw_words import FIRST_PARAMETER, NUMBER, block_at
 from scanviz.engine.scalar.array_source import on_arrays
+from scanviz.engine.scalar.blocks import typed
 
 
 def formula_draw(name: str, state: Array, count: int, dtype: str, parameters: Sequence[Any]) -> Array:
@@ -27,16 +29,31 @@ def formula_draw(name: str, state: Array, count: int, dtype: str, parameters: Se
     draw = draw_block(name, "float32" if dtype == "float32" else "float64")
     assert draw is not None, name
     blocks = -(-count // draw.elements)
-    kind = draw.block.dtypes[7]
+    kind = draw.block.dtypes[draw.given]
     given = [
         np.resize(np.asarray(parameter).astype(kind), blocks * draw.elements)[k :: draw.elements]
         for k in range(draw.elements)
         for parameter in parameters
     ]
+    numbers = np.arange(blocks, dtype=np.uint64)
+    if draw.words is None:
+        made_of = [*state, numbers]
+    else:
+        words = _words(state, blocks * draw.elements, draw.words)
+        made_of = [words[k :: draw.elements] for k in range(draw.elements)]
     with np.errstate(all="ignore"):
-        found = on_arrays(draw.block)(*state, np.arange(blocks, dtype=np.uint64), *given)
+        found = on_arrays(draw.block)(*made_of, *given)
     whole = np.stack([np.broadcast_to(array, (blocks,)) for array in found], axis=1).reshape(-1)
     return whole[:count].astype(dtype)
+
+
+def _words(state: Array, count: int, dtype: str) -> Array:
+    """Return so many words of a dtype, by the formula of the generator, low halves first."""
+    made = on_arrays(typed(block_at(NUMBER, 0), ["uint64"] * FIRST_PARAMETER))
+    wide = np.stack(made(*state, np.arange(count, dtype=np.uint64)), axis=1).reshape(-1)
+    if dtype == "uint32":
+        wide = np.stack([wide, wide >> np.uint64(32)], axis=1).reshape(-1)
+    return wide[:count].astype(dtype)
 
 
 def drawer(size: int, steps: int) -> Function:

@@ -17,33 +17,32 @@ TIERS = [
 
 
 def philox(key, block):
-    """Return the four words of a block of Philox 4x32-10: Salmon and others, SC 2011."""
-    low, high = key & 0xFFFFFFFF, key >> 32
-    words = [block & 0xFFFFFFFF, block >> 32, 0, 0]
+    """Return the four words of a block of Philox 4x64-10: Salmon and others, SC 2011."""
+    whole, low, high = 2**64 - 1, key & (2**64 - 1), key >> 64
+    words = [block, 0, 0, 0]
     for _ in range(10):
-        first, second = 0xD2511F53 * words[0], 0xCD9E8D57 * words[2]
+        first, second = 0xD2E7470EE14C6C93 * words[0], 0xCA5A826395121157 * words[2]
         words = [
-            (second >> 32) ^ words[1] ^ low,
-            second & 0xFFFFFFFF,
-            (first >> 32) ^ words[3] ^ high,
-            first & 0xFFFFFFFF,
+            (second >> 64) ^ words[1] ^ low,
+            second & whole,
+            (first >> 64) ^ words[3] ^ high,
+            first & whole,
         ]
-        low, high = (low + 0x9E3779B9) & 0xFFFFFFFF, (high + 0xBB67AE85) & 0xFFFFFFFF
+        low, high = (low + 0x9E3779B97F4A7C15) & whole, (high + 0xBB67AE8584CAA73B) & whole
     return words
 
 
 class Uniforms:
-    """Uniform numbers in order, two a block; what a draw leaves of its last block is not used."""
+    """Uniform numbers in order, four a block; what a draw leaves of its last block is not used."""
 
     def __init__(self, key):
         self.key, self.block = key, 0
 
     def draw(self, count):
         found = []
-        for _ in range((count + 1) // 2):
-            a, b, c, d = philox(self.key, self.block)
+        for _ in range((count + 3) // 4):
+            found += [(word >> 11) * 2.0**-53 for word in philox(self.key, self.block)]
             self.block += 1
-            found += [(((b << 32) | a) >> 11) * 2.0**-53, (((d << 32) | c) >> 11) * 2.0**-53]
         return np.array(found[:count])
 
     def normals(self, count):

@@ -172,5 +172,5 @@ def shared(
 
 
 def shared_random_state(state: Array, name: str | None = None) -> SharedVariable:
-    """Return a shared variable that holds the state of a random generator (uint32, shape (6,))."""
+    """Return a shared variable that holds the state of a random generator (uint64, shape (4,))."""
     return SharedVariable(RANDOM_STATE, checked(state, RANDOM_STATE, name or "random state"), name)

@@ -144,12 +144,12 @@ class TensorType:
 class RandomStateType:
     """The state of a counter-based random generator: a key and a counter, never a number to compute with.
 
-    Its values are uint32 arrays of shape (6,), treated as immutable: a draw returns a new one.
+    Its values are uint64 arrays of shape (4,), treated as immutable: a draw returns a new one.
     """
 
     __slots__ = ()
-    dtype: Final = "uint32"
-    shape: Final = (6,)
+    dtype: Final = "uint64"
+    shape: Final = (4,)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RandomStateType)

@@ -19,8 +19,8 @@ exponential
     ``-log(u) * scale``, u in (0, 1]: one word each.
 gamma
     Marsaglia and Tsang, "A simple method for generating gamma variables" (2000), in float64; element i uses
-    block i.  Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1; lane j = 1, 2, … holds
-    attempt j: the normal's radius of words 0 and 1, its angle of word 2, the deciding uniform of word 3.
+    block i.  Lane 0 holds the uniform that turns gamma(k + 1) into gamma(k) for k < 1, of word 0; lane j = 1, 2, …
+    holds attempt j: the normal's radius of word 0, its angle of word 1, the deciding uniform of word 2.
 """
 
 from __future__ import annotations
@@ -47,13 +47,12 @@ from scanviz.engine.ops.philox import (
     advance,
     blocks_at,
     blocks_of_words,
-    blocks_of_words64,
-    draw_pair64,
-    draw_word64,
+    blocks_of_words32,
     draw_words,
-    draw_words64,
-    pairs,
-    pieces_of_words64,
+    draw_words32,
+    first_word,
+    first_words,
+    pieces_of_words,
 )
 from scanviz.engine.ops.unit_interval import (
     SHORT,
@@ -84,7 +83,7 @@ def uniform(
     Parameters
     ----------
     state : numpy.ndarray
-        Generator state, uint32 of shape (6,).
+        Generator state, uint64 of shape (4,).
     shape : sequence of int
         Shape of the draw.
     low, high : array_like
@@ -132,14 +131,14 @@ def _uniform_between(state: Words, shape: Shape, low: float, high: float) -> Dra
     if not 0.0 <= width < math.inf:
         raise _bad_ends(low, high)
     if not shape:
-        return advance(state, 1), np.array(low + width * ((draw_word64(state) >> 11) * UNIT53))
+        return advance(state, 1), np.array(low + width * ((first_word(state) >> 11) * UNIT53))
     n = math.prod(shape)
     value = draw_from_zero(state, n, DOUBLE).reshape(shape)
     if width != 1:
         value *= width
     if low != 0:
         value += low
-    return advance(state, blocks_of_words64(n)), value
+    return advance(state, blocks_of_words(n)), value
 
 
 def _bad_ends(low: float | Array, high: float | Array) -> ScanvizValueError:
@@ -195,7 +194,7 @@ def _normal_around(state: Words, shape: Shape, loc: float, scale: float) -> Draw
     if scale != 1:
         value *= scale
     value += loc
-    return advance(state, blocks_of_words64(n + n % 2)), value
+    return advance(state, blocks_of_words(n + n % 2)), value
 
 
 def _one_normal(state: Words, loc: float, scale: float) -> float:
@@ -203,7 +202,7 @@ def _one_normal(state: Words, loc: float, scale: float) -> float:
 
     Logarithm and cosine are NumPy's here too: the last bits of Python's may be others.
     """
-    far, turn = draw_pair64(state)
+    far, turn = first_words(state)
     radius = math.sqrt(-2 * float(np.log(1.0 - (far >> 11) * UNIT53)))
     return scale * (radius * float(np.cos((turn >> 11) * UNIT53 * (2 * math.pi)))) + loc
 
@@ -213,17 +212,17 @@ def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Float
     even = n + n % 2
     value = np.empty((even // 2, 2), dtype)
     if dtype.itemsize == 8 and even <= SHORT:
-        words64 = draw_words64(state, even)
+        words64 = draw_words(state, even)
         _turned(up_to_one(words64[0::2]), from_zero(words64[1::2]), value)
     elif dtype.itemsize == 8:
-        for place, piece in pieces_of_words64(state, even):
+        for place, piece in pieces_of_words(state, even):
             for first in range(0, len(piece), SHORT):
                 words64, at = piece[first : first + SHORT], (place.start + first) // 2
                 _turned(
                     up_to_one(words64[0::2]), from_zero(words64[1::2]), value[at : at + len(words64) // 2]
                 )
     else:
-        words = draw_words(state, even)
+        words = draw_words32(state, even)
         _turned(up_to_one_single(words[0::2]), from_zero_single(words[1::2]), value)
     return value.reshape(-1)[:n]
 
@@ -303,7 +302,7 @@ def standard_gammas(state: Words, concentration: Doubles) -> Doubles:
     below = np.flatnonzero(small)
     if len(below):
         with np.errstate(divide="ignore"):
-            value[below] *= inside(pairs(blocks_at(state, below))[:, 0]) ** (1 / concentration[below])
+            value[below] *= inside(blocks_at(state, below)[:, 0]) ** (1 / concentration[below])
     return value
 
 
@@ -313,7 +312,7 @@ def standard_gamma_logs(state: Words, concentration: Doubles) -> Doubles:
     value = np.log(value)
     below = np.flatnonzero(small)
     if len(below):
-        value[below] += np.log(inside(pairs(blocks_at(state, below))[:, 0])) / concentration[below]
+        value[below] += np.log(inside(blocks_at(state, below)[:, 0])) / concentration[below]
     return np.asarray(np.maximum(value, LEAST_LOG))
 
 
@@ -331,15 +330,15 @@ def _large_gammas(state: Words, concentration: Doubles) -> tuple[npt.NDArray[np.
 
 def _gamma_attempt(blocks: Words, shifted: Doubles, spread: Doubles) -> tuple[Doubles, npt.NDArray[np.bool_]]:
     """Return the proposals of one attempt and which are accepted; 1 - v + log(v) does not cancel."""
-    radius = np.sqrt(-2 * np.log(up_to_one(pairs(blocks)[:, 0])))
-    x = radius * np.cos(blocks[:, 2] * (2 * math.pi * 2.0**-32))
+    radius = np.sqrt(-2 * np.log(up_to_one(blocks[:, 0])))
+    x = radius * np.cos(from_zero(blocks[:, 1]) * (2 * math.pi))
     t = np.maximum(spread * x, -1.0)
     root = 1 + t
-    deciding = np.log((blocks[:, 3] + 0.5) * 2.0**-32)
+    deciding = np.log(inside(blocks[:, 2]))
     with np.errstate(divide="ignore"):
         bound = 0.5 * x * x + shifted * (3 * np.log1p(t) - t * (3 + t * (3 + t)))
     return shifted * (root * root * root), deciding < bound
 
 
 def _blocks(n: int, dtype: np.dtype[np.float64]) -> int:
-    return blocks_of_words64(n) if dtype.itemsize == 8 else blocks_of_words(n)
+    return blocks_of_words(n) if dtype.itemsize == 8 else blocks_of_words32(n)

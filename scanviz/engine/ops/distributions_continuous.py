@@ -12,8 +12,9 @@ beta, dirichlet
     and 2 i + 1; component c of the i-th of dirichlet's vectors takes block ``i * components + c``.
 truncated_normal
     By rejection, element i of block i, attempt j of its lane j: of normals where the interval holds 0 and is wide, of an
-    exponential beyond a where it begins far from 0, of a uniform where it is narrow; the deciding uniform is word 3.  Source:
-    C. P. Robert, "Simulation of truncated normal variables", Statistics and Computing 5 (1995).
+    exponential beyond a where it begins far from 0, of a uniform where it is narrow; the number is of word 0, the angle of a
+    normal of word 1, the deciding uniform of word 2.  Source: C. P. Robert, "Simulation of truncated normal variables",
+    Statistics and Computing 5 (1995).
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ from scanviz.engine.ops.distribution_parameters import (
     size_of,
 )
 from scanviz.engine.ops.distributions import Drawn, normal, standard_gamma_logs
-from scanviz.engine.ops.philox import Words, advance, blocks_at, blocks_of_words64, draw_words64, pairs
-from scanviz.engine.ops.unit_interval import Doubles, first_accepted, inside
+from scanviz.engine.ops.philox import Words, advance, blocks_at, blocks_of_words, draw_words
+from scanviz.engine.ops.unit_interval import Doubles, first_accepted, from_zero, inside
 
 _NOT_NEGATIVE = "0 or more"
 _POSITIVE = "above 0"
@@ -126,12 +127,12 @@ def _scaled(
     n = size_of(name, shape)
     centre, spread = reals(name, "loc", loc, shape), reals(name, "scale", scale, shape)
     require(spread >= 0, name, "scale", spread, _NOT_NEGATIVE)
-    return flat(centre, shape), flat(spread, shape), inside(draw_words64(state, n))
+    return flat(centre, shape), flat(spread, shape), inside(draw_words(state, n))
 
 
 def _finished(state: Words, shape: Shape, value: Doubles, dtype: DType) -> Drawn:
     with np.errstate(over="ignore", under="ignore"):
-        return advance(state, blocks_of_words64(len(value))), value.reshape(tuple(shape)).astype(dtype)
+        return advance(state, blocks_of_words(len(value))), value.reshape(tuple(shape)).astype(dtype)
 
 
 def beta(
@@ -284,11 +285,11 @@ def _attempt(
     exponentials: npt.NDArray[np.bool_],
 ) -> tuple[Doubles, npt.NDArray[np.bool_]]:
     """Return the proposals of one attempt and which are accepted."""
-    unit = inside(pairs(blocks)[:, 0])
+    unit = inside(blocks[:, 0])
     logarithm = np.log(unit)
-    normal = np.sqrt(-2 * logarithm) * np.cos(blocks[:, 2] * (2 * math.pi * 2.0**-32))
+    normal = np.sqrt(-2 * logarithm) * np.cos(from_zero(blocks[:, 1]) * (2 * math.pi))
     z = np.where(normals, normal, np.where(exponentials, a - logarithm / rate, a + width * unit))
     by_rate, by_density = -0.5 * (z - rate) * (z - rate), -0.5 * (z - nearest) * (z + nearest)
     bound = np.where(normals, 0.0, np.where(exponentials, by_rate, by_density))
-    below = np.log((blocks[:, 3] + 0.5) * 2.0**-32) < bound
+    below = np.log(inside(blocks[:, 2])) < bound
     return z, below & (z >= a) & (z <= b)

@@ -1,15 +1,15 @@
 """Distributions of counts: binomial, poisson and multinomial.
 
 The conventions are those of :mod:`~scanviz.engine.ops.distributions`; all is computed in float64, so counts
-above 2**53 are rounded.  Element i uses block i; word pairs 0 and 1 of the block in lane j serve attempt j.
+above 2**53 are rounded.  Element i uses block i; words 0 and 1 of the block in lane j serve attempt j.
 
 Expected count below 10
-    Inversion: with u in [0, 1) of pair 0 in lane 0, the first k whose running sum of probabilities exceeds u,
+    Inversion: with u in [0, 1) of word 0 in lane 0, the first k whose running sum of probabilities exceeds u,
     the probabilities each made from the one before; at most 128 steps (beyond: below 1e-80).
 Expected count 10 or more
     :mod:`~scanviz.engine.ops.transformed_rejection`.  A chance p above one half draws the failures instead.
 multinomial
-    Up to 32 trials: trial t is a categorical draw with u of pair 0 in lane t.  More: category c in turn is a
+    Up to 32 trials: trial t is a categorical draw with u of word 0 in lane t.  More: category c in turn is a
     binomial of the trials left with the chance ``p[c] / (p[c] + p[c+1] + …)``, with block ``c * elements +
     i``.
 """
@@ -37,7 +37,7 @@ from scanviz.engine.ops.distribution_parameters import (
 )
 from scanviz.engine.ops.distributions import Drawn
 from scanviz.engine.ops.distributions_discrete import pick
-from scanviz.engine.ops.philox import Words, advance, blocks_at, draw_blocks, pairs
+from scanviz.engine.ops.philox import Words, advance, blocks_at, draw_blocks
 from scanviz.engine.ops.transformed_rejection import rejected_binomial, rejected_poisson
 from scanviz.engine.ops.unit_interval import Doubles, from_zero
 
@@ -56,7 +56,7 @@ def binomial(
     Parameters
     ----------
     state : numpy.ndarray
-        Generator state, uint32 of shape (6,).
+        Generator state, uint64 of shape (4,).
     shape : sequence of int
         Shape of the draw.
     n : array_like
@@ -186,7 +186,7 @@ def _few_trials(state: Words, trials: Doubles, weights: Doubles, value: Doubles)
     sums = np.cumsum(weights, axis=-1)
     for trial in range(int(trials.max())):
         rows = np.flatnonzero(trials > trial)
-        u = from_zero(pairs(blocks_at(state, rows, trial))[:, 0])
+        u = from_zero(blocks_at(state, rows, trial)[:, 0])
         value[rows, pick(sums if sums.ndim == 1 else sums[rows], u)] += 1
 
 
@@ -237,7 +237,7 @@ def _poisson(state: Words, expected: Doubles) -> Doubles:
 
 def _first_uniforms(state: Words, elements: _Chosen, count: int) -> Doubles:
     blocks = draw_blocks(state, count) if len(elements) == count else blocks_at(state, elements)
-    return from_zero(pairs(blocks)[:, 0])
+    return from_zero(blocks[:, 0])
 
 
 def _invert(u: Doubles, probability_of_0: Doubles, ratio: Callable[[int, _Chosen], Doubles]) -> Doubles:

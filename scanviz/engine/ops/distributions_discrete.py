@@ -38,13 +38,11 @@ from scanviz.engine.ops.distribution_parameters import (
 from scanviz.engine.ops.distributions import Drawn
 from scanviz.engine.ops.philox import (
     Words,
-    Words64,
     advance,
     blocks_at,
-    blocks_of_words64,
-    draw_word64,
-    draw_words64,
-    pairs,
+    blocks_of_words,
+    draw_words,
+    first_word,
 )
 from scanviz.engine.ops.unit_interval import Doubles, from_zero
 
@@ -59,7 +57,7 @@ def integers(state: Words, shape: Shape, low: Parameter, high: Parameter, dtype:
     Parameters
     ----------
     state : numpy.ndarray
-        Generator state, uint32 of shape (6,).
+        Generator state, uint64 of shape (4,).
     shape : sequence of int
         Shape of the draw.
     low, high : array_like
@@ -106,23 +104,23 @@ def integers(state: Words, shape: Shape, low: Parameter, high: Parameter, dtype:
     span = np.atleast_1d(np.subtract(stop.astype(np.uint64), first, dtype=np.uint64))
     offsets = _below(state, n, span if span.size == 1 else flat(span, shape))
     value = (offsets.reshape(shape) + first).astype(kind)
-    return advance(state, blocks_of_words64(n)), np.asarray(value)
+    return advance(state, blocks_of_words(n)), np.asarray(value)
 
 
 def _one_integer(state: Words, low: int, high: int) -> int:
     """Return one integer: the same as below, without the cost of NumPy on tiny arrays."""
     span = high - low
-    product = draw_word64(state) * span
+    product = first_word(state) * span
     for lane in itertools.count(1):
         if product & _MASK64 >= span or product & _MASK64 >= 2**64 % span:
             break
-        product = int(draw_words64(state, 1, lane)[0]) * span
+        product = int(draw_words(state, 1, lane)[0]) * span
     return low + (product >> 64)
 
 
-def _below(state: Words, n: int, span: Words64) -> Words64:
+def _below(state: Words, n: int, span: Words) -> Words:
     """Return ``n`` integers in [0, span); ``span`` has shape (1,) or (n,)."""
-    high, low = _product(draw_words64(state, n), span)
+    high, low = _product(draw_words(state, n), span)
     if (low >= span).all():
         return high
     unfair = (~span + np.uint64(1)) % span  # 2**64 % span
@@ -130,14 +128,14 @@ def _below(state: Words, n: int, span: Words64) -> Words64:
     for lane in itertools.count(1):
         if not len(pending):
             break
-        words = pairs(blocks_at(state, pending // 2, lane))[np.arange(len(pending)), pending % 2]
+        words = blocks_at(state, pending // 4, lane)[np.arange(len(pending)), pending % 4]
         chosen = pending if len(span) > 1 else np.zeros_like(pending)
         high[pending], low = _product(words, span[chosen])
         pending = pending[low < unfair[chosen]]
     return high
 
 
-def _product(words: Words64, span: Words64) -> tuple[Words64, Words64]:
+def _product(words: Words, span: Words) -> tuple[Words, Words]:
     """Return the high and the low 64 bits of ``words * span``."""
     words_low, words_high = words & _MASK32, words >> _SHIFT
     if not span.size or span.max() <= _MASK32:
@@ -169,8 +167,8 @@ def bernoulli(state: Words, shape: Shape = (), p: Parameter = 0.5, dtype: DType 
     n = size_of("bernoulli", shape)
     chance = reals("bernoulli", "p", p, shape)
     require((chance >= 0) & (chance <= 1), "bernoulli", "p", chance, "0 to 1")
-    value = from_zero(draw_words64(state, n)).reshape(shape) < chance
-    return advance(state, blocks_of_words64(n)), np.asarray(value).astype(dtype, copy=False)
+    value = from_zero(draw_words(state, n)).reshape(shape) < chance
+    return advance(state, blocks_of_words(n)), np.asarray(value).astype(dtype, copy=False)
 
 
 def categorical(state: Words, shape: Shape, p: Parameter, dtype: DType = "int64") -> Drawn:
@@ -200,8 +198,8 @@ def categorical(state: Words, shape: Shape, p: Parameter, dtype: DType = "int64"
             f"categorical: {kind} does not hold the number of a category",
             found=f"{sums.shape[-1]} categories",
         )
-    value = pick(sums, from_zero(draw_words64(state, n)).reshape(shape))
-    return advance(state, blocks_of_words64(n)), np.asarray(value).astype(kind, copy=False)
+    value = pick(sums, from_zero(draw_words(state, n)).reshape(shape))
+    return advance(state, blocks_of_words(n)), np.asarray(value).astype(kind, copy=False)
 
 
 def pick(sums: Doubles, u: Array) -> Array:

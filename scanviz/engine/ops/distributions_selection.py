@@ -33,7 +33,7 @@ from scanviz.engine.ops.distribution_parameters import (
 )
 from scanviz.engine.ops.distributions import Drawn
 from scanviz.engine.ops.distributions_discrete import categorical, integers
-from scanviz.engine.ops.philox import Words, advance, blocks_of_words64, draw_words64
+from scanviz.engine.ops.philox import Words, advance, blocks_of_words, draw_words
 from scanviz.engine.ops.unit_interval import Doubles, up_to_one
 
 
@@ -50,7 +50,7 @@ def choice(
     Parameters
     ----------
     state : numpy.ndarray
-        Generator state, uint32 of shape (6,).
+        Generator state, uint64 of shape (4,).
     shape : sequence of int
         Shape of the draw.
     n : int
@@ -99,11 +99,11 @@ def choice(
         what = "choice: too few candidates to choose without replacement"
         raise ScanvizValueError(what, expected=f"{count} or more (with `p` above 0)", found=possible, fix=fix)
     order = _random_order(state, n, weights)[:count]
-    return advance(state, blocks_of_words64(n)), order.reshape(shape).astype(kind, copy=False)
+    return advance(state, blocks_of_words(n)), order.reshape(shape).astype(kind, copy=False)
 
 
 def _random_order(state: Words, n: int, weights: Doubles | None = None) -> npt.NDArray[np.int64]:
-    keys: npt.NDArray[Any] = draw_words64(state, n)
+    keys: npt.NDArray[Any] = draw_words(state, n)
     if weights is not None:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             keys = np.where(weights > 0, -np.log(up_to_one(keys)) / weights, np.inf)
@@ -116,7 +116,7 @@ def permutation(state: Words, x: Parameter, dtype: DType = "int64") -> Drawn:
     Parameters
     ----------
     state : numpy.ndarray
-        Generator state, uint32 of shape (6,).
+        Generator state, uint64 of shape (4,).
     x : int or array_like
         How many, or an array of which the first axis is permuted.
     dtype : dtype
@@ -143,7 +143,7 @@ def permutation(state: Words, x: Parameter, dtype: DType = "int64") -> Drawn:
     array = np.asarray(x)
     if array.ndim:
         n = array.shape[0]
-        return advance(state, blocks_of_words64(n)), array[_random_order(state, n)]
+        return advance(state, blocks_of_words(n)), array[_random_order(state, n)]
     kind = whole_dtype("permutation", dtype)
     if array.dtype.kind not in "iu":
         raise ScanvizTypeError("permutation: a scalar `x` must be an integer", found=repr(x))
@@ -151,4 +151,4 @@ def permutation(state: Words, x: Parameter, dtype: DType = "int64") -> Drawn:
     if not 0 <= n <= np.iinfo(kind).max + 1:
         expected = f"0 to {np.iinfo(kind).max + 1}, for {kind}"
         raise ScanvizValueError("permutation: cannot permute that many numbers", expected=expected, found=n)
-    return advance(state, blocks_of_words64(n)), _random_order(state, n).astype(kind, copy=False)
+    return advance(state, blocks_of_words(n)), _random_order(state, n).astype(kind, copy=False)

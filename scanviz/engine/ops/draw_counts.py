@@ -72,7 +72,7 @@ class _Hat(NamedTuple):
 def _rejected(hat: _Hat, log_probability: Callable[[Expression], Expression], name: str) -> Expression:
     """Return an accepted count: most pairs are accepted by ``squeeze`` alone, the others by their probability."""
     lane = carried(f"{name}_lane")
-    _, _, _, _, first, second = block_at(NUMBER, lane)
+    first, second, _, _ = block_at(NUMBER, lane)
     u, v = inside(first) - 0.5, inside(second)
     edge = 0.5 - primitive("absolute", u)
     k = primitive("floor", (2 * hat.a / edge + hat.b) * u + hat.centre)
@@ -84,7 +84,7 @@ def _rejected(hat: _Hat, log_probability: Callable[[Expression], Expression], na
         {
             f"{name}_count": like(0.0, hat.a),
             f"{name}_done": constant(False, "bool"),
-            f"{name}_lane": constant(0, "uint32"),
+            f"{name}_lane": constant(0, "uint64"),
         },
         ~carried(f"{name}_done"),
         {f"{name}_count": k, f"{name}_done": accepted, f"{name}_lane": lane + 1},
@@ -115,7 +115,7 @@ def _deviance(k: Expression, mean: Expression) -> Expression:
 def poisson(mean: Expression) -> Expression:
     """Return a Poisson count, a float64: by inversion where few are expected, else by rejection."""
     few = mean < INVERSION_BELOW
-    unit = from_zero(block_at(NUMBER, 0)[4])
+    unit = from_zero(block_at(NUMBER, 0)[0])
     counted = _inverted(unit, primitive("exp", -mean), lambda k: mean / k, "few")
     value = when(few, counted, like(0.0, mean))
     root = primitive("sqrt", mean)
@@ -138,7 +138,7 @@ def binomial(trials: Expression, chance: Expression) -> Expression:
     p = select(flipped, 1 - chance, chance)
     expected = trials * p
     few = expected < INVERSION_BELOW
-    unit, odds = from_zero(block_at(NUMBER, 0)[4]), p / (1 - p)
+    unit, odds = from_zero(block_at(NUMBER, 0)[0]), p / (1 - p)
     none = primitive("exp", trials * primitive("log1p", -p))
     counted = _inverted(unit, none, lambda k: odds * (trials - k + 1) / k, "few")
     value = when(few, counted, like(0.0, trials))

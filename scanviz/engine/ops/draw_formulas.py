@@ -17,6 +17,7 @@ from scanviz.engine.ops.distributions import LEAST_LOG
 from scanviz.engine.ops.draw_counts import binomial, poisson
 from scanviz.engine.ops.draw_words import (
     ATTEMPTS,
+    FIRST_PARAMETER,
     NUMBER,
     block_at,
     from_zero,
@@ -32,7 +33,6 @@ from scanviz.engine.scalar.expression import (
     Expression,
     argument,
     carried,
-    cast,
     constant,
     like,
     loop,
@@ -64,17 +64,16 @@ def bernoulli(unit: Expression, chance: Expression) -> Expression:
     return unit < chance
 
 
-def below(word: Expression, number: Expression, half: Expression, span: Expression) -> Expression:
+def below(word: Expression, number: Expression, place: int, span: Expression) -> Expression:
     """Return an integer in [0, span), by Lemire's multiplication: of a word, and of those in later lanes where it is unfair.
 
-    ``number`` is the word's block and ``half`` whether it is the second word there.
+    ``number`` is the word's block and ``place`` which of its words it is.
     """
     product, rest = primitive("multiply_high", word, span), word * span
     unfair = primitive("remainder", 0 - span, span)  # 2**64 % span
     low, lane = carried("low"), carried("lane")
-    _, _, _, _, first, second = block_at(number, lane)
-    again = select(half, second, first)
-    start = {"high": product, "low": rest, "lane": constant(1, "uint32")}
+    again = block_at(number, lane)[place]
+    start = {"high": product, "low": rest, "lane": constant(1, "uint64")}
     step = {"high": primitive("multiply_high", again, span), "low": again * span, "lane": lane + 1}
     found = loop(start, low < unfair, step, ATTEMPTS)["high"]
     return when(rest < span, found, product)  # the remainder is slow and seldom needed
@@ -83,15 +82,20 @@ def below(word: Expression, number: Expression, half: Expression, span: Expressi
 def standard_gamma(concentration: Expression) -> Expression:
     """Return a gamma of scale 1, by Marsaglia and Tsang."""
     small, value = _large_gamma(concentration, NUMBER, "gamma")
-    power = primitive("power", inside(block_at(NUMBER, 0)[4]), 1 / concentration)
+    power = primitive("power", inside(block_at(NUMBER, 0)[0]), 1 / concentration)
     return when(small, value * power, value)
+
+
+def gamma(concentration: Expression, scale: Expression) -> Expression:
+    """Return a gamma."""
+    return standard_gamma(concentration) * scale
 
 
 def _gamma_log(concentration: Expression, number: Expression, name: str) -> Expression:
     """Return the logarithm of a gamma of scale 1, of the block ``number``."""
     small, value = _large_gamma(concentration, number, name)
     logarithm = natural_log(value)
-    rest = natural_log(inside(block_at(number, 0)[4])) / concentration
+    rest = natural_log(inside(block_at(number, 0)[0])) / concentration
     return larger(when(small, logarithm + rest, logarithm), like(LEAST_LOG, logarithm))
 
 
@@ -101,14 +105,14 @@ def _large_gamma(concentration: Expression, number: Expression, name: str) -> tu
     shifted = concentration + select(small, 1.0, 0.0) - 1 / 3
     spread = 1 / primitive("sqrt", 9 * shifted)
     lane = carried(f"{name}_lane")
-    _, _, turn, deciding, pair, _ = block_at(number, lane)
-    radius = primitive("sqrt", -2 * natural_log(up_to_one(pair)))
-    normal = radius * primitive("cos", cast(turn, "float64") * (2 * math.pi * 2.0**-32))
+    first, turn, deciding, _ = block_at(number, lane)
+    radius = primitive("sqrt", -2 * natural_log(up_to_one(first)))
+    normal = radius * primitive("cos", from_zero(turn) * (2 * math.pi))
     t = larger(spread * normal, like(-1.0, spread))
     root = 1 + t
     bound = 0.5 * normal * normal + shifted * (3 * primitive("log1p", t) - t * (3 + t * (3 + t)))
-    accepted = natural_log((cast(deciding, "float64") + 0.5) * 2.0**-32) < bound
-    start = {"tried": like(0.0, shifted), "done": constant(False, "bool"), "lane": constant(1, "uint32")}
+    accepted = natural_log(inside(deciding)) < bound
+    start = {"tried": like(0.0, shifted), "done": constant(False, "bool"), "lane": constant(1, "uint64")}
     step = {"tried": shifted * (root * root * root), "done": accepted, "lane": lane + 1}
     found = loop(
         {f"{name}_{part}": expression for part, expression in start.items()},
@@ -152,17 +156,15 @@ def truncated_normal(loc: Expression, scale: Expression, low: Expression, high: 
     width = b - a
     normals, exponentials = (a <= 0) & (width > 2.5), (a > 0) & (width * rate > 1)
     lane = carried("lane")
-    _, _, turn, deciding, pair, _ = block_at(NUMBER, lane)
-    unit = inside(pair)
+    first, turn, deciding, _ = block_at(NUMBER, lane)
+    unit = inside(first)
     logarithm = natural_log(unit)
-    normal = primitive("sqrt", -2 * logarithm) * primitive(
-        "cos", cast(turn, "float64") * (2 * math.pi * 2.0**-32)
-    )
+    normal = primitive("sqrt", -2 * logarithm) * primitive("cos", from_zero(turn) * (2 * math.pi))
     z = select(normals, normal, select(exponentials, a - logarithm / rate, a + width * unit))
     by_rate, by_density = -0.5 * (z - rate) * (z - rate), -0.5 * (z - nearest) * (z + nearest)
     bound = select(normals, like(0.0, z), select(exponentials, by_rate, by_density))
-    below = natural_log((cast(deciding, "float64") + 0.5) * 2.0**-32) < bound
-    start = {"tried": like(0.0, loc), "done": constant(False, "bool"), "lane": constant(0, "uint32")}
+    below = natural_log(inside(deciding)) < bound
+    start = {"tried": like(0.0, loc), "done": constant(False, "bool"), "lane": constant(0, "uint64")}
     step = {"tried": z, "done": below & (z >= a) & (z <= b), "lane": lane + 1}
     found = loop(start, ~carried("done"), step, ATTEMPTS)["tried"]
     value = select(mirrored, -found, found) * scale + loc
@@ -175,52 +177,49 @@ class Draw(NamedTuple):
     Attributes
     ----------
     block : Block
-        Over the six words of the state, the number of a Philox block or element (uint64), and the parameters of each element
-        that it gives, one element after the other.
+        Over what random numbers are made of, and then the parameters of each element that it gives, one element after the other.
     elements : int
         How many elements it gives: numbers ``elements * number`` and following.
+    words : str or None
+        Where each element is made of a word of its own: their dtype, and the block begins with these words.  None where the block
+        makes words itself, of the four words of the state and the number of a Philox block or element (all uint64).
     """
 
     block: Block
     elements: int
+    words: str | None
+
+    @property
+    def given(self) -> int:
+        """How many arguments stand before the parameters."""
+        return FIRST_PARAMETER if self.words is None else self.elements
 
 
 Whole = Callable[..., Expression]
 
 
-def _words(single: bool) -> tuple[Expression, ...]:
-    block = block_at(NUMBER, 0)
-    return block[:4] if single else block[4:]
+def _parameters(first: int, count: int, elements: int) -> list[list[Expression]]:
+    return [[argument(first + k * count + p) for p in range(count)] for k in range(elements)]
 
 
-def _parameters(count: int, elements: int) -> list[list[Expression]]:
-    return [[argument(7 + k * count + p) for p in range(count)] for k in range(elements)]
+def _of_word(unit: Whole, transform: Whole, count: int) -> list[Expression]:
+    return [transform(unit(argument(0)), *_parameters(1, count, 1)[0])]
 
 
-def _of_words(unit: Whole, transform: Whole, count: int, single: bool) -> list[Expression]:
-    words = _words(single)
-    return [
-        transform(unit(word), *given)
-        for word, given in zip(words, _parameters(count, len(words)), strict=True)
-    ]
-
-
-def _normals(single: bool, transform: Whole | None = None) -> list[Expression]:
-    words = _words(single)
-    far, near = (up_to_one_single, from_zero_single) if single else (up_to_one, from_zero)
-    found: list[Expression] = []
-    for first, second in zip(words[::2], words[1::2], strict=True):
-        found += normal_pair(far(first), near(second))
-    numbers = [z * scale + loc for z, (loc, scale) in zip(found, _parameters(2, len(found)), strict=True)]
+def _normals(far: Whole, near: Whole, transform: Whole | None = None) -> list[Expression]:
+    pair = normal_pair(far(argument(0)), near(argument(1)))
+    numbers = [z * scale + loc for z, (loc, scale) in zip(pair, _parameters(2, 2, 2), strict=True)]
     return [transform(number) for number in numbers] if transform is not None else numbers
 
 
+def _of_element(transform: Whole, count: int) -> list[Expression]:
+    return [transform(*_parameters(FIRST_PARAMETER, count, 1)[0])]
+
+
 def _integers() -> list[Expression]:
-    halves = zip(_words(False), (False, True), _parameters(2, 2), strict=True)
-    return [
-        below(word, NUMBER, constant(second, "bool"), high - low) + low
-        for word, second, (low, high) in halves
-    ]
+    words = block_at(NUMBER, 0)
+    given = enumerate(zip(words, _parameters(FIRST_PARAMETER, 2, len(words)), strict=True))
+    return [below(word, NUMBER, place, high - low) + low for place, (word, (low, high)) in given]
 
 
 @cache
@@ -234,33 +233,30 @@ def draw_block(name: str, dtype: str = "float64") -> Draw | None:
     Examples
     --------
     >>> draw_block("normal", "float32").elements, draw_block("choice")
-    (4, None)
+    (2, None)
     """
     single = dtype == "float32"
     far, near = (up_to_one_single, from_zero_single) if single else (up_to_one, from_zero)
-    rows: dict[str, tuple[Callable[[], Sequence[Expression]], int, str]] = {
-        "unit": (
-            lambda: [from_zero(word) for word in _words(False)],
-            0,
-            "float64",
-        ),  # categories are picked by it
-        "uniform": (partial(_of_words, near, uniform, 2, single), 2, dtype),
-        "normal": (partial(_normals, single), 2, dtype),
-        "exponential": (partial(_of_words, far, exponential, 1, single), 1, dtype),
-        "bernoulli": (partial(_of_words, from_zero, bernoulli, 1, False), 1, "float64"),
-        "integers": (_integers, 2, "uint64"),
-        "lognormal": (partial(_normals, single, lognormal), 2, dtype),
-        "laplace": (partial(_of_words, inside, laplace, 2, False), 2, "float64"),
-        "gumbel": (partial(_of_words, inside, gumbel, 2, False), 2, "float64"),
-        "beta": (lambda: [beta(argument(7), argument(8))], 2, "float64"),
-        "truncated_normal": (lambda: [truncated_normal(*map(argument, range(7, 11)))], 4, "float64"),
-        "gamma": (lambda: [standard_gamma(argument(7)) * argument(8)], 2, "float64"),
-        "poisson": (lambda: [poisson(argument(7))], 1, "float64"),
-        "binomial": (lambda: [binomial(argument(7), argument(8))], 2, "float64"),
+    word = "uint32" if single else "uint64"
+    rows: dict[str, tuple[Callable[[], Sequence[Expression]], int, str, str | None]] = {
+        "unit": (lambda: [from_zero(argument(0))], 0, "float64", "uint64"),  # categories are picked by it
+        "uniform": (partial(_of_word, near, uniform, 2), 2, dtype, word),
+        "normal": (partial(_normals, far, near), 2, dtype, word),
+        "exponential": (partial(_of_word, far, exponential, 1), 1, dtype, word),
+        "bernoulli": (partial(_of_word, from_zero, bernoulli, 1), 1, "float64", "uint64"),
+        "integers": (_integers, 2, "uint64", None),
+        "lognormal": (partial(_normals, far, near, lognormal), 2, dtype, word),
+        "laplace": (partial(_of_word, inside, laplace, 2), 2, "float64", "uint64"),
+        "gumbel": (partial(_of_word, inside, gumbel, 2), 2, "float64", "uint64"),
+        "beta": (partial(_of_element, beta, 2), 2, "float64", None),
+        "truncated_normal": (partial(_of_element, truncated_normal, 4), 4, "float64", None),
+        "gamma": (partial(_of_element, gamma, 2), 2, "float64", None),
+        "poisson": (partial(_of_element, poisson, 1), 1, "float64", None),
+        "binomial": (partial(_of_element, binomial, 2), 2, "float64", None),
     }
     if name not in rows:
         return None
-    results, count, kind = rows[name]
+    results, count, kind, words = rows[name]
     made = results()
-    arguments = [*("uint32",) * 6, "uint64", *(kind,) * (count * len(made))]
-    return Draw(typed(made, arguments), len(made))
+    before = ("uint64",) * FIRST_PARAMETER if words is None else (words,) * len(made)
+    return Draw(typed(made, [*before, *(kind,) * (count * len(made))]), len(made), words)

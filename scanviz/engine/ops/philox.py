@@ -1,62 +1,55 @@
-"""Philox 4x32-10: the counter-based generator behind every random number of scanviz.
+"""Philox 4x64-10: the counter-based generator behind every random number of scanviz.
 
-A block of four 32-bit words is a pure function of a 64-bit key and a 128-bit counter, so a draw can be
-computed in any order, on any backend and in any thread, and gives the same bits.  Nothing is hidden: a
-*state* is a plain array.
+A block of four 64-bit words is a pure function of a 128-bit key and a 256-bit place, so a draw can be computed in any order, on
+any backend and in any thread, and gives the same bits.  Nothing is hidden: a *state* is a plain array.
 
 State
-    ``uint32`` array of shape (6,): ``key0, key1, counter0, counter1, counter2, counter3``, least significant
-    word first.  States are values: nothing here writes into the one it is given.
-Running index and lanes
-    A draw reads blocks ``counter, counter + 1, …`` and leaves the counter after the last of them; how many
-    depends on the shape drawn and the distribution, never on values.  A sampler that may have to try again
-    (gamma, poisson, integers, …) does so without reading ahead: attempt ``j`` of an element takes the *same*
-    running index in *lane* ``j``, which is ``counter3 + j`` modulo 2**32.  Draws collide only after 2**96
-    blocks or 2**32 - 1 attempts.
+    ``uint64`` array of shape (4,): ``key0, key1, index0, index1``, least significant word first.  States are values: nothing here
+    writes into the one it is given.
+Index and lanes
+    A draw reads the blocks ``index, index + 1, …`` and leaves the index after the last of them; how many depends on the shape
+    drawn and the distribution, never on values.  A sampler that may have to try again (gamma, poisson, integers, …) does so
+    without reading ahead: attempt ``j`` of an element takes the *same* index in *lane* ``j``.  The words of a block's place are
+    ``index0, index1, 0, lane``: draws collide only after 2**128 blocks.
 Streams
-    :func:`spawn` makes the key of child ``i`` from the parent's key: words 0 and 1 of the block with counter
-    ``(i low, i high, 0, 0xFFFFFFFF)``, a lane that no draw reaches.
+    :func:`spawn` makes the key of child ``i`` from the parent's key: words 0 and 1 of the block at the place ``i, 0, 1, 0``, which
+    no draw reaches.
 Which word gives which element
-    32-bit element ``i`` is word ``i % 4`` of block ``i // 4``; 64-bit element ``i`` is made of words ``2 * (i
-    % 2)`` (low half) and ``2 * (i % 2) + 1`` (high half) of block ``i // 2``.
+    64-bit element ``i`` is word ``i % 4`` of block ``i // 4``; 32-bit element ``i`` is the low (``i`` even) or the high half of
+    word ``i // 2``, counted from the first block's on.
 
 Source: J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011;
 checked against the known answers published with Random123.  Not for cryptography.
 
-A few blocks are computed with Python integers, many with NumPy; both give the same bits
-(:mod:`scanviz.engine.ops.philox_blocks`).
+:mod:`scanviz.engine.ops.philox_blocks` makes the blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.ops.philox_blocks import (
-    MASK32,
     MASK64,
     MASK128,
-    PIECE,
-    key_schedule,
-    new_memory,
-    new_room,
     next_blocks,
     one_block,
     scattered_blocks,
-    write_blocks,
+    words_from,
 )
 from scanviz.engine.ops.philox_blocks import Words as Words
-from scanviz.engine.ops.philox_blocks import Words64 as Words64
 
-STATE_WORDS = 6
-_SPAWN_LANE = 0xFFFFFFFF
+Words32: TypeAlias = npt.NDArray[np.uint32]
+PIECE = 8192  # words at a time: 64 KB
+_SPAWNED = 1 << 128
 
 
 def seed_state(seed: int) -> Words:
-    """Return the state whose key is ``seed`` and whose counter is zero.
+    """Return the state whose key is ``seed`` and whose index is zero.
 
     Parameters
     ----------
@@ -66,7 +59,7 @@ def seed_state(seed: int) -> Words:
     Returns
     -------
     numpy.ndarray
-        State, uint32 of shape (6,).
+        State, uint64 of shape (4,).
 
     Raises
     ------
@@ -78,7 +71,7 @@ def seed_state(seed: int) -> Words:
     Examples
     --------
     >>> seed_state(7)
-    array([7, 0, 0, 0, 0, 0], dtype=uint32)
+    array([7, 0, 0, 0], dtype=uint64)
     """
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
         raise ScanvizTypeError(
@@ -86,7 +79,7 @@ def seed_state(seed: int) -> Words:
         )
     if not 0 <= seed <= MASK64:
         raise ScanvizValueError("a random seed is out of range", expected="0 to 2**64 - 1", found=seed)
-    return np.array([int(seed) & MASK32, int(seed) >> 32, 0, 0, 0, 0], np.uint32)
+    return np.array([int(seed), 0, 0, 0], np.uint64)
 
 
 def spawn(state: Words, index: int) -> Words:
@@ -106,8 +99,8 @@ def spawn(state: Words, index: int) -> Words:
             "the number of a random stream is out of range", expected="0 to 2**64 - 1", found=index
         )
     key0, key1 = state[:2].tolist()
-    words = one_block(key_schedule(key0, key1), index | _SPAWN_LANE << 96)
-    return np.array([*words[:2], 0, 0, 0, 0], np.uint32)
+    words = one_block((key0, key1), index + _SPAWNED)
+    return np.array([*words[:2], 0, 0], np.uint64)
 
 
 def split(state: Words, streams: int) -> list[Words]:
@@ -116,93 +109,81 @@ def split(state: Words, streams: int) -> list[Words]:
 
 
 def advance(state: Words, blocks: int) -> Words:
-    """Return a new state whose 128-bit counter is ``blocks`` further; negative goes back.
+    """Return a new state whose 128-bit index is ``blocks`` further; negative goes back.
 
     Examples
     --------
-    >>> advance(seed_state(7), 2**32 + 5)
-    array([7, 0, 5, 1, 0, 0], dtype=uint32)
+    >>> advance(seed_state(7), 2**64 + 5)
+    array([7, 0, 5, 1], dtype=uint64)
     """
     new = state.copy()
     low = int(state[2]) + blocks
-    if 0 <= low <= MASK32:
+    if 0 <= low <= MASK64:
         new[2] = low
     else:
-        counter = (_counter(state) + blocks) & MASK128
-        new[2:] = [counter >> 32 * word & MASK32 for word in range(4)]
+        index = low + (int(state[3]) << 64) & MASK128
+        new[2:] = index & MASK64, index >> 64
     return new
 
 
 def draw_blocks(state: Words, n: int, lane: int = 0) -> Words:
-    """Return the ``n`` blocks that start at the state's counter, in lane ``lane``: uint32 of shape (n, 4), not to be written to."""
-    key0, key1, word0, word1, word2, word3 = state.tolist()
-    start = word0 | word1 << 32 | word2 << 64 | word3 << 96
-    return next_blocks(key0, key1, lane, start + (lane << 96), n)
+    """Return the ``n`` blocks that start at the state's index, in lane ``lane``: uint64 of shape (n, 4), not to be written to."""
+    key0, key1, low, high = state.tolist()
+    return next_blocks((key0, key1), low | high << 64, n, lane)
 
 
 def blocks_at(state: Words, offsets: npt.NDArray[np.int64], lane: int = 0) -> Words:
-    """Return the blocks at ``counter + offsets`` in lane ``lane``: uint32 of shape (len(offsets), 4).
+    """Return the blocks at ``index + offsets`` in lane ``lane``: uint64 of shape (len(offsets), 4), not to be written to.
 
     Parameters
     ----------
     offsets : numpy.ndarray
         Non-negative int64 of shape (n,), in any order.
     """
-    return scattered_blocks(key_schedule(*state[:2].tolist()), _counter(state) + (lane << 96), offsets)
+    key0, key1, low, high = state.tolist()
+    return scattered_blocks((key0, key1), low | high << 64, offsets, lane)
 
 
 def draw_words(state: Words, n: int, lane: int = 0) -> Words:
-    """Return ``n`` 32-bit words, uint32 of shape (n,): element ``i`` is word ``i % 4`` of block ``i // 4``."""
+    """Return ``n`` 64-bit words, uint64 of shape (n,): element ``i`` is word ``i % 4`` of block ``i // 4``."""
     return draw_blocks(state, blocks_of_words(n), lane).reshape(-1)[:n]
 
 
-def draw_words64(state: Words, n: int, lane: int = 0) -> Words64:
-    """Return ``n`` 64-bit words, uint64 of shape (n,): element ``i`` is half ``i % 2`` of block ``i // 2``."""
-    return pairs(draw_blocks(state, blocks_of_words64(n), lane)).reshape(-1)[:n]
+def draw_words32(state: Words, n: int) -> Words32:
+    """Return ``n`` 32-bit words, uint32 of shape (n,): those of ``draw_words`` one after another, low half first."""
+    words = draw_words(state, (n + 1) // 2)
+    return words.astype("<u8", copy=False).view("<u4").astype(np.uint32, copy=False)[:n]
 
 
-def pieces_of_words64(state: Words, n: int) -> Iterator[tuple[slice, Words64]]:
-    """Iterate over the words of ``draw_words64(state, n)`` in pieces that fit the cache, with where each belongs.
+def pieces_of_words(state: Words, n: int) -> Iterator[tuple[slice, Words]]:
+    """Iterate over the words of ``draw_words(state, n)`` in pieces that fit the cache, with where each belongs.
 
-    A piece may be written to, and is overwritten by the next.
+    A piece may be written to.
     """
-    most = min(PIECE, blocks_of_words64(n))
-    schedule, start = key_schedule(*state[:2].tolist()), _counter(state)
-    memory, room = new_memory(most), new_room(most)
-    for first in range(0, n, 2 * PIECE):
-        size = min(2 * PIECE, n - first)
-        piece = memory[: blocks_of_words64(size)]
-        write_blocks(schedule, start + first // 2, piece, room)
-        yield slice(first, first + size), piece.reshape(-1)[:size].astype(np.uint64, copy=False)
+    key0, key1, low, high = state.tolist()
+    following = words_from((key0, key1), low | high << 64, blocks_of_words(n))
+    for first in range(0, n, PIECE):
+        size = min(PIECE, n - first)
+        yield slice(first, first + size), following(4 * blocks_of_words(size))[:size]
 
 
-def draw_word64(state: Words) -> int:
-    """Return the one 64-bit word that ``draw_words64(state, 1)`` gives, as a Python integer."""
-    return draw_pair64(state)[0]
+def first_word(state: Words) -> int:
+    """Return the one 64-bit word that ``draw_words(state, 1)`` gives, as a Python integer."""
+    word: int = draw_blocks(state, 1)[0, 0].item()
+    return word
 
 
-def draw_pair64(state: Words) -> tuple[int, int]:
-    """Return the two 64-bit words that ``draw_words64(state, 2)`` gives, as Python integers."""
-    low, high, next_low, next_high = draw_blocks(state, 1)[0].tolist()
-    return high << 32 | low, next_high << 32 | next_low
+def first_words(state: Words) -> tuple[int, int]:
+    """Return the two 64-bit words that ``draw_words(state, 2)`` gives, as Python integers."""
+    word, following, _, _ = draw_blocks(state, 1)[0].tolist()
+    return word, following
 
 
 def blocks_of_words(n: int) -> int:
-    """Return how many blocks ``n`` 32-bit words take."""
+    """Return how many blocks ``n`` 64-bit words take."""
     return (n + 3) // 4
 
 
-def blocks_of_words64(n: int) -> int:
-    """Return how many blocks ``n`` 64-bit words take."""
-    return (n + 1) // 2
-
-
-def pairs(blocks: Words) -> Words64:
-    """Return the two 64-bit words of each block, low half first: uint64 of shape (n, 2)."""
-    return blocks.astype("<u4", copy=False).view("<u8").astype(np.uint64, copy=False)
-
-
-def _counter(state: Words) -> int:
-    _, _, word0, word1, word2, word3 = state.tolist()
-    counter: int = word0 | word1 << 32 | word2 << 64 | word3 << 96
-    return counter
+def blocks_of_words32(n: int) -> int:
+    """Return how many blocks ``n`` 32-bit words take."""
+    return (n + 7) // 8

@@ -1,245 +1,207 @@
-"""Blocks of Philox 4x32-10: one by Python's integers, many that follow one another by NumPy, and the next ones ahead of time.
+"""Blocks of Philox 4x64-10: a few by Python's integers, many by NumPy, and the next ones ahead of time.
 
-Many
-    In pieces whose arrays fit the second-level cache.  In a piece that does not cross a multiple of 2**32 only word 0 of the
-    counter changes: until the third round half of the words are one number each, and are computed once.
+A block lies at a place of 256 bits: its index, and its *lane* times 2**192 (:mod:`~scanviz.engine.ops.philox`).
+
+Many that follow one another
+    By NumPy's own generator of that name, of which NumPy guarantees that a key and a counter always give the same stream.  It
+    counts before it makes a block.  Importing it takes as long as thousands of blocks by the formula, so it is imported once so
+    many were wanted, and compared with the formula, which serves alone should they differ.
+Many in any order
+    By the formula on arrays: NumPy has no products of 128 bits, so they are put together from halves.  Where they lie close
+    together, all between the first and the last are made instead, which is quicker.
 Ahead
-    Draws of few numbers follow one another, in a loop or from call to call, and a hundred calls of NumPy take as long for one
-    block as for a hundred.  Who asks for the blocks after those that were asked for last makes more of them at once: as many
-    again as before, up to 64 KB a stream.  Blocks are a function of key and counter, so this changes no number.
+    Draws of few numbers follow one another, in a loop or from call to call, and a call of NumPy takes as long for one block as
+    for a hundred.  Who asks for the blocks after those that were asked for last makes more of them at once: as many again as
+    before, up to 64 KB a stream.  Blocks are a function of key and counter, so this changes no number.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from scanviz.engine.named_tuple import NamedTuple
+if TYPE_CHECKING:
+    from numpy.random import Philox
 
-Words: TypeAlias = npt.NDArray[np.uint32]
-Words64: TypeAlias = npt.NDArray[np.uint64]
-Schedule: TypeAlias = tuple[tuple[int, int], ...]
+Words: TypeAlias = npt.NDArray[np.uint64]
+Key: TypeAlias = tuple[int, int]
 Stream: TypeAlias = tuple[int, int, int]  # both words of the key, and the lane
 
-MASK32, MASK64, MASK128 = 2**32 - 1, 2**64 - 1, 2**128 - 1
-WEYL_0, WEYL_1 = 0x9E3779B9, 0xBB67AE85
-FEW_BLOCKS = 16  # below this, Python integers are faster than a hundred NumPy calls on tiny arrays
-PIECE = 16_384  # blocks at a time: six arrays of 128 KiB
-MOST_AHEAD = 4096  # blocks of a stream that are kept
+MASK64, MASK128, MASK256 = 2**64 - 1, 2**128 - 1, 2**256 - 1
+WEYL = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
+MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
+ROUNDS = 10
+FEW_BLOCKS = 32  # up to here, Python integers are faster than hundreds of NumPy calls on tiny arrays
+MOST_AHEAD = 2048  # blocks of a stream that are kept
+CLOSE = 8  # times as many blocks as are wanted that are made instead of those alone
+_PIECE = 4096  # blocks at a time by the formula: its arrays fit the second-level cache
+_WITHOUT = 2000  # blocks one at a time that take as long as the import of NumPy's generator
 _FIRST_AHEAD = 64
 _MOST_STREAMS = 32
-_MULTIPLIER_0, _MULTIPLIER_1 = 0xD2511F53, 0xCD9E8D57
-_LITTLE_32, _LITTLE_64 = np.dtype("<u4"), np.dtype("<u8")
-_SHIFT, _LOW = np.uint64(32), np.uint64(MASK32)
-_BY_0, _BY_1 = np.uint64(_MULTIPLIER_0), np.uint64(_MULTIPLIER_1)
+_LANE = 192  # bits of a place below the lane
+_SHIFT, _LOW = np.uint64(32), np.uint64(2**32 - 1)
+_BY = np.array(MULTIPLIERS, np.uint64)[:, None]
+_BY_LOW, _BY_HIGH = _BY & _LOW, _BY >> _SHIFT
 # By stream: where the kept blocks begin, and the blocks, of shape (n, 4); what follows them was not asked for yet.
 _ahead: dict[Stream, tuple[int, Words]] = {}
+_spent = [0]  # on blocks by the formula, in blocks one at a time
 
 
 @functools.lru_cache(maxsize=256)
-def key_schedule(key0: int, key1: int) -> Schedule:
+def key_schedule(key: Key) -> tuple[Key, ...]:
     """Return the keys of the ten rounds; a loop draws from few keys, so they are kept."""
-    return tuple(((key0 + r * WEYL_0) & MASK32, (key1 + r * WEYL_1) & MASK32) for r in range(10))
+    return tuple(
+        ((key[0] + turn * WEYL[0]) & MASK64, (key[1] + turn * WEYL[1]) & MASK64) for turn in range(ROUNDS)
+    )
 
 
-def one_block(schedule: Schedule, counter: int) -> tuple[int, int, int, int]:
-    """Return the words of the block at a counter."""
-    word0, word1 = counter & MASK32, counter >> 32 & MASK32
-    word2, word3 = counter >> 64 & MASK32, counter >> 96 & MASK32
-    for key0, key1 in schedule:
-        product0, product1 = word0 * _MULTIPLIER_0, word2 * _MULTIPLIER_1
-        word0, word1 = product1 >> 32 ^ word1 ^ key0, product1 & MASK32
-        word2, word3 = product0 >> 32 ^ word3 ^ key1, product0 & MASK32
+def one_block(key: Key, place: int) -> tuple[int, int, int, int]:
+    """Return the words of the block at a place."""
+    by_0, by_1 = MULTIPLIERS
+    word0, word1, word2, word3 = (place >> 64 * k & MASK64 for k in range(4))
+    for key0, key1 in key_schedule(key):
+        product0, product1 = word0 * by_0, word2 * by_1
+        word0, word1 = product1 >> 64 ^ word1 ^ key0, product1 & MASK64
+        word2, word3 = product0 >> 64 ^ word3 ^ key1, product0 & MASK64
     return word0, word1, word2, word3
 
 
-def next_blocks(key0: int, key1: int, lane: int, start: int, n: int) -> Words:
-    """Return ``n`` blocks from a counter on, uint32 of shape (n, 4), which must not be written to.
-
-    Parameters
-    ----------
-    key0, key1 : int
-        The key.
-    lane : int
-        Lane of the stream, already in ``start``.
-    start : int
-        Counter of the first block.
-    n : int
-        How many.
-    """
+def next_blocks(key: Key, index: int, n: int, lane: int = 0) -> Words:
+    """Return ``n`` blocks of a lane from an index on, uint64 of shape (n, 4), which must not be written to."""
     if n > MOST_AHEAD:
-        return consecutive_blocks(key_schedule(key0, key1), start, n)
-    stream = key0, key1, lane
+        return consecutive_blocks(key, index, n, lane)
+    stream = *key, lane
     first, kept = _ahead.get(stream, (-1, None))
-    at = start - first
+    at = index - first
     if kept is None or not 0 <= at <= len(kept):
-        found = _alone(key_schedule(key0, key1), start, n)
-        _keep(stream, start + n, found[:0])
+        found = consecutive_blocks(key, index, n, lane)
+        _keep(stream, index + n, found[:0])
         return found
     if at + n > len(kept):
         wanted = max(n, min(MOST_AHEAD, max(_FIRST_AHEAD, 4 * n, 2 * len(kept))))
-        kept, at = consecutive_blocks(key_schedule(key0, key1), start, wanted), 0
-        _keep(stream, start, kept)
+        kept, at = consecutive_blocks(key, index, wanted, lane), 0
+        _keep(stream, index, kept)
     return kept[at : at + n]
 
 
-def _keep(stream: Stream, start: int, blocks: Words) -> None:
+def _keep(stream: Stream, index: int, blocks: Words) -> None:
     blocks.flags.writeable = False
     if len(_ahead) >= _MOST_STREAMS and stream not in _ahead:
         _ahead.clear()
-    _ahead[stream] = start, blocks
+    _ahead[stream] = index, blocks
 
 
-def _alone(schedule: Schedule, start: int, n: int) -> Words:
-    if n > FEW_BLOCKS:
-        return consecutive_blocks(schedule, start, n)
-    return _one_by_one(schedule, range(start, start + n))
+def consecutive_blocks(key: Key, index: int, n: int, lane: int = 0) -> Words:
+    """Return ``n`` blocks of a lane from an index on, uint64 of shape (n, 4)."""
+    if n <= FEW_BLOCKS and not (n > 1 and "numpy.random" in sys.modules):
+        return _one_by_one(key, range(index, index + n), lane)
+    return words_from(key, index, n, lane)(4 * n).reshape(n, 4)
 
 
-def _one_by_one(schedule: Schedule, counters: Sequence[int]) -> Words:
-    return np.array([one_block(schedule, at) for at in counters], np.uint32).reshape(len(counters), 4)
+def _one_by_one(key: Key, indices: Sequence[int], lane: int) -> Words:
+    _spent[0] += len(indices)
+    above = lane << _LANE
+    found = [one_block(key, above + (index & MASK128)) for index in indices]
+    return np.array(found, np.uint64).reshape(len(found), 4)
 
 
-class Halves(NamedTuple):
-    """64-bit words, and views of the low and the high half of each."""
+def words_from(key: Key, index: int, n: int, lane: int = 0) -> Callable[[int], Words]:
+    """Return a function that gives so many more words at each call, whole blocks of them, of ``n`` blocks from an index on."""
+    index &= MASK128
+    generator = _numpy_generator(n) if index + n <= MASK128 else None
+    if generator is not None:
+        before = index + (lane << _LANE) - 1 & MASK256
+        return generator(key=key[0] | key[1] << 64, counter=before).random_raw
 
-    all: Words64
-    low: Words
-    high: Words
+    def following(count: int) -> Words:
+        nonlocal index
+        found = _by_halves(key, index, np.arange(count // 4), lane).reshape(-1)
+        index += count // 4
+        return found
 
-
-Room: TypeAlias = list[Halves]  # of words 0 and 2, and two products twice
-_HIGH = int(sys.byteorder == "little")  # which half of a word lies second
-
-
-def _halves(words: Words64) -> tuple[Words, Words]:
-    halves = words.view(np.uint32)
-    return halves[1 - _HIGH :: 2], halves[_HIGH::2]
-
-
-def consecutive_blocks(schedule: Schedule, start: int, n: int) -> Words:
-    """Return ``n`` blocks from a counter on, uint32 of shape (n, 4)."""
-    out = new_memory(n)
-    write_blocks(schedule, start, out, new_room(min(n, PIECE)))
-    return _words_of(out)
+    return following
 
 
-def _words_of(blocks: Words64) -> Words:
-    return blocks.view(_LITTLE_32).astype(np.uint32, copy=False)
+def _numpy_generator(blocks: int) -> type[Philox] | None:
+    """Return NumPy's generator if it is worth its import for so many more blocks, and gives what it should."""
+    if "numpy.random" not in sys.modules and _spent[0] + _cost(blocks) < _WITHOUT:
+        return None
+    return _compared_generator()
 
 
-def new_memory(n: int) -> Words64:
-    """Return memory for ``n`` blocks, two 64-bit words each."""
-    return np.empty((n, 2), _LITTLE_64)
+@functools.cache
+def _compared_generator() -> type[Philox] | None:
+    from numpy.random import Philox  # it takes 10 ms
+
+    key, place = MULTIPLIERS, MASK64 + (3 << _LANE)  # so that the second block has a carry
+    given = Philox(key=key[0] | key[1] << 64, counter=place - 1).random_raw(8)
+    return Philox if given.tolist() == [*one_block(key, place), *one_block(key, place + 1)] else None
 
 
-def new_room(n: int) -> Room:
-    """Return what :func:`write_blocks` works in, for pieces of ``n`` blocks: whoever writes often takes it once."""
-    memory = np.empty((6, n), np.uint64)
-    memory[:2] = 0  # of words 0 and 2 the low halves alone are written
-    return [Halves(words, *_halves(words)) for words in memory]
-
-
-def write_blocks(schedule: Schedule, start: int, out: Words64, room: Room) -> None:
-    """Write the blocks from a counter on into ``out``, two 64-bit words each."""
-    n, most, done = len(out), len(room[0].all), 0
-    while done < n:
-        counter = start + done & MASK128
-        size = min(most, n - done, (1 << 32) - (counter & MASK32))
-        fitting = (
-            room if size == most else [Halves(of.all[:size], of.low[:size], of.high[:size]) for of in room]
-        )
-        _write_piece(schedule, counter, out[done : done + size], fitting)
-        done += size
-
-
-def _write_piece(schedule: Schedule, counter: int, out: Words64, room: Room) -> None:
-    """Write the blocks from a counter on, two 64-bit words each; of their counters only word 0 differs."""
-    word0, word2, now0, now1 = room[0].all, room[1].all, room[2], room[3]
-    low, other1, other2, other3 = (counter >> 32 * k & MASK32 for k in range(4))
-    word0[:] = np.arange(low, low + len(word0), dtype=np.uint64)
-    # Round 1: words 1 to 3 are one number each, and so are words 0 and 1 after it.
-    key0, key1 = schedule[0]
-    product = other2 * _MULTIPLIER_1
-    other0, other1 = product >> 32 ^ other1 ^ key0, product & MASK32
-    np.multiply(word0, _BY_0, out=now0.all)
-    np.right_shift(now0.all, _SHIFT, out=word2)
-    word2 ^= np.uint64(other3 ^ key1)
-    # Round 2: after it, word 3 is one number.
-    key0, key1 = schedule[1]
-    product = other0 * _MULTIPLIER_0
-    np.multiply(word2, _BY_1, out=now1.all)
-    np.right_shift(now1.all, _SHIFT, out=word0)
-    word0 ^= np.uint64(other1 ^ key0)
-    np.bitwise_and(now0.all, _LOW, out=word2)
-    word2 ^= np.uint64(product >> 32 ^ key1)
-    now0.low[:] = product & MASK32
-    _write_rounds(schedule[2:], out, room)
-
-
-def _write_rounds(schedule: Schedule, out: Words64, room: Room) -> None:
-    """Go through rounds and write the blocks, two 64-bit words each.
-
-    Words 0 and 2 stand in the room; 1 and 3 are the low halves of the products before, and are read where they are.
-    """
-    (word0, low0, _), (word2, low2, _), now0, now1, next0, next1 = room
-    for key0, key1 in schedule:
-        np.multiply(word0, _BY_0, out=next0.all)
-        np.multiply(word2, _BY_1, out=next1.all)
-        np.bitwise_xor(next1.high, now1.low, out=low0)
-        word0 ^= np.uint64(key0)
-        np.bitwise_xor(next0.high, now0.low, out=low2)
-        word2 ^= np.uint64(key1)
-        now0, now1, next0, next1 = next0, next1, now0, now1
-    for column, word, products in ((0, word0, now1.all), (1, word2, now0.all)):
-        np.left_shift(products, _SHIFT, out=products)
-        np.bitwise_or(word, products, out=out[:, column])
-
-
-def scattered_blocks(schedule: Schedule, start: int, offsets: npt.NDArray[np.int64]) -> Words:
-    """Return the blocks at ``start + offsets``, in any order: uint32 of shape (n, 4)."""
+def scattered_blocks(key: Key, index: int, offsets: npt.NDArray[np.int64], lane: int = 0) -> Words:
+    """Return the blocks of a lane at ``index + offsets``, in any order: uint64 of shape (n, 4), which may not be written to."""
     n = len(offsets)
     if n <= FEW_BLOCKS:
-        return _one_by_one(schedule, [start + at for at in offsets.tolist()])
-    out = new_memory(n)
-    for first in range(0, n, PIECE):
-        piece = offsets[first : first + PIECE].astype(np.uint64)
-        _write_scattered(schedule, start, piece, out[first : first + PIECE])
-    return _words_of(out)
+        return _one_by_one(key, [index + at for at in offsets.tolist()], lane)
+    least = int(offsets.min())
+    between = int(offsets.max()) - least + 1
+    if between <= CLOSE * n and _numpy_generator(between) is not None:
+        blocks = consecutive_blocks(key, index + least, between, lane)
+        return blocks if between == n and (np.diff(offsets) == 1).all() else blocks[offsets - least]
+    return _by_halves(key, index, offsets, lane)
 
 
-def _write_scattered(schedule: Schedule, start: int, offsets: Words64, out: Words64) -> None:
-    low, high = start & MASK64, start >> 64 & MASK64
-    low_half = offsets + np.uint64(low)
-    high_half = np.full(len(offsets), high, np.uint64)
-    if low + int(offsets.max()) > MASK64:
-        high_half += low_half < np.uint64(low)
-    room = new_room(len(offsets))
-    np.bitwise_and(low_half, _LOW, out=room[0].all)
-    np.bitwise_and(high_half, _LOW, out=room[1].all)
-    room[3].low[:] = low_half >> _SHIFT
-    room[2].low[:] = high_half >> _SHIFT
-    _write_rounds(schedule, out, room)
+def _by_halves(key: Key, index: int, offsets: npt.NDArray[np.int64], lane: int) -> Words:
+    """Return such blocks by the formula, on arrays."""
+    _spent[0] += _cost(len(offsets))
+    out = np.empty((len(offsets), 4), np.uint64)
+    low, high = np.uint64(index & MASK64), np.uint64(index >> 64 & MASK64)
+    for first in range(0, len(offsets), _PIECE):
+        piece = offsets[first : first + _PIECE].astype(np.uint64)
+        even, odd = np.zeros((2, len(piece)), np.uint64), np.empty((2, len(piece)), np.uint64)
+        np.add(piece, low, out=even[0])
+        odd[0], odd[1] = high + (even[0] < low), lane
+        _write_rounds(key, even, odd, out[first : first + _PIECE])
+    return out
+
+
+def _write_rounds(key: Key, even: Words, odd: Words, out: Words) -> None:
+    """Write blocks of places whose words 0 and 2, and whose words 1 and 3, are given, of shape (2, n)."""
+    for keys in key_schedule(key):
+        high, low = _product(even)
+        even, odd = high[::-1] ^ odd ^ np.array(keys, np.uint64)[:, None], low[::-1]
+    out[:, 0::2], out[:, 1::2] = even.T, odd.T
+
+
+def _product(words: Words) -> tuple[Words, Words]:
+    """Return the high and the low half of the products of words 0 and 2 with their multipliers, by halves of all."""
+    low, high = words & _LOW, words >> _SHIFT
+    middle = high * _BY_LOW + (low * _BY_LOW >> _SHIFT)
+    other = low * _BY_HIGH + (middle & _LOW)
+    return high * _BY_HIGH + (middle >> _SHIFT) + (other >> _SHIFT), words * _BY
+
+
+def _cost(blocks: int) -> int:
+    """Return how many blocks one at a time would take as long as so many by the formula."""
+    return min(blocks, FEW_BLOCKS + blocks // 16)
 
 
 __all__ = [
-    "MASK32",
     "MASK64",
     "MASK128",
-    "PIECE",
+    "MULTIPLIERS",
+    "ROUNDS",
+    "WEYL",
+    "Key",
     "Words",
-    "Words64",
     "consecutive_blocks",
-    "key_schedule",
-    "new_memory",
-    "new_room",
     "next_blocks",
     "one_block",
     "scattered_blocks",
-    "write_blocks",
+    "words_from",
 ]

@@ -116,7 +116,7 @@ def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     if op.declaration.name == "draw_permutation":
         given = dims.shapes[-1]
         sizes = given if given else (dims.value(len(dims.shapes) - 1),)
-    return ((6,), sizes)
+    return ((4,), sizes)
 
 
 def _arity(op: Op) -> tuple[int, int]:
@@ -179,15 +179,15 @@ def _permutation(op: Op, state: Array, shape: tuple[int, ...], x: Array) -> Any:
 UNIFORM = _draw(distributions.uniform, "real", "low", "high", words="dtype")
 NORMAL = _draw(distributions.normal, "real", "loc", "scale", words="dtype")
 EXPONENTIAL = _draw(distributions.exponential, "real", "scale", words="dtype")
-GAMMA = _draw(distributions.gamma, "real", "shape", "scale", words=4)
+GAMMA = _draw(distributions.gamma, "real", "shape", "scale", words=8)
 LOGNORMAL = _draw(continuous.lognormal, "real", "mean", "sigma", words="dtype")
 LAPLACE = _draw(continuous.laplace, "real", "loc", "scale", words=2)
 GUMBEL = _draw(continuous.gumbel, "real", "loc", "scale", words=2)
-BETA = _draw(continuous.beta, "real", "a", "b", words=8)
-TRUNCATED_NORMAL = _draw(continuous.truncated_normal, "real", "loc", "scale", "low", "high", words=4)
+BETA = _draw(continuous.beta, "real", "a", "b", words=16)
+TRUNCATED_NORMAL = _draw(continuous.truncated_normal, "real", "loc", "scale", "low", "high", words=8)
 DIRICHLET = _draw(continuous.dirichlet, "real", "alpha", last_axis=("alpha",), vectors=True)
-POISSON = _draw(counts.poisson, "whole", "lam", words=4)
-BINOMIAL = _draw(counts.binomial, "whole", "n", "p", whole=("n",), words=4)
+POISSON = _draw(counts.poisson, "whole", "lam", words=8)
+BINOMIAL = _draw(counts.binomial, "whole", "n", "p", whole=("n",), words=8)
 BERNOULLI = _draw(discrete.bernoulli, "any", "p", words=2)
 INTEGERS_BETWEEN = _draw(discrete.integers, "whole", "low", "high", whole=("low", "high"), words=2)
 CATEGORICAL = _draw(discrete.categorical, "whole", "p", last_axis=("p",), words=2)
@@ -207,7 +207,7 @@ PERMUTATION = _declare(
 
 
 def _same_words(name: str, kind: Type, doc: str) -> Declaration:
-    """Declare an op that takes the six words of a random state for something else."""
+    """Declare an op that takes the four words of a random state for something else."""
     return Declaration(
         name,
         "random",
@@ -215,17 +215,17 @@ def _same_words(name: str, kind: Type, doc: str) -> Declaration:
         doc=doc,
         infer=lambda op, inputs: (kind,),
         perform=lambda op, values: (np.asarray(values[0]),),
-        shapes=lambda op, dims: ((6,),),
+        shapes=lambda op, dims: ((4,),),
         views=0,
     )
 
 
 STATE_WORDS = _same_words(
     "state_words",
-    TensorType("uint32", (6,)),
-    "The six words of a random state as numbers, so that a loop can keep the state of every step.",
+    TensorType("uint64", (4,)),
+    "The four words of a random state as numbers, so that a loop can keep the state of every step.",
 )
-WORDS_STATE = _same_words("words_state", RANDOM_STATE, "The random state of six words.")
+WORDS_STATE = _same_words("words_state", RANDOM_STATE, "The random state of four words.")
 
 
 def is_draw(op: Op) -> bool:
@@ -237,7 +237,7 @@ def words_of_element(op: Op) -> int | None:
     """Return the 32-bit words of the generator that each element of a draw takes; None where it is not so much for each.
 
     Element ``i`` takes words ``i * words`` and following, counted from the state on, and the next state begins with a new block of
-    four.  So a longer draw goes on with more elements, whatever its shape.
+    eight.  So a longer draw goes on with more elements, whatever its shape.
 
     Examples
     --------

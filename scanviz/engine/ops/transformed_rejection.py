@@ -2,7 +2,7 @@
 
 A hat over the probabilities of the counts is the image of a uniform pair, so most pairs are accepted by two
 comparisons and about one in seven needs the probability itself.  All in float64; attempt j of an element
-takes the two 64-bit words of its block in lane j.
+takes words 0 and 1 of its block in lane j.
 
 Sources: W. Hörmann, "The transformed rejection method for generating Poisson random variables" (1993),
 algorithm PTRS, and "The generation of binomial random variates" (1993), algorithm BTRS.  Probabilities are C.
@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from scanviz.engine.ops.philox import Words, blocks_at, pairs
+from scanviz.engine.ops.philox import Words, blocks_at
 from scanviz.engine.ops.unit_interval import Doubles, first_accepted, inside
 
 _Chosen = npt.NDArray[np.int64]
@@ -80,7 +80,7 @@ def _transformed_rejection(
     """
 
     def attempt(pending: _Chosen, lane: int) -> tuple[Doubles, npt.NDArray[np.bool_]]:
-        uniforms = inside(pairs(blocks_at(state, elements[pending], lane)))
+        uniforms = inside(blocks_at(state, elements[pending], lane)[:, :2])
         u, v = uniforms[:, 0] - 0.5, uniforms[:, 1]
         edge = 0.5 - np.abs(u)
         k = np.floor((2 * a[pending] / edge + b[pending]) * u + centre[pending])

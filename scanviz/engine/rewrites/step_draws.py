@@ -1,6 +1,6 @@
 """What the draws of a loop's step take of the random states that it carries: where each begins, and how far a step goes on.
 
-The generator counts: how many of its blocks, of four words each, a draw takes follows from its shape alone
+The generator counts: how many of its blocks, of four words of 64 bits each, a draw takes follows from its shape alone
 (:func:`scanviz.engine.ops.random.words_of_element`).  So the draws of one state are a chain of fixed length, the *stride* of a
 step, as long as their shapes are the same at every step.
 """
@@ -24,7 +24,7 @@ from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import Carry
 from scanviz.engine.slotted import dataclass
 
-_BLOCK = 4  # words
+_BLOCK = 8  # words of 32 bits
 
 
 @dataclass(frozen=True, slots=True)

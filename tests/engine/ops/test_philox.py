@@ -1,4 +1,4 @@
-"""Philox 4x32-10 against the published known answers, and the algebra of its states."""
+"""Philox 4x64-10 against the published known answers, and the algebra of its states."""
 
 import itertools
 
@@ -13,44 +13,60 @@ from scanviz.engine.ops.philox import (
     advance,
     blocks_at,
     draw_blocks,
-    draw_word64,
     draw_words,
-    draw_words64,
-    pairs,
+    draw_words32,
+    first_word,
+    first_words,
     seed_state,
     spawn,
     split,
 )
+from scanviz.engine.ops.philox_blocks import one_block
 
-# Random123's kat_vectors, philox4x32 with 10 rounds: counter, key, result
+# Random123's kat_vectors, philox4x64 with 10 rounds: place, key, result
 KNOWN = [
-    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
-    ((0xFFFFFFFF,) * 4, (0xFFFFFFFF,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
     (
-        (0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344),
-        (0xA4093822, 0x299F31D0),
-        (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1),
+        (0, 0, 0, 0),
+        (0, 0),
+        (0x16554D9ECA36314C, 0xDB20FE9D672D0FDC, 0xD7E772CEE186176B, 0x7E68B68AEC7BA23B),
+    ),
+    (
+        (2**64 - 1,) * 4,
+        (2**64 - 1,) * 2,
+        (0x87B092C3013FE90B, 0x438C3C67BE8D0224, 0x9CC7D7C69CD777B6, 0xA09CAEBF594F0BA0),
+    ),
+    (
+        (0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0, 0x082EFA98EC4E6C89),
+        (0x452821E638D01377, 0xBE5466CF34E90C6C),
+        (0xA528F45403E61D95, 0x38C72DBD566E9788, 0xA5A1610E72FD18B5, 0x57BD43B5E52B7FE6),
     ),
 ]
 
 
-def philox_blocks(key, counter, n):
-    """The blocks of a key for the counters ``counter``, ``counter + 1``, …"""
-    return draw_blocks(np.concatenate([np.asarray(key, np.uint32), np.asarray(counter, np.uint32)]), n)
+def philox_blocks(key, index, n, lane=0):
+    """The blocks of a key for the indices ``index``, ``index + 1``, …"""
+    return draw_blocks(np.array([*key, *words_of(index, 2)], np.uint64), n, lane)
 
 
-@pytest.mark.parametrize(("counter", "key", "expected"), KNOWN)
-def test_the_published_answers_come_out(counter, key, expected):
-    key, counter = np.array(key, np.uint32), np.array(counter, np.uint32)
-    assert philox_blocks(key, counter, 1)[0].tolist() == list(expected)
-    assert philox_blocks(key, counter, 50)[0].tolist() == list(expected)  # the vectorised path
+@pytest.mark.parametrize(("place", "key", "expected"), KNOWN)
+def test_the_published_answers_come_out(place, key, expected):
+    assert one_block(key, sum(word << 64 * k for k, word in enumerate(place))) == expected
+
+
+@given(
+    key=st.tuples(*[st.integers(0, 2**64 - 1)] * 2), index=st.integers(1, 2**128 - 20), n=st.integers(1, 12)
+)
+def test_blocks_are_those_of_the_generator_that_numpy_has(key, index, n):
+    for lane in (0, 1, 2**64 - 1):
+        numpy = np.random.Philox(key=key[0] + (key[1] << 64), counter=index - 1 + (lane << 192))
+        np.testing.assert_array_equal(philox_blocks(key, index, n, lane).reshape(-1), numpy.random_raw(4 * n))
 
 
 @given(seed=st.integers(0, 2**64 - 1), n=st.integers(1, 40))
 def test_one_block_at_a_time_equals_many_at_once(seed, n):
     state = seed_state(seed)
-    together = philox_blocks(state[:2], state[2:], n)
-    single = [philox_blocks(each[:2], each[2:], 1)[0] for each in (advance(state, k) for k in range(n))]
+    together = draw_blocks(state, n)
+    single = [draw_blocks(advance(state, k), 1)[0] for k in range(n)]
     np.testing.assert_array_equal(together, np.array(single))
 
 
@@ -66,7 +82,7 @@ def test_streams_of_one_seed_have_keys_of_their_own():
     state = seed_state(42)
     keys = {tuple(spawn(state, k)[:2].tolist()) for k in range(2000)}
     assert len(keys) == 2000
-    assert not np.array_equal(draw_words(spawn(state, 0), 8), draw_words(spawn(state, 1), 8))
+    assert not np.array_equal(draw_words32(spawn(state, 0), 8), draw_words32(spawn(state, 1), 8))
 
 
 def test_equal_seeds_give_equal_states_and_unequal_ones_do_not():
@@ -74,36 +90,35 @@ def test_equal_seeds_give_equal_states_and_unequal_ones_do_not():
 
 
 def words_of(number, count):
-    return [number >> 32 * k & 0xFFFFFFFF for k in range(count)]
+    return [number >> 64 * k & 2**64 - 1 for k in range(count)]
 
 
-# Counters just below where a carry runs into the next word, and below where all of it wraps round.
-EDGES = st.sampled_from([0, 2**32, 2**64, 2**96, 2**128]).flatmap(
-    lambda edge: st.integers(edge - 60, edge + 60).map(lambda counter: counter % 2**128)
+# Indices just below where a carry runs into the next word, and below where all of it wraps round.
+EDGES = st.sampled_from([0, 2**64, 2**128]).flatmap(
+    lambda edge: st.integers(edge - 60, edge + 60).map(lambda index: index % 2**128)
 )
 
 
-@given(counter=EDGES, n=st.integers(17, 90))
-def test_carries_run_through_all_words_of_the_counter(counter, n):
+@given(index=EDGES, n=st.integers(17, 90))
+def test_carries_run_through_both_words_of_the_index(index, n):
     key = [7, 11]
-    together = philox_blocks(key, words_of(counter, 4), n)
-    alone = [philox_blocks(key, words_of((counter + k) % 2**128, 4), 1)[0] for k in range(n)]
+    together = philox_blocks(key, index, n)
+    alone = [philox_blocks(key, (index + k) % 2**128, 1)[0] for k in range(n)]
     np.testing.assert_array_equal(together, alone)
 
 
-@given(counter=EDGES, blocks=st.integers(-(2**130), 2**130))
-def test_advance_is_addition_modulo_2_to_the_128(counter, blocks):
-    state = np.array([1, 2, *words_of(counter, 4)], np.uint32)
-    assert advance(state, blocks).tolist() == [1, 2, *words_of((counter + blocks) % 2**128, 4)]
+@given(index=EDGES, blocks=st.integers(-(2**130), 2**130))
+def test_advance_is_addition_modulo_2_to_the_128(index, blocks):
+    state = np.array([1, 2, *words_of(index, 2)], np.uint64)
+    assert advance(state, blocks).tolist() == [1, 2, *words_of((index + blocks) % 2**128, 2)]
 
 
-@given(counter=EDGES, lane=st.integers(0, 2**32 - 1), offsets=st.lists(st.integers(0, 2**40), max_size=40))
-def test_blocks_at_offsets_are_those_of_advanced_states(counter, lane, offsets):
-    state = np.array([3, 4, *words_of(counter, 4)], np.uint32)
-    in_lane = advance(state, lane << 96)
-    expected = [draw_blocks(advance(in_lane, at), 1)[0] for at in offsets]
+@given(index=EDGES, lane=st.integers(0, 2**64 - 1), offsets=st.lists(st.integers(0, 2**40), max_size=40))
+def test_blocks_at_offsets_are_those_of_advanced_states(index, lane, offsets):
+    state = np.array([3, 4, *words_of(index, 2)], np.uint64)
+    expected = [draw_blocks(advance(state, at), 1, lane)[0] for at in offsets]
     got = blocks_at(state, np.array(offsets, np.int64), lane)
-    np.testing.assert_array_equal(got, np.array(expected, np.uint32).reshape(-1, 4))
+    np.testing.assert_array_equal(got, np.array(expected, np.uint64).reshape(-1, 4))
 
 
 def test_long_draws_are_made_of_pieces_that_join():
@@ -118,11 +133,13 @@ def test_long_draws_are_made_of_pieces_that_join():
 def test_elements_come_from_the_documented_words(n):
     state = seed_state(99)
     blocks = draw_blocks(state, n).tolist()
-    assert draw_words(state, n).tolist() == [blocks[i // 4][i % 4] for i in range(n)]
-    expected = [blocks[i // 2][2 * (i % 2)] + 2**32 * blocks[i // 2][2 * (i % 2) + 1] for i in range(n)]
-    assert draw_words64(state, n).tolist() == expected
-    assert pairs(draw_blocks(state, n)).dtype == np.uint64
-    assert n == 0 or draw_word64(state) == expected[0]
+    expected = [blocks[i // 4][i % 4] for i in range(n)]
+    assert draw_words(state, n).tolist() == expected
+    assert draw_words32(state, n).tolist() == [
+        blocks[i // 8][i % 8 // 2] >> 32 * (i % 2) & 2**32 - 1 for i in range(n)
+    ]
+    assert draw_words32(state, n).dtype == np.uint32
+    assert n < 2 or (first_word(state), first_words(state)) == (expected[0], tuple(expected[:2]))
 
 
 def test_a_stream_is_the_same_child_however_much_was_drawn():
@@ -132,8 +149,8 @@ def test_a_stream_is_the_same_child_however_much_was_drawn():
 
 
 def test_bits_are_fair_and_uncorrelated_within_and_across_streams():
-    first, second = (draw_words(state, 40_000) for state in split(seed_state(8), 2))
-    shifted = draw_words(advance(seed_state(8), 1), 40_000)
+    first, second = (draw_words32(state, 40_000) for state in split(seed_state(8), 2))
+    shifted = draw_words32(advance(seed_state(8), 1), 40_000)
     for words in (first, first ^ second, first ^ shifted, first[1:] ^ first[:-1], first[4:] ^ first[:-4]):
         ones = np.unpackbits(np.ascontiguousarray(words).view(np.uint8)).sum()
         assert stats.binomtest(int(ones), 32 * len(words)).pvalue > 1e-3
@@ -142,9 +159,9 @@ def test_bits_are_fair_and_uncorrelated_within_and_across_streams():
 
 
 def test_keys_one_bit_apart_give_unrelated_blocks():
-    base = draw_words(seed_state(0), 4000)
+    base = draw_words32(seed_state(0), 4000)
     distances = [
-        np.unpackbits((base ^ draw_words(seed_state(1 << bit), 4000)).view(np.uint8)).mean()
+        np.unpackbits((base ^ draw_words32(seed_state(1 << bit), 4000)).view(np.uint8)).mean()
         for bit in range(64)
     ]
     assert max(abs(distance - 0.5) for distance in distances) < 4.5 * 0.5 / np.sqrt(32 * 4000)

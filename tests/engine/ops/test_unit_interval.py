@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from scanviz.engine.ops.philox import draw_words, draw_words64, seed_state
+from scanviz.engine.ops.philox import draw_words, draw_words32, seed_state
 from scanviz.engine.ops.unit_interval import (
     draw_from_zero,
     draw_up_to_one,
@@ -37,7 +37,7 @@ def test_the_least_and_the_largest_number_are_the_documented_ones(function, word
 def test_each_dtype_takes_words_of_its_own_width():
     state = seed_state(4)
     single, double = np.dtype("float32"), np.dtype("float64")
-    np.testing.assert_array_equal(draw_from_zero(state, 9, single), from_zero_single(draw_words(state, 9)))
-    np.testing.assert_array_equal(draw_from_zero(state, 9, double), from_zero(draw_words64(state, 9)))
-    np.testing.assert_array_equal(draw_up_to_one(state, 9, single), up_to_one_single(draw_words(state, 9)))
-    np.testing.assert_array_equal(draw_up_to_one(state, 9, double), up_to_one(draw_words64(state, 9)))
+    np.testing.assert_array_equal(draw_from_zero(state, 9, single), from_zero_single(draw_words32(state, 9)))
+    np.testing.assert_array_equal(draw_from_zero(state, 9, double), from_zero(draw_words(state, 9)))
+    np.testing.assert_array_equal(draw_up_to_one(state, 9, single), up_to_one_single(draw_words32(state, 9)))
+    np.testing.assert_array_equal(draw_up_to_one(state, 9, double), up_to_one(draw_words(state, 9)))

@@ -1,26 +1,33 @@
-"""What writes a draw: the formulas of :mod:`scanviz.engine.ops.draw_formulas`, several blocks of Philox at once.
+"""What writes a draw: the formulas of :mod:`scanviz.engine.ops.draw_formulas`.
 
-The state that a draw leaves is the one that it reads with so many blocks added to its counter.
+Where each element is made of a word of its own, words are put into memory first, some blocks at a time, and elements are made of
+them side by side.  A formula that makes words itself, because it may have to try again, is written for one element or block at a
+time.  The state that a draw leaves is the one that it reads with so many blocks added to its counter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from scanviz.engine.backends.native import formulas
+from scanviz.engine.backends.native.blocks import BYTES, advanced, block_at, room_of, write_blocks
 from scanviz.engine.backends.native.elements import Operand, lanes_of, load, pieces, store
 from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import Step, copy
-from scanviz.engine.backends.native.ir import Value, constant
+from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.ops.draw_formulas import Draw
+from scanviz.engine.ops.draw_words import STATE
 from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
 from scanviz.engine.program.plan.location import packed
 from scanviz.engine.scalar.blocks import Block, typed
 from scanviz.engine.scalar.expression import Expression, argument
+
+CHUNK = 64  # blocks whose words are in memory at once
 
 
 class DrawWriter:
@@ -56,18 +63,14 @@ class DrawWriter:
         self.shape = step.places.shape(self.drawn) or ()
         self.count = math.prod(self.shape)
         parameters = instruction.inputs[1 + instruction.op.parameters.sizes :] if fits is not None else ()
-        given = draw.block.dtypes[7 : draw.block.arguments]
+        given = draw.block.dtypes[draw.given : draw.block.arguments]
         self.several = len(given) // draw.elements  # parameters of an element
         self.held = held or (given[0] if given else "float64")
         self.parameters = [self._held(number) for number in parameters]
         state = step.places.of(instruction.inputs[0])
         assert state is not None
-        self.state = step.operand(state).address
-        self.words = [self.code.load(self.code.at(self.state, 4 * k), "uint32") for k in range(6)]
-        self.key = self.code.load(self.state, "uint64", alignment=4)
-        counter = self.code.name()
-        self.code.line(f"{counter} = load i128, ptr {self.code.at(self.state, 8).text}, align 4")
-        self.counter = counter
+        address = step.operand(state).address
+        self.state = [self.code.load(self.code.at(address, 8 * k), "uint64") for k in range(len(STATE))]
 
     def _held(self, number: int) -> Value | Operand:
         """Return a parameter: one number, or one of each element one after another."""
@@ -108,13 +111,12 @@ class DrawWriter:
     def write(self, target: ArrayPlace, blocks: int) -> list[Value]:
         """Write the draw and the state after it; return the number drawn, where it is one."""
         code = self.code
-        after = code.name()
-        code.line(f"{after} = add i128 {self.counter}, {blocks}")
         memory = self.step.operand(target).address
-        code.store(self.key, memory, alignment=4)
-        code.line(f"store i128 {after}, ptr {code.at(memory, 8).text}, align 4")
+        for k, word in enumerate(advanced(code, self.state, blocks)):
+            code.store(word, code.at(memory, 8 * k))
         if self.alone:
-            return self._elements(constant(0, "int64"), 1, 1)
+            first = constant(0, "int64")
+            return self._elements(self._words_of_one() or self._numbered(first, 1), first, 1, 1)
         place = self.step.places.of(self.drawn)
         assert place is not None
         takes_lanes = formulas.takes_lanes(self.draw.block)
@@ -140,13 +142,62 @@ class DrawWriter:
         )
 
     def _fill_exactly(self, place: ArrayPlace, count: int, lanes: int) -> None:
+        code = self.code
+        if self.draw.words is None:
+            self._fill_part(place, constant(0, "int64"), count, lanes, self._numbered)
+            return
+        size = np.dtype(self.draw.words).itemsize
+        of_block = BYTES // size
+        most = CHUNK * of_block
+        memory = self.step.places.temporary((room_of(min(CHUNK, -(-count // of_block))),), "uint64")
+        address = self.step.operand(memory).address
+
+        def part(begin: Value, count: int) -> None:
+            first = code.op(f"udiv i64 {begin.text}, {of_block}", "uint64")
+            write_blocks(code, self.state, first, -(-count // of_block), address)
+            self._fill_part(place, begin, count, lanes, partial(self._words_at, address))
+
+        whole = count // most
+        if whole:
+            with code.several(0, whole, most) as begin:
+                part(begin, most)
+        if count % most:
+            part(constant(whole * most, "int64"), count % most)
+
+    def _fill_part(
+        self,
+        place: ArrayPlace,
+        begin: Value,
+        count: int,
+        lanes: int,
+        made_of: Callable[[Value, int], list[Value]],
+    ) -> None:
+        """Write so many elements from one on; ``made_of(number, lanes)`` is what groups are made of, counted from there."""
         code, elements = self.code, self.draw.elements
         into, size = self.step.operand(place), np.dtype(place.dtype).itemsize
+        groups = begin if elements == 1 else code.op(f"udiv i64 {begin.text}, {elements}", "int64")
 
         def put(number: Value, lanes: int, several: int) -> None:
-            for k, value in enumerate(self._elements(number, lanes, several)):
-                offset = code.along(constant(k * size, "int64"), number, elements * size)
-                store(code, value, into, offset, elements * size)
+            there = code.add(groups, number)
+            values = self._elements(made_of(number, lanes), there, lanes, several)
+            if len(values) == 2 and lanes > 1:
+                for k, value in enumerate(_interleaved(code, *values)):
+                    store(
+                        code,
+                        value,
+                        into,
+                        code.along(constant(k * lanes * size, "int64"), there, 2 * size),
+                        size,
+                    )
+                return
+            for k, value in enumerate(values):
+                store(
+                    code,
+                    value,
+                    into,
+                    code.along(constant(k * size, "int64"), there, elements * size),
+                    elements * size,
+                )
 
         whole = count // elements
         for first, several, width in pieces(whole, lanes):
@@ -155,21 +206,42 @@ class DrawWriter:
         if count % elements:
             put(constant(whole, "int64"), 1, count % elements)
 
-    def _elements(self, number: Value, lanes: int, count: int) -> list[Value]:
-        """Return the first so many elements of some blocks, one block a lane."""
+    def _numbered(self, number: Value, lanes: int) -> list[Value]:
+        """Return the state, and the number of a block or element."""
+        assert lanes == 1
+        return [*self.state, cast(self.code, number, "uint64")]
+
+    def _words_of_one(self) -> list[Value]:
+        """Return the words that the first element of the draw, and those made with it, are made of; none where it makes them."""
+        code = self.code
+        if self.draw.words is None:
+            return []
+        none = constant(0, "uint64")
+        words = block_at(code, self.state, none, none)
+        if self.draw.words == "uint32":
+            upper = code.op(f"lshr i64 {words[0].text}, 32", "uint64")
+            words = [cast(code, half, "uint32") for half in (words[0], upper)]
+        return words[: self.draw.elements]
+
+    def _words_at(self, memory: Value, number: Value, lanes: int) -> list[Value]:
+        """Return the words in memory that some groups of elements are made of: the first of each, the second of each."""
+        code, elements, dtype = self.code, self.draw.elements, self.draw.words
+        assert dtype is not None
+        size = np.dtype(dtype).itemsize
+        address = code.at(memory, code.times(number, elements * size))
+        parts = [code.load(code.at(address, k * lanes * size), dtype, lanes) for k in range(elements)]
+        return parts if lanes == 1 or elements == 1 else _apart(code, *parts)
+
+    def _elements(self, made_of: list[Value], number: Value, lanes: int, count: int) -> list[Value]:
+        """Return the first so many elements of some groups, one group a lane."""
         code, draw = self.code, self.draw
-        block = _needed(draw.block, count)
-        numbers = cast(code, code.splat(number, lanes), "uint64")
-        if lanes > 1:
-            places = Value(f"<{', '.join(f'i64 {k}' for k in range(lanes))}>", "uint64", lanes)
-            numbers = code.op(f"add {numbers.typed}, {places.text}", "uint64", lanes)
-        given = [code.splat(word, lanes) for word in self.words] + [numbers]
+        given = list(made_of)
         for element in range(draw.elements):
             of = min(element, count - 1)  # what is not wanted reads nothing beyond the end
             for parameter in self.parameters:
                 value = self._parameter(parameter, number, of, draw.elements, lanes)
                 given.append(cast(code, value, draw.block.dtypes[len(given)]))
-        found = formulas.write(code, block, given)
+        found = formulas.write(code, _needed(draw.block, count), given)
         return [
             self.given_out(value, code.along(constant(element, "int64"), number, draw.elements))
             for element, value in enumerate(found)
@@ -178,6 +250,24 @@ class DrawWriter:
     def given_out(self, value: Value, number: Value) -> Value:
         """Return what is given out of an element's value, which has a number in the draw; of the first lane's."""
         return cast(self.code, value, dtype_of(self.step.body, self.drawn))
+
+
+def _apart(code: Code, first: Value, second: Value) -> list[Value]:
+    """Return every second number of those of two values one after another, and the others."""
+    return [_picked(code, first, second, range(k, 2 * first.lanes, 2)) for k in (0, 1)]
+
+
+def _interleaved(code: Code, first: Value, second: Value) -> list[Value]:
+    """Return numbers of two values in turns, in two values one after another."""
+    lanes = first.lanes
+    turns = [k // 2 + lanes * (k % 2) for k in range(2 * lanes)]
+    return [_picked(code, first, second, turns[:lanes]), _picked(code, first, second, turns[lanes:])]
+
+
+def _picked(code: Code, first: Value, second: Value, lanes: Sequence[int]) -> Value:
+    picked = ", ".join(f"i32 {k}" for k in lanes)
+    text = f"shufflevector {first.typed}, {second.typed}, <{len(lanes)} x i32> <{picked}>"
+    return code.op(text, first.dtype, len(lanes))
 
 
 def _needed(block: Block, count: int) -> Block:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from scanviz.engine.backends.native.blocks import block_at
 from scanviz.engine.backends.native.elementary import FUNCTIONS, elementary
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.ir import Code, Value, constant, type_of
 from scanviz.engine.graph.types import BOOLEAN
+from scanviz.engine.ops.draw_words import BLOCK_AT, STATE
 from scanviz.engine.scalar.blocks import Block, Statement
 from scanviz.engine.scalar.primitives import KINDS
 
@@ -63,7 +65,10 @@ def why_not(block: Block) -> str | None:
 def takes_lanes(block: Block) -> bool:
     """Return whether a formula can be written for several numbers side by side."""
     return all(
-        line.op not in _NO_LANES and all(takes_lanes(inner) for inner in line.blocks) for line in block.lines
+        line.op not in _NO_LANES
+        and line.data != BLOCK_AT.name
+        and all(takes_lanes(inner) for inner in line.blocks)
+        for line in block.lines
     )
 
 
@@ -95,6 +100,8 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
             index = code.times(cast(code, given[0], "int64"), np.dtype(dtype).itemsize)
             return [code.load(code.at(code.table(line.data), index), dtype)]
         case "call":
+            if line.data == BLOCK_AT.name:
+                return block_at(code, given[: len(STATE)], *given[len(STATE) :])
             return write(code, line.blocks[0], given)
         case "when":
             return [_when(code, line, given)]

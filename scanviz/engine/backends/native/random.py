@@ -123,7 +123,7 @@ def _write(step: Step, instruction: Instruction, writer: DrawWriter) -> None:
     assert target is not None
 
     def write() -> list[Value]:
-        blocks = -(-writer.count * (words_of_element(instruction.op) or 4) // 4)
+        blocks = -(-writer.count * (words_of_element(instruction.op) or 8) // 8)
         return writer.write(target, blocks)
 
     step.where(writer.checked(), instruction, "a parameter may be out of range", write)

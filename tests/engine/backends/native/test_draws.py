@@ -70,8 +70,8 @@ def test_a_draw_in_each_step_is_that_of_the_other_tiers(name, size, dtype):
     np.testing.assert_array_equal(found[0][-1], found[1][-1])
 
 
-@pytest.mark.parametrize("by", [2**32 - 3, 2**64 - 7, 2**128 - 5])
-def test_a_counter_goes_on_over_the_ends_of_its_words(by):
+@pytest.mark.parametrize("by", [2**64 - 7, 2**128 - 5])
+def test_an_index_goes_on_over_the_ends_of_its_words(by):
     from scanviz.engine.ops.philox import advance, seed_state
 
     found = []

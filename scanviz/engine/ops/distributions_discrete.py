@@ -43,8 +43,9 @@ from scanviz.engine.ops.philox import (
     blocks_of_words,
     draw_words,
     first_word,
+    words_in_pieces,
 )
-from scanviz.engine.ops.unit_interval import Doubles, from_zero
+from scanviz.engine.ops.unit_interval import Doubles, draw_from_zero
 
 _MASK32 = np.uint64(2**32 - 1)
 _MASK64 = 2**64 - 1
@@ -102,9 +103,10 @@ def integers(state: Words, shape: Shape, low: Parameter, high: Parameter, dtype:
     require(stop <= limits.max + 1, "integers", "high", stop, f"at most {limits.max + 1}, for {kind}")
     first = start.astype(np.uint64)  # modulo 2**64, as is what follows
     span = np.atleast_1d(np.subtract(stop.astype(np.uint64), first, dtype=np.uint64))
-    offsets = _below(state, n, span if span.size == 1 else flat(span, shape))
-    value = (offsets.reshape(shape) + first).astype(kind)
-    return advance(state, blocks_of_words(n)), np.asarray(value)
+    offsets = _below(state, n, span if span.size == 1 else flat(span, shape)).reshape(shape)
+    offsets += first
+    value = offsets.view(kind) if kind.itemsize == offsets.itemsize else offsets.astype(kind)
+    return advance(state, blocks_of_words(n)), value
 
 
 def _one_integer(state: Words, low: int, high: int) -> int:
@@ -120,26 +122,39 @@ def _one_integer(state: Words, low: int, high: int) -> int:
 
 def _below(state: Words, n: int, span: Words) -> Words:
     """Return ``n`` integers in [0, span); ``span`` has shape (1,) or (n,)."""
-    high, low = _product(draw_words(state, n), span)
-    if (low >= span).all():
-        return high
+    found = np.empty(n, np.uint64)
+    for place, words in words_in_pieces(state, n):
+        part = span if len(span) == 1 else span[place]
+        found[place], low = _product(words, part)
+        if (low < part).any():
+            _try_again(state, low, part, place.start, found)
+    return found
+
+
+def _try_again(state: Words, low: Words, span: Words, start: int, found: Words) -> None:
+    """Write integers from ``start`` on anew where ``low``, the low 64 bits of products, says that words are unfair."""
     unfair = (~span + np.uint64(1)) % span  # 2**64 % span
     pending = np.flatnonzero(low < unfair)
     for lane in itertools.count(1):
         if not len(pending):
             break
-        words = blocks_at(state, pending // 4, lane)[np.arange(len(pending)), pending % 4]
+        element = start + pending
+        words = blocks_at(state, element // 4, lane)[np.arange(len(pending)), element % 4]
         chosen = pending if len(span) > 1 else np.zeros_like(pending)
-        high[pending], low = _product(words, span[chosen])
+        found[element], low = _product(words, span[chosen])
         pending = pending[low < unfair[chosen]]
-    return high
 
 
 def _product(words: Words, span: Words) -> tuple[Words, Words]:
     """Return the high and the low 64 bits of ``words * span``."""
     words_low, words_high = words & _MASK32, words >> _SHIFT
     if not span.size or span.max() <= _MASK32:
-        return (words_high * span + (words_low * span >> _SHIFT)) >> _SHIFT, words * span
+        words_low *= span
+        words_low >>= _SHIFT
+        words_high *= span
+        words_high += words_low
+        words_high >>= _SHIFT
+        return words_high, words * span
     span_low, span_high = span & _MASK32, span >> _SHIFT
     middle = words_high * span_low + (words_low * span_low >> _SHIFT)
     other = words_low * span_high + (middle & _MASK32)
@@ -167,7 +182,7 @@ def bernoulli(state: Words, shape: Shape = (), p: Parameter = 0.5, dtype: DType 
     n = size_of("bernoulli", shape)
     chance = reals("bernoulli", "p", p, shape)
     require((chance >= 0) & (chance <= 1), "bernoulli", "p", chance, "0 to 1")
-    value = from_zero(draw_words(state, n)).reshape(shape) < chance
+    value = draw_from_zero(state, n, np.dtype(np.float64)).reshape(shape) < chance
     return advance(state, blocks_of_words(n)), np.asarray(value).astype(dtype, copy=False)
 
 
@@ -198,7 +213,7 @@ def categorical(state: Words, shape: Shape, p: Parameter, dtype: DType = "int64"
             f"categorical: {kind} does not hold the number of a category",
             found=f"{sums.shape[-1]} categories",
         )
-    value = pick(sums, from_zero(draw_words(state, n)).reshape(shape))
+    value = pick(sums, draw_from_zero(state, n, np.dtype(np.float64)).reshape(shape))
     return advance(state, blocks_of_words(n)), np.asarray(value).astype(kind, copy=False)
 
 

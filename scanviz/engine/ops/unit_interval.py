@@ -89,7 +89,11 @@ def first_accepted(
     """
     value, pending = np.empty(count), np.arange(count)
     while len(pending):
-        tried, accepted = attempt(pending, lane)
-        value[pending[accepted]] = tried[accepted]
-        pending, lane = pending[~accepted], lane + 1
+        refused = []
+        for first in range(0, len(pending), SHORT):  # as many as fit the cache
+            elements = pending[first : first + SHORT]
+            tried, accepted = attempt(elements, lane)
+            value[elements] = tried
+            refused.append(elements[~accepted])
+        pending, lane = np.concatenate(refused), lane + 1
     return value

@@ -24,7 +24,7 @@ def formula_draw(name: str, state: Array, count: int, dtype: str, parameters: Se
     --------
     >>> from scanviz.engine.ops.philox import seed_state
     >>> formula_draw("integers", seed_state(3), 4, "int64", [[1] * 4, [7] * 4]).tolist()
-    [1, 5, 4, 4]
+    [5, 5, 3, 2]
     """
     draw = draw_block(name, "float32" if dtype == "float32" else "float64")
     assert draw is not None, name

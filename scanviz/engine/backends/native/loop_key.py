@@ -14,7 +14,7 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from typing import Any
@@ -61,6 +61,7 @@ _WRITING = (
     "scalar",
     "scan",
 )  # the engine's folders that code comes from
+_ALONE = ("backends/estimate.py",)  # and single files: by it a long loop inside is called out
 
 
 class _UnknownError(Exception):
@@ -204,26 +205,31 @@ def _files_of_the_engine() -> str | None:
     None where they are no files, or where one has changed since scanviz was imported: some of it may have been imported before.
     """
     top = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    folders = [os.path.join(top, folder) for folder in _WRITING]
-    names, sizes, changed, latest = list[str](), array("q"), array("q"), 0
+    names, sizes, changed, latest = [os.path.join(top, file) for file in _ALONE], array("q"), array("q"), 0
     try:
-        for folder in folders:  # which grows meanwhile
-            for name in sorted(os.listdir(folder)):
-                path = f"{folder}/{name}"
-                if name.endswith(".py"):
-                    about = os.stat(path)
-                    names.append(path)
-                    sizes.append(about.st_size)
-                    changed.append(about.st_mtime_ns)
-                    latest = max(latest, about.st_ctime_ns)
-                elif "." not in name and name != "__pycache__" and os.path.isdir(path):
-                    folders.append(path)
+        names += _files_in([os.path.join(top, folder) for folder in _WRITING])
+        for path in names:
+            about = os.stat(path)
+            sizes.append(about.st_size)
+            changed.append(about.st_mtime_ns)
+            latest = max(latest, about.st_ctime_ns)
     except OSError:
         return None
-    if not names or max(latest, *changed) >= starting.BEGUN_NS:
+    if max(latest, *changed) >= starting.BEGUN_NS:
         return None
     told = os.fsencode("\0".join(names)), sizes.tobytes(), changed.tobytes()
     return sha256(b"\0\0".join(told)).hex()
+
+
+def _files_in(folders: list[str]) -> Iterator[str]:
+    """Iterate over Python's files in some folders, and in those inside."""
+    for folder in folders:  # which grows meanwhile
+        for name in sorted(os.listdir(folder)):
+            path = f"{folder}/{name}"
+            if name.endswith(".py"):
+                yield path
+            elif "." not in name and name != "__pycache__" and os.path.isdir(path):
+                folders.append(path)
 
 
 __all__ = ["UNTOLD", "key_of_loop"]

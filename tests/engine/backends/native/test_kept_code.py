@@ -1,5 +1,6 @@
 """Code found on disk by the key of its loop: nothing is written for it, and nothing else is ever found."""
 
+import ast
 import dataclasses
 import marshal
 import os
@@ -262,7 +263,8 @@ def test_a_file_that_changes_changes_the_key(monkeypatch, tmp_path):
     top = tmp_path / "engine"
     for folder in (*loop_key._WRITING, "backends/native/deeper"):
         (top / folder).mkdir(parents=True)
-    (top / "ops" / "one.py").write_text("1")
+    for file in ("ops/one.py", *loop_key._ALONE):
+        (top / file).write_text("1")
     monkeypatch.setattr(loop_key, "__file__", str(top / "backends" / "native" / "loop_key.py"))
     assert loop_key._files_of_the_engine() is None  # what was imported before may be another
     monkeypatch.setattr(starting, "BEGUN_NS", time.time_ns() + 10**12)
@@ -273,10 +275,29 @@ def test_a_file_that_changes_changes_the_key(monkeypatch, tmp_path):
     keys.append(loop_key._files_of_the_engine())
     (top / "backends" / "native" / "deeper" / "two.py").write_text("")
     keys.append(loop_key._files_of_the_engine())
+    (top / "backends" / "estimate.py").write_text("12")
+    keys.append(loop_key._files_of_the_engine())
     assert None not in keys and len(set(keys)) == len(keys)
     for found in top.rglob("*.py"):
         found.unlink()
     assert loop_key._files_of_the_engine() is None  # there is byte code alone
+
+
+RUNNING = {  # of what native code imports: how it is run, kept and told of, not what it is
+    "backends.base", "backends.numpy", "backends.short_calls", "collecting", "config", "errors", "named_tuple", "observe", "slotted",
+}  # fmt: skip
+
+
+def test_the_key_has_all_files_that_what_writes_code_imports():
+    engine = Path(loop_key.__file__).parents[2]
+    known = {*loop_key._WRITING, "backends/source", *(name.removesuffix(".py") for name in loop_key._ALONE)}
+    known |= {name.replace(".", "/") for name in RUNNING}
+    for file in (engine / "backends" / "native").glob("*.py"):
+        imports = (node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.ImportFrom))
+        for module in (node.module or "" for node in imports):
+            if module.startswith("scanviz.engine."):
+                path = module.removeprefix("scanviz.engine.").replace(".", "/")
+                assert any(f"{path}/".startswith(f"{name}/") for name in known), (file.name, module)
 
 
 def window_from(start):

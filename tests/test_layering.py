@@ -53,6 +53,7 @@ ENGINE_LAYERS = (
     ("errors",),
     ("named_tuple",),
     ("slotted", "collecting"),
+    ("locks",),
 )
 PROFILER_LAYERS = (
     ("run",),

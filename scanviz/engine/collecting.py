@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import gc
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from scanviz.engine.locks import lock
 from scanviz.starting import SELDOM, modules_stay
 
 MANY = 20  # modules: their objects are most of those that were made
 
-_lock = threading.Lock()
+_lock = lock()
 # the program's own threshold and how many modules there were, once for each that asked for fewer
 _before: list[tuple[int, int]] = []
 

@@ -15,12 +15,12 @@ ended it as an argument, also where the error is another observer's.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -403,7 +403,7 @@ class Observer:
         """Runs were taken as if nobody watched, inside a control block of the loop around this one."""
 
 
-_lock = threading.Lock()
+_lock = lock()
 _attached: tuple[Observer, ...] = ()
 _generation = 0
 

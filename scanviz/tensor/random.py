@@ -15,7 +15,6 @@ draws from a state handled by hand are in :mod:`scanviz.tensor.random_draws` and
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.shared import SharedVariable, shared_random_state
 from scanviz.engine.graph.types import canonical_dtype
+from scanviz.engine.locks import lock
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.philox import Words, seed_state, spawn
 from scanviz.tensor import random_discrete as discrete
@@ -86,9 +86,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-_MAKING = (
-    threading.RLock()
-)  # of draws: no two of a stream may begin with one state, whatever threads they are built in
+_MAKING = lock()  # of draws: no two of a stream may begin with one state, whatever threads they are built in
 
 
 def random_state(seed: int, name: str | None = None) -> SharedVariable:

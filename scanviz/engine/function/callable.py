@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
@@ -26,6 +25,7 @@ from scanviz.engine.function.watched import WatchedCall, passing
 from scanviz.engine.graph.nodes import Apply, Array, Variable
 from scanviz.engine.graph.shared import COMMIT_LOCK
 from scanviz.engine.graph.typecheck import typecheck
+from scanviz.engine.locks import lock
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
@@ -106,7 +106,7 @@ class Function(Shown):
         self._told: WeakSet[observe.Observer] = WeakSet()
         # the generation of observers that have all heard of it, none of them asking for values
         self._told_all = -1
-        self._telling = threading.RLock()
+        self._telling = lock()
         self._close = CloseCalls()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
         self.profile_observer = observe.PROFILER[0]() if asked and observe.PROFILER else None

@@ -6,7 +6,6 @@ new one in its place when the whole call has succeeded.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ import numpy as np
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Array, Variable, describe
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType, Type, canonical_dtype
+from scanviz.engine.locks import lock
 
 # held while the updates of one call are put in place, so that they change together
-COMMIT_LOCK = threading.RLock()
+COMMIT_LOCK = lock()
 
 
 class SharedVariable(Variable):
@@ -30,13 +30,13 @@ class SharedVariable(Variable):
 
     __slots__ = ("_container", "default_update", "lock")
     default_update: Variable | None
-    lock: Any  # an RLock, held by a call that updates it, so that no update is lost
+    lock: Any  # held by a call that updates it, so that no update is lost
     _container: list[Array]
 
     def __init__(self, type: Type, value: Array, name: str | None = None) -> None:
         super().__init__(type, name)
         object.__setattr__(self, "_container", [value])
-        object.__setattr__(self, "lock", threading.RLock())
+        object.__setattr__(self, "lock", lock())
         object.__setattr__(self, "default_update", None)
 
     def __setattr__(self, attribute: str, value: object) -> None:

@@ -8,7 +8,6 @@ Functions that are built and never called are known too, so that none of a scrip
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from scanviz.engine.function import Function
 from scanviz.engine.function.callable import CALLS
 from scanviz.engine.function.spec import FunctionSpec
+from scanviz.engine.locks import lock
 from scanviz.engine.slotted import dataclass
 
 MOST_BYTES = 256 * 2**20  # of all inputs together
@@ -59,7 +59,7 @@ class CapturedCalls:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most, self._found = most_bytes, dict[int, CapturedCall]()
         self._counts: dict[int, int] = {}
-        self._lock = threading.Lock()
+        self._lock = lock()
         self.left_out: list[Function] = []
 
     @property

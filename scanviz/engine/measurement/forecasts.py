@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.function import Function
 from scanviz.engine.function.callable import CALLS
 from scanviz.engine.function.forecast import MemoryForecast, of_call
+from scanviz.engine.locks import lock
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.slotted import dataclass
 
@@ -60,7 +60,7 @@ class Forecasts(Observer):
         self._limit = limit
         self._found: dict[int, ForecastCall] = {}
         self._known: set[tuple[Any, ...]] = set()
-        self._lock = threading.Lock()
+        self._lock = lock()
 
     @property
     def calls(self) -> list[ForecastCall]:

@@ -6,12 +6,12 @@ gets code made for no shapes in particular, which checks each row as it is store
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Grouping, LatePlan, Plan, RunMemory, plan_loop, single
@@ -133,7 +133,7 @@ class Specialised:
         self.tier, self._write, self.why = tier, write, why
         self.clock: Clock = tier.module.clock
         self._code: dict[Variant, WrittenLoop] = {}
-        self._lock = threading.Lock()
+        self._lock = lock()
         self.buffers: Pool[list[Any]] = Pool(self._new_buffers, POOLED)
         self.keeps_buffers = self.memory.arena <= SMALL_BYTES
         self.has_buffers = bool(self.memory.buffers)
@@ -197,7 +197,7 @@ class SpecialisedLoop:
         self._latest: tuple[object, Specialised | None] = (None, None)
         self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
         self._planned: Plan | None = None
-        self._lock = threading.RLock()
+        self._lock = lock()
         self.write_entry: WriteEntry | None = None
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:

@@ -7,12 +7,12 @@ memory.  What writes it down is imported when that is done: a script starts with
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from scanviz.engine.locks import lock
 from scanviz.engine.observe import CompiledFunction
 from scanviz.profiler.recording.work import work_of_function
 from scanviz.record.paths import recorded_path
@@ -65,7 +65,7 @@ class _Waiting(Generic[Source]):
     def __init__(self, write: Callable[[int, Source], None]) -> None:
         self._write = write
         self._sources: dict[int, Source] = {}
-        self._writing = threading.RLock()  # a signal's handler may ask for the record while its thread writes
+        self._writing = lock()  # a signal's handler may ask for the record while its thread writes
 
     def add(self, key: int, source: Source) -> None:
         self._sources[key] = source

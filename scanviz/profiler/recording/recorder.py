@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.locks import lock
 from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
 from scanviz.profiler.recording.function_aggregate import MOST_WAITING
 from scanviz.profiler.recording.functions_met import FunctionsMet
@@ -83,7 +84,7 @@ class Recorder(Observer):
         self.detail: Literal["steps", "ops"] = detail
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
-        self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the record at any moment
+        self._lock = lock()  # not a Lock: a signal's handler may ask for the record at any moment
         self._calibration = calibration if calibration is not None else MeasuredOverhead()
         self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()

@@ -18,6 +18,7 @@ import numpy as np
 
 from scanviz.engine import observe
 from scanviz.engine.graph.types import TensorType
+from scanviz.engine.locks import lock
 from scanviz.engine.observe import CompiledFunction, Observer
 from scanviz.engine.program.casts import as_written, is_added_cast
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
@@ -88,7 +89,7 @@ class Checker(Observer):
         self._calls: dict[int, itertools.count[int]] = {}
         # by thread: calls going on, outer first; of each the function, then loops going on, outer first
         self._stacks: dict[int, list[tuple[int, list[OpenCall]]]] = {}
-        self._lock = threading.Lock()
+        self._lock = lock()
         self._counted = [0, 0, 0, 0]  # calls, steps, operations, values
 
     @property

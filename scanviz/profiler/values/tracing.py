@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.locks import lock
 from scanviz.engine.observe import CompiledFunction, Observer
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
 from scanviz.profiler.values.held import FIRST_STRIDE, HeldCalls
@@ -80,7 +81,7 @@ class Tracer(Observer):
         _check_number("the k of every k-th step", every, 2**31)
         self.pattern, self.every = pattern, every
         self._budget = budget
-        self._lock = threading.RLock()  # not a Lock: a signal's handler may ask for the records at any moment
+        self._lock = lock()  # not a Lock: a signal's handler may ask for the records at any moment
         self._loops: dict[int, _TracedLoop] = {}
         self._open: dict[
             int, list[tuple[int, RunTrace | None]]

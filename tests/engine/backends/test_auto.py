@@ -19,7 +19,7 @@ needs_llvm = pytest.mark.skipif(
     not registry.availability("native").works, reason=registry.availability("native").why
 )
 RNG = np.random.default_rng(5)
-MODULES = 240  # of scanviz, when a short loop has given its first result
+MODULES = 241  # of scanviz, when a short loop has given its first result
 
 
 @pytest.fixture(autouse=True)

@@ -81,6 +81,9 @@ def _backends() -> list[Finding]:
     found = []
     for name in names():
         tier = availability(name)
+        if name == "native" and tier.works and _imports("llvmlite.binding") is False:
+            why = "llvmlite is installed, but LLVM cannot be loaded"
+            tier = tier._replace(works=False, why=why, how_to_get="pip install --force-reinstall llvmlite")
         found.append(Finding("backends", name, tier.works, tier.version, tier.why, tier.how_to_get))
     return found
 

@@ -7,9 +7,31 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, TypeVar
 
 from scanviz.engine.errors import ScanvizAttributeError, ScanvizValueError
+
+Number = TypeVar("Number", int, float)
+_KIND = {int: "a whole number", float: "a number"}
+
+
+def _from_environment(variable: str, usual: Number) -> Number:
+    """Return the number that a variable of the environment says, the usual one where it is not set."""
+    said = os.environ.get(variable)
+    if not said:
+        return usual
+    try:
+        number = type(usual)(said)
+    except ValueError:
+        expected = f"{_KIND[type(usual)]} from 0 on"
+        raise ScanvizValueError(f"{variable} cannot be set", expected=expected, found=repr(said)) from None
+    _check_at_least_0(variable, number)
+    return number
+
+
+def _check_at_least_0(name: str, value: object) -> None:
+    if not isinstance(value, int | float) or not value >= 0:  # NaN is not
+        raise ScanvizValueError(f"{name} cannot be set", expected="a number from 0 on", found=repr(value))
 
 
 class ScanConfig:
@@ -49,8 +71,13 @@ class NativeConfig:
     def __init__(self) -> None:
         self.cache = os.environ.get("SCANVIZ_NATIVE_CACHE") or "auto"
         self.cache_bytes = 64_000_000
-        self.pays_after = float(os.environ.get("SCANVIZ_NATIVE_PAYS_AFTER") or 0.1)
-        self.threads = int(os.environ.get("SCANVIZ_NATIVE_THREADS") or 0)
+        self.pays_after = _from_environment("SCANVIZ_NATIVE_PAYS_AFTER", 0.1)
+        self.threads = _from_environment("SCANVIZ_NATIVE_THREADS", 0)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in ("cache_bytes", "pays_after", "threads"):
+            _check_at_least_0(f"config.native.{name}", value)
+        object.__setattr__(self, name, value)
 
 
 class Config:
@@ -88,17 +115,19 @@ class Config:
     def __setattr__(self, name: str, value: object) -> None:
         if not hasattr(Config, name):
             raise _no_setting(name)
+        if name == "kept_memory":
+            _check_at_least_0("config.kept_memory", value)
         object.__setattr__(self, name, value)
 
     def __init__(self) -> None:
-        self.floatX = os.environ.get("SCANVIZ_FLOATX", "float64")
-        self.mode = os.environ.get("SCANVIZ_MODE", "auto")
-        self.rewrites = os.environ.get("SCANVIZ_REWRITES", "auto")
+        self.floatX = os.environ.get("SCANVIZ_FLOATX") or "float64"
+        self.mode = os.environ.get("SCANVIZ_MODE") or "auto"
+        self.rewrites = os.environ.get("SCANVIZ_REWRITES") or "auto"
         self.scan = ScanConfig()
         self.native = NativeConfig()
-        self.kept_memory = int(os.environ.get("SCANVIZ_KEPT_MEMORY") or 64_000_000)
+        self.kept_memory = _from_environment("SCANVIZ_KEPT_MEMORY", 64_000_000)
         debugging = "full" if os.environ.get("SCANVIZ_DEBUG") else "short"
-        self.traceback = os.environ.get("SCANVIZ_TRACEBACK", debugging)
+        self.traceback = os.environ.get("SCANVIZ_TRACEBACK") or debugging
 
     @property
     def traceback(self) -> str:

@@ -8,7 +8,6 @@ with loops it is decided by counts, never by a clock.  Who observes is shown the
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,6 +21,8 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.library import Library
 from scanviz.engine.config import config
+from scanviz.engine.errors import BackendError
+from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.effects import has_branches, has_effects
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, dtype_of
@@ -91,7 +92,7 @@ class ShortCalls:
         self.program, self._emits, self._parts_pay = program, emits, parts_pay
         self._spent_ns, self._steps_taken = spent_ns, steps_taken
         self._met: OrderedDict[tuple[tuple[int, ...], ...], _Met] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = lock()
         self.passed, self._compiles = 0, False
         self._latest: Key | None = None
         self.branches = has_branches(program)
@@ -214,7 +215,12 @@ class ShortCalls:
 
         try:
             return WholeFunction(*self._for_key(key))
-        except (NotWrittenError, ImportError, OSError):  # or LLVM is installed and cannot be loaded
+        except (
+            NotWrittenError,
+            BackendError,
+            OSError,
+            MemoryError,
+        ):  # LLVM cannot be loaded, or code has no room
             return None
 
 

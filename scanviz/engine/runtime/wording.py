@@ -180,6 +180,7 @@ def _out_of_memory(message: str, instruction: AnyInstruction, values: Sequence[A
 
 def _amount(message: str) -> str:
     found = re.search(r"Unable to allocate ([\d.]+ \w+) for an array with shape (\(.*?\))", message)
-    return (
-        f"{found[1]} (an array of shape {found[2]})" if found else "more memory than a computer can address"
-    )
+    if found:
+        return f"{found[1]} (an array of shape {found[2]})"
+    too_big = message.startswith(_TOO_BIG)
+    return "more memory than a computer can address" if too_big else "more memory than there is"

@@ -110,3 +110,14 @@ def test_what_has_no_room_is_told_with_the_shape_of_the_result(case: str) -> Non
         told.append(str(raised.value))
     assert told[0] == told[1]
     assert "(an array of shape (5000000, 5000000))" in told[1]
+
+
+def test_only_what_no_computer_can_address_is_said_to_be_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    x = T.vector("x")
+    f = scanviz.function([x], T.linalg.norm(T.sort(x)), mode="reference")
+    monkeypatch.setattr(np, "sort", full)
+    with pytest.raises(OutOfMemoryError, match="sort needs more memory than there is"):
+        f(np.ones(3))

@@ -31,6 +31,7 @@ from scanviz.engine.backends.auto.counted import FURTHER, Begun, Counted
 from scanviz.engine.backends.estimate import saved_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
+from scanviz.engine.errors import BackendError, ScanvizError
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.alone import told_alone
@@ -275,8 +276,8 @@ class AutoLoop(SpecialisedLoop):
             return NativeLoop(self.loop, self.runners, self.tier, self._write).native_for(shapes, rows)
         except NotWrittenError as refused:
             return str(refused)
-        except (ImportError, OSError) as error:  # LLVM is installed and cannot be loaded
-            return str(error)
+        except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room
+            return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
 
 
 __all__ = ["AutoLoop"]

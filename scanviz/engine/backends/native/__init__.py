@@ -6,10 +6,12 @@ import sys
 from importlib.util import find_spec
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
+from scanviz.engine.backends.native.llvm import REINSTALL
 from scanviz.engine.backends.native.tier import NativeLoop
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
+from scanviz.engine.errors import BackendError
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
 
@@ -25,13 +27,17 @@ class NativeBackend:
 
     def availability(self) -> Availability:
         """Return whether LLVM is there."""
-        if find_spec("llvmlite") is None:
+        if "llvmlite" not in sys.modules and find_spec("llvmlite") is None:
             return Availability(False, "llvmlite is not installed", "pip install llvmlite")
         if sys.platform != "linux":
             return Availability(False, "native code has been tried on Linux alone")
-        import llvmlite
-
-        return Availability(True, "machine code through LLVM", version=llvmlite.__version__)
+        try:
+            import llvmlite
+        except Exception as error:  # a broken installation may raise anything at import
+            return Availability(
+                False, f"llvmlite cannot be imported ({type(error).__name__}: {error})", REINSTALL
+            )
+        return Availability(True, "machine code through LLVM", version=getattr(llvmlite, "__version__", ""))
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
         """Return whether an operation of a loop's step has native code."""
@@ -43,6 +49,15 @@ class NativeBackend:
         return RUNS if reason is None else Support(False, reason)
 
     def compile(self, program: Program) -> ShortCallsExecutable:
-        """Return NumPy's code for a program, with native code for its loops."""
+        """Return NumPy's code for a program, with native code for its loops.
+
+        Raises
+        ------
+        BackendError
+            If LLVM is missing; it says how to get it.
+        """
+        found = self.availability()
+        if not found.works:
+            raise BackendError(f"the backend 'native' cannot run here: {found.why}", fix=found.how_to_get)
         verify_program(program)
         return ShortCallsExecutable(program, LIBRARY)

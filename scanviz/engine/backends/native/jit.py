@@ -6,17 +6,18 @@ No optimisation pass runs: what is written is written well, and the code generat
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import re
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
-from scanviz.engine.backends.native.llvm import LlvmPackage, llvm
+from scanviz.engine.backends.native.llvm import LOCK, llvm, llvm_package
 from scanviz.engine.backends.native.object_file import ForeignError, loaded
 from scanviz.engine.backends.native.special import SPECIAL, address_of, special
+from scanviz.engine.errors import OutOfMemoryError, ScanvizValueError
 from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ ENTRY = "scanviz_loop"
 CODE_VERSION = (
     "1"  # of how text becomes an object file: another one leaves older entries of the cache on disk unread
 )
+ROOM, ROOM_A_CHARACTER = 16_000_000, 200  # bytes that LLVM may take, about: of its own, and for a text
 _FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
-_LOCK = threading.RLock()  # LLVM's engines are made one at a time
 
 
 class Processor(NamedTuple):
@@ -46,8 +47,35 @@ class Processor(NamedTuple):
     vector_bytes: int
 
 
+class InstructionSet(NamedTuple):
+    """A level of x86 that code can be made for.
+
+    Attributes
+    ----------
+    name : str
+        As LLVM calls it.
+    vector_bytes : int
+        Of its widest registers.
+    needs : str, optional
+        The feature that a processor of the level has.
+    """
+
+    name: str
+    vector_bytes: int
+    needs: str | None
+
+
+LEVELS = {"baseline": InstructionSet("x86-64", 16, None), "avx2": InstructionSet("x86-64-v3", 32, "avx2")}
+
+
 def target() -> Processor:
-    """Return the processor that this runs on; ``SCANVIZ_NATIVE_TARGET`` names another level of x86: baseline or avx2."""
+    """Return the processor that this runs on; ``SCANVIZ_NATIVE_TARGET`` names another level of x86: baseline or avx2.
+
+    Raises
+    ------
+    ScanvizValueError
+        If that names none of them, or one that this processor has not: LLVM or the processor would end the process.
+    """
     return _target(os.environ.get("SCANVIZ_NATIVE_TARGET", ""))  # as keys of code have it, whenever it is set
 
 
@@ -55,8 +83,14 @@ def target() -> Processor:
 def _target(wanted: str) -> Processor:
     host = llvm().host()
     if "x86" in host.triple and wanted:
-        name = {"baseline": "x86-64", "avx2": "x86-64-v3"}.get(wanted, wanted)
-        return Processor(name, "", {"baseline": 16, "avx2": 32}.get(wanted, 64))
+        level = LEVELS.get(wanted)
+        if level is None or not (level.needs is None or host.features.get(level.needs)):
+            raise ScanvizValueError(
+                "SCANVIZ_NATIVE_TARGET names no level of x86 that this processor has",
+                expected=" or ".join(LEVELS),
+                found=repr(wanted),
+            )
+        return Processor(level.name, "", level.vector_bytes)
     width = 64 if host.features.get("avx512f") else 32 if host.features.get("avx2") else 16
     features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(host.features.items()))
     return Processor(host.name, features, width)
@@ -82,7 +116,7 @@ class Machine(NamedTuple):
 
 def assembly_of(text: str) -> str:
     """Return the code of a module's text as the processor's instructions."""
-    with _LOCK:
+    with LOCK:
         return _emitted(text, is_object=False).decode()
 
 
@@ -117,7 +151,7 @@ def compiled(text: str) -> Machine:
 
 def object_of(text: str) -> bytes:
     """Return a module's text as an object file."""
-    with _LOCK:
+    with LOCK:
         return _emitted(text, is_object=True)
 
 
@@ -144,14 +178,21 @@ def _versions() -> tuple[str, ...]:
 
 
 def _emitted(text: str, *, is_object: bool) -> bytes:
-    where = target()
+    """Return what LLVM makes of a text.  Where LLVM gets no memory it ends the process: whether there is enough is tried before."""
+    room, where = ROOM + ROOM_A_CHARACTER * len(text), target()
+    try:
+        mmap.mmap(-1, room).close()
+    except OSError as error:
+        raise OutOfMemoryError(
+            "there is no memory for compiling a loop", expected=f"some {room // 10**6} MB", fix='mode="numpy"'
+        ) from error
     return llvm().emitted(text, where.name, where.features, is_object=is_object)
 
 
 def _loaded_by_llvm(code: bytes) -> tuple[int, Any]:
     """Return the address of an object file's function, and what holds its memory."""
-    with _LOCK:
-        package, where = LlvmPackage(), target()  # which has much more than compiling needs
+    with LOCK:
+        package, where = llvm_package(), target()  # which has much more than compiling needs
         binding = package.binding
         for name in set(re.findall(SPECIAL.encode() + rb"(\w+)", code)):
             binding.add_symbol(SPECIAL + name.decode(), special(name.decode()))

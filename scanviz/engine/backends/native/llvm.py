@@ -15,10 +15,18 @@ import sys
 from functools import cache
 from typing import Any, Protocol
 
+from scanviz.engine.errors import BackendError
+from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
+
+# Held by who loads LLVM or compiles: LLVM is begun once, and its engines are made one at a time.
+LOCK = lock()
+if hasattr(os, "register_at_fork"):  # a process forked meanwhile would find locks of LLVM's own held for ever
+    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
 
 KNOWN = range(45, 51)  # versions 0.45 to 0.50 of llvmlite declare the same functions
 BINDING = "llvmlite.binding"
+REINSTALL = "pip install --force-reinstall llvmlite"
 
 
 class Host(NamedTuple):
@@ -61,7 +69,8 @@ class Llvm(Protocol):
 
 def llvm() -> Llvm:
     """Return LLVM, loaded when it is first asked for: that takes some ten milliseconds."""
-    return _by_package() if BINDING in sys.modules else _by_library() or _by_package()
+    with LOCK:
+        return llvm_package() if BINDING in sys.modules else _by_library() or llvm_package()
 
 
 @cache
@@ -80,8 +89,14 @@ def _by_library() -> Llvm | None:
 
 
 @cache
-def _by_package() -> Llvm:
-    return LlvmPackage()
+def llvm_package() -> LlvmPackage:
+    """Return LLVM by ``llvmlite.binding``, which is imported; BackendError where it cannot be."""
+    try:
+        return LlvmPackage()
+    except (ImportError, OSError) as error:  # half an installation, or no memory for the library
+        raise BackendError(
+            f"llvmlite is installed, but LLVM cannot be loaded ({error})", fix=REINSTALL
+        ) from error
 
 
 class LlvmLibrary:
@@ -224,4 +239,4 @@ class LlvmPackage:
         )
 
 
-__all__ = ["Host", "Llvm", "LlvmLibrary", "LlvmPackage", "llvm"]
+__all__ = ["LOCK", "REINSTALL", "Host", "Llvm", "LlvmLibrary", "LlvmPackage", "llvm", "llvm_package"]

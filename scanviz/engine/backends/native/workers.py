@@ -45,9 +45,15 @@ class Workers:
         self._tasks = SimpleQueue[tuple[Task, _Ended]]()
 
     def run(self, tasks: Sequence[Task]) -> None:
-        """Do tasks, the first in this thread; return when all have ended, after ctrl+c too: they write to what the caller holds."""
+        """Do tasks, the first in this thread; return when all have ended, after ctrl+c too: they write to what the caller holds.
+
+        Where the system gives no thread, or Python is ending, this thread does them all.
+        """
+        if not self._have(len(tasks) - 1):
+            for task in tasks:
+                task()
+            return
         ended = _Ended(len(tasks) - 1)
-        self._have(len(tasks) - 1)
         for task in tasks[1:]:
             self._tasks.put((task, ended))
         raised: BaseException | None = None
@@ -55,7 +61,7 @@ class Workers:
             tasks[0]()
         except BaseException as error:
             raised = error
-        while len(tasks) > 1 and not ended.event.is_set():
+        while not ended.event.is_set():
             try:
                 ended.event.wait()
             except KeyboardInterrupt as interrupt:
@@ -64,12 +70,17 @@ class Workers:
         if raised is not None:
             raise raised
 
-    def _have(self, wanted: int) -> None:
+    def _have(self, wanted: int) -> bool:
+        """Make threads until there are as many as wanted, or no more to be had; return whether there is any for a task."""
         with self._lock:
             while self._count < wanted:
+                name = f"scanviz {self._count + 1}"
+                try:
+                    threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
+                except RuntimeError:
+                    break
                 self._count += 1
-                name = f"scanviz {self._count}"
-                threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
+            return min(self._count, wanted) > 0
 
 
 def _work(tasks: SimpleQueue[tuple[Task, _Ended]]) -> None:

@@ -19,7 +19,7 @@ entry:
 
 @pytest.fixture
 def ways():
-    return llvm._by_library(), llvm._by_package()
+    return llvm._by_library(), llvm.llvm_package()
 
 
 def test_both_ways_tell_of_the_same_processor_and_version(ways):

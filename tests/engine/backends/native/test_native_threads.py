@@ -167,3 +167,18 @@ def test_a_forked_process_makes_threads_of_its_own():
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     assert ended == (child, 0)
+
+
+def test_a_thread_that_the_system_does_not_give_is_done_without(monkeypatch):
+    workers, done = Workers(), []
+
+    def refused(self):
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", refused)
+        for _ in range(2):
+            workers.run([lambda: done.append("a"), lambda: done.append("b")])
+    assert done == ["a", "b"] * 2
+    workers.run([lambda: done.append(threading.current_thread().name)] * 2)
+    assert sorted(done[4:]) == sorted([threading.current_thread().name, "scanviz 1"])

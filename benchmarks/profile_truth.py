@@ -1,4 +1,4 @@
-"""Whether profiles are true: ten loops profiled, and beside what the profile states what instruments that know nothing of it say.
+"""Whether profiles are true: of twelve loops what the profile states, beside what instruments say that know nothing of it.
 
     python benchmarks/profile_truth.py [--mode TIER] [--load N] [--profiles N] [--rounds N] [--only WORD …] [--json FILE]
 
@@ -30,7 +30,7 @@ from typing import Any
 
 from common import write_json
 from truth_hand import HAND, hand_operations
-from truth_instruments import Measured, PlainLoop, adding_up, operations_cpu_ns, step_cpu_ns
+from truth_instruments import Measured, PlainLoop, adding_up, middle, operations_cpu_ns, step_cpu_ns
 from truth_parts import claims
 from truth_workloads import CASES, Case
 
@@ -60,8 +60,7 @@ def load(count: int) -> Iterator[None]:
             process.wait()
 
 
-def profiled(case: Case, f: Any) -> Any:
-    arguments = case.inputs(case.steps)
+def profiled(case: Case, f: Any, arguments: tuple[Any, ...]) -> Any:
     if case.calls > 1:
         f = case.build()  # of a loop that was run often before, few runs would be looked at closely
         f(*arguments)
@@ -89,20 +88,16 @@ def row(case: Case, claim: str, instrument: str, stated: float, truth: Measured)
 
 def measured(case: Case, profiles: int, rounds: int) -> list[Row]:
     """Return the rows of one loop."""
-    f = case.build()
-    f(*case.inputs(case.steps))
+    f, arguments = case.build(), case.inputs(case.steps)
+    f(*arguments)
     records, steps = list[Any](), list[Measured]()
-    for k in range(profiles):
-        if k % max(1, profiles // 3) == 0:
-            steps.append(step_cpu_ns(case, f, rounds))
-        records.append(profiled(case, f))
+    for _ in range(profiles):
+        steps.append(step_cpu_ns(case, f, max(3, rounds // 3)))
+        records.append(profiled(case, f, arguments))
     loops = [next(loop for loop in record.loops if loop.name == case.loop) for record in records]
     whole = [_stated(case, record) for record in records]
-    truth = Measured(
-        statistics.median(one.ns for one in steps),
-        max(statistics.median(one.error_ns for one in steps), _spread([one.ns for one in steps])),
-    )
-    found = [row(case, "typical step", "CPU time", statistics.median(whole), truth)]
+    truth = middle([one.ns for one in steps])
+    found = [row(case, "typical step", "CPU time", _beside(whole, steps, truth.ns), truth)]
     if scanviz.config.mode == "native":
         return [*found, *_of_the_run(case)]
     plain = PlainLoop(f, case.loop)
@@ -150,8 +145,11 @@ def _stated(case: Case, record: Any) -> float:
     return sum(loop.typical_ns for loop in loops) + of_a_step
 
 
-def _spread(values: list[float]) -> float:
-    return (max(values) - min(values)) / 2 if len(values) > 1 else 0.0
+def _beside(stated: list[float], truths: list[Measured], usual_ns: float) -> float:
+    """Return what is stated where a step takes what it usually does: each profile beside what was measured just before."""
+    return usual_ns * statistics.median(
+        one / max(truth.ns, 1e-3) for one, truth in zip(stated, truths, strict=True)
+    )
 
 
 def _hottest(case: Case, loops: list[Any], places: list[int], times: list[Measured]) -> Row:
@@ -217,6 +215,7 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[Row] = []
     scanviz.config.mode = options.mode
+    scanviz.config.native.threads = 1  # whose CPU clock is read
     print(f"{'':<46}{'instrument':<18}{'stated':>14}{'truth':>14}{'±':>12}{'error':>8}{'goal':>6}")
     with load(options.load):
         for case in CASES:

@@ -44,10 +44,14 @@ def in_turn(actions: Sequence[Callable[[], Any]], rounds: int) -> list[list[int]
 
 def difference(more: Sequence[int], less: Sequence[int], steps: int) -> Measured:
     """Return the median of the differences a step, round by round, with twice the error of that median."""
-    found = [(a - b) / steps for a, b in zip(more, less, strict=True)]
-    middle = statistics.median(found)
-    deviation = statistics.median(abs(one - middle) for one in found)
-    return Measured(middle, 2 * 1.86 * deviation / math.sqrt(len(found)))
+    return middle([(a - b) / steps for a, b in zip(more, less, strict=True)])
+
+
+def middle(values: Sequence[float]) -> Measured:
+    """Return the median with twice its error."""
+    found = statistics.median(values)
+    deviation = statistics.median(abs(one - found) for one in values)
+    return Measured(found, 2 * 1.86 * deviation / math.sqrt(len(values)))
 
 
 class PlainLoop:
@@ -146,4 +150,13 @@ def operations_cpu_ns(
     return [difference(times, once, case.steps * case.calls) for times in twice]
 
 
-__all__ = ["Measured", "PlainLoop", "adding_up", "difference", "in_turn", "operations_cpu_ns", "step_cpu_ns"]
+__all__ = [
+    "Measured",
+    "PlainLoop",
+    "adding_up",
+    "difference",
+    "in_turn",
+    "middle",
+    "operations_cpu_ns",
+    "step_cpu_ns",
+]

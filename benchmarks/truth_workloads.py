@@ -88,7 +88,8 @@ def nested() -> Any:
 def gradient() -> Any:
     x, h = T.matrix("x"), T.vector("h")
     rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.1 * x_t), x, h, name="forward")
-    return scanviz.function([x, h], scanviz.grad((rows[-1] ** 2).sum(), h))
+    # of all rows: the derivative by the last alone becomes so small that processors take ten times as long with it
+    return scanviz.function([x, h], scanviz.grad((rows**2).sum(), h))
 
 
 def draws() -> Any:
@@ -116,6 +117,17 @@ def one_step() -> Any:
     h, n = T.vector("h"), T.lscalar("n")
     rows, _ = scanviz.scan(lambda h: T.tanh(h * 0.9 + 0.1), outputs_info=h, n_steps=n, name="one")
     return scanviz.function([h, n], rows[-1])
+
+
+def strips(name: str) -> Callable[[], Any]:
+    """Return what builds a loop that mixes no elements and keeps its last row alone."""
+
+    def build() -> Any:
+        h, n = T.vector("h"), T.lscalar("n")
+        rows, _ = scanviz.scan(lambda h: 3.7 * h * (1.0 - h), outputs_info=h, n_steps=n, name=name)
+        return scanviz.function([h, n], rows[-1])
+
+    return build
 
 
 def matrix() -> Any:
@@ -161,5 +173,7 @@ CASES = [
     Case("random draws", draws, lambda n: (n, np.zeros(64)), 1500, "draws"),
     Case("until loop", until, _limit, 4000, "until"),
     Case("one step, run often", one_step, lambda n: (np.ones(64), n), 1, "one", calls=3000),
+    Case("strips, width 64", strips("narrow"), lambda n: (np.linspace(0.1, 0.9, 64), n), 6000, "narrow"),
+    Case("strips, width 8192", strips("wide"), lambda n: (np.linspace(0.1, 0.9, 8192), n), 1500, "wide"),
     Case("large matrix", matrix, lambda n: (_normal(256, 256) / 16, _normal(256, 256) / 16, n), 40, "matrix"),
 ]

@@ -81,7 +81,6 @@ class LoopEmitter(StepsWriter):
             done, stopped = self.write_steps(last)
         if self.inline:
             refuse_many_callouts(self.shared)
-        self.left(done)
         coded = self.coded(done)
         if stopped is not None:
             ending = code.op(f"zext i1 {stopped.text} to i64", "int64")
@@ -116,7 +115,8 @@ class LoopEmitter(StepsWriter):
                 )
 
     def leave(self, done: Value, latest: Sequence[Value]) -> None:
-        """Store what is not in its row when the loop is left after some steps."""
+        """Store what is not in its row when the loop is left after some steps; that is in no step's time."""
+        self.left(done)
         given = iter(latest)
         for k, slot in enumerate(self.loop.states):
             number, kind = slot.writes[0][1], self.plan.stores["state", k].kind

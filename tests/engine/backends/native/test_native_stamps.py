@@ -155,6 +155,19 @@ def test_steps_before_an_error_are_counted(source):
     assert sum(each.steps for each in series.told) == 333
 
 
+def test_what_is_done_once_where_the_code_is_left_is_in_no_step(source):
+    """In runs of one step it was: the copy of a state's row to its place."""
+    h, n = T.vector("h"), T.lscalar("n")
+    rows, _ = scanviz.scan(lambda h: T.tanh(h), None, h, n_steps=n)
+    f = scanviz.function([h, n], rows[-1], mode="native")
+    watched(f, np.zeros(64), 300)
+    (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+    text = made.written("steps").text
+    body = text[: text.index("ret i64")]
+    taken = "call i64 @llvm.readcyclecounter(" if source == "cycle counter" else "call i32 @clock_gettime("
+    assert 0 < body.rindex(taken) < body.index("call ptr @memmove(")
+
+
 def test_a_tick_is_some_fraction_of_a_nanosecond_and_a_stamp_some_nanoseconds():
     if not cycles.is_steady():
         pytest.skip("no steady cycle counter")

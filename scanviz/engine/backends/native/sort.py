@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from scanviz.engine.backends.native.along import for_each_line, in_one_line
+from scanviz.engine.backends.native.elements import FEW, load, store
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
@@ -26,6 +27,7 @@ from scanviz.engine.backends.native.instructions import (
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.ordering import LineOrder
 from scanviz.engine.backends.native.search import SearchSideBySide, is_less, pays_side_by_side
+from scanviz.engine.backends.native.sorted_values import LineSort, sorts_values
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.sort import ARGSORT, SEARCHSORTED, SORT
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
@@ -107,20 +109,32 @@ def _write_order(step: Step, instruction: Instruction) -> None:
         source, axis = in_one_line(step, source), 0
     if not source.elements:
         return
-    order = LineOrder(step, source.shape[axis])
+    size, moves = source.shape[axis], (source.strides[axis], target.strides[axis])
     reads, writes = step.operand(source), step.operand(target)
+    if instruction.op.declaration is SORT and size > FEW and sorts_values(step, source.dtype):
+        lines = LineSort(step, size, source.dtype)
+
+        def sorted_line(read: Value, written: Value, width: int) -> None:
+            lines.write(
+                lambda number, lanes: load(code, reads, code.along(read, number, moves[0]), moves[0], lanes),
+                lambda number, found: store(
+                    code, found, writes, code.along(written, number, moves[1]), moves[1]
+                ),
+            )
+
+        for_each_line(code, axis, reads, writes, 1, sorted_line)
+        return
+    order = LineOrder(step, size)
 
     def line(read: Value, written: Value, width: int) -> None:
         def element(number: Value) -> Value:
-            return code.load(
-                code.at(reads.address, code.along(read, number, source.strides[axis])), source.dtype
-            )
+            return code.load(code.at(reads.address, code.along(read, number, moves[0])), source.dtype)
 
         place_of = order.write(element)
-        with code.counted(0, source.shape[axis]) as number:
+        with code.counted(0, size) as number:
             place = place_of(number)
             found = place if instruction.op.declaration is ARGSORT else element(place)
-            code.store(found, code.at(writes.address, code.along(written, number, target.strides[axis])))
+            code.store(found, code.at(writes.address, code.along(written, number, moves[1])))
 
     for_each_line(code, axis, reads, writes, 1, line)
 

@@ -123,6 +123,18 @@ def test_lines_of_every_length_keep_the_order_of_equal_elements(drawn):
     )
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, "uint64", "uint32", "int16", "uint8"])
+def test_lines_of_any_dtype_and_length_are_sorted_wherever_they_lie(dtype):
+    sizes = (4, 9, 16, 300)  # less than a register, some, and lines of them that are merged
+    values = rows_of(dtype, (2, 300, 3))
+
+    def step(a):
+        parts = [T.sort(part, 0) for size in sizes for part in (a[:size][::-1], a[-size:, 1])]
+        return parts if dtype == "bool" else [abs(part) for part in parts]
+
+    natively(step, values)
+
+
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
 def test_the_largest_whole_numbers_are_put_in_order(dtype):
     limits = np.iinfo(dtype)

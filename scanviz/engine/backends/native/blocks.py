@@ -14,7 +14,7 @@ from scanviz.engine.ops.philox_blocks import MASK64, MULTIPLIERS, ROUNDS, WEYL
 
 WORDS, BYTES = 4, 32  # of a block
 _SCHEDULE = 2 * ROUNDS  # words of all rounds' keys
-FEW = 2  # blocks for which the keys of the rounds are made anew
+FEW = 4  # blocks for which the keys of the rounds are made anew
 
 
 def block_at(code: Code, state: Sequence[Value], number: Value, lane: Value) -> list[Value]:
@@ -93,8 +93,8 @@ def _rounds(code: Code, keys: Iterable[tuple[Value, Value]], words: Sequence[Val
     for key0, key1 in keys:
         high0, low0 = _product(code, words[0], MULTIPLIERS[0])
         high1, low1 = _product(code, words[2], MULTIPLIERS[1])
-        first = _op(code, "xor", _op(code, "xor", high1, words[1]), key0)
-        third = _op(code, "xor", _op(code, "xor", high0, words[3]), key1)
+        first = _op(code, "xor", _op(code, "xor", words[1], key0), high1)  # the product is there last
+        third = _op(code, "xor", _op(code, "xor", words[3], key1), high0)
         words = first, low1, third, low0
     return list(words)
 

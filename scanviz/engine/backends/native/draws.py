@@ -201,7 +201,7 @@ class DrawWriter:
 
         whole = count // elements
         for first, several, width in pieces(whole, lanes):
-            with code.counted(first, first + several * width, width) as number:
+            with code.several(first, several, width) as number:
                 put(number, width, elements)
         if count % elements:
             put(constant(whole, "int64"), 1, count % elements)

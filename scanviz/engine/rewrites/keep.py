@@ -7,14 +7,22 @@ changes, in the Scan, and never an index.  That holds for loops that end by a co
 
 from __future__ import annotations
 
-from scanviz.engine.graph.nodes import Apply, describe
-from scanviz.engine.ops.index import LAST_ROW
+from collections.abc import Callable
+
+from scanviz.engine.graph.dims import Dim
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.sizes import arguments_of
+from scanviz.engine.ops.first_rows import FIRST_ROWS
+from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY
+from scanviz.engine.ops.index_pattern import IndexEntry
+from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.row_reads import first_entry
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput, with_keep
+from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
 @rule(name="ScanSaveMem", phase="keep", on=(SCAN,), single=True, tags=("scan", "memory"))
@@ -54,27 +62,68 @@ def _rows_read(variable: LoopVariable, view: ScanView, level: Level) -> Keep | R
         return Refusal(f"all rows of `{variable.name}` are wanted", 1)
     depths: list[int] = []
     for node, position in level.readers(result):
-        depth = _depth(node, position)
+        depth = _depth(node, position, level)
         if depth is None:
             return Refusal(f"`{describe(node.outputs[0])}` may read any row of `{variable.name}`", 2)
         depths.append(depth)
     kept = variable.keep.last
     if kept is not None and kept <= max(depths):
         return Refusal(f"`{variable.name}` keeps only its last rows already", 3)
+    n = size_of(view.n_steps)
+    if isinstance(n, int) and n <= max(depths):
+        return Refusal(f"all {n} rows of `{variable.name}` are read", 3)
     return Keep(max(depths))
 
 
-def _depth(node: Apply, position: int) -> int | None:
+def _depth(node: Apply, position: int, level: Level) -> int | None:
     """Return how far from the end a reader looks, None if it looks elsewhere too."""
     if node.op.declaration is LAST_ROW and position == 0:
         return 1
+    if node.op.declaration is STATE_HISTORY and position == 0:
+        return _greatest(node.outputs[0], level, _depth)
     first = first_entry(node, position)
     if first is None:
         return None
     if first.kind == "integer":
         return -first.start if isinstance(first.start, int) and first.start < 0 else None
-    if first.kind != "slice" or first.step not in (None, 1):
+    if first.kind != "slice":
+        return None
+    if first.step == -1:
+        return _falling_depth(node, first, level)
+    if first.step not in (None, 1):
         return None
     from_end = isinstance(first.start, int) and first.start < 0
     to_end = first.stop is None or (isinstance(first.stop, int) and first.stop < 0)
     return -int(first.start or 0) if from_end and to_end else None
+
+
+def _falling_depth(node: Apply, first: IndexEntry, level: Level) -> int | None:
+    """Return how far from the end one looks who goes from the last rows towards the first, None if that is not known."""
+    start, stop = -1 if first.start is None else first.start, -1 if first.stop is None else first.stop
+    if not isinstance(start, int) or not isinstance(stop, int) or start >= 0:
+        return None
+    if first.stop is not None and stop < 0:
+        return max(1, -stop - 1)
+    read = _greatest(node.outputs[0], level, _front)
+    return None if read is None else read - start + stop  # so many that there are as many to take
+
+
+def _front(node: Apply, position: int, level: Level) -> int | None:
+    """Return how many first rows a reader takes at most, None if that is not known: as many as a loop has steps."""
+    if node.op.declaration is FIRST_ROWS and position == 0:
+        return _at_most(size_of(node.inputs[1]))
+    if node.op.declaration is SCAN and position:
+        reader = ScanView(node).op.readers[position - 1]
+        return _at_most(size_of(node.inputs[0])) if isinstance(reader, LoopSequence) else None
+    return None
+
+
+def _at_most(size: Dim) -> int | None:
+    """Return a number that a size is never above; None where none is known."""
+    return min((number for number in arguments_of(size, "minimum") if isinstance(number, int)), default=None)
+
+
+def _greatest(rows: Variable, level: Level, of: Callable[[Apply, int, Level], int | None]) -> int | None:
+    """Return the greatest of what a function says of all readers of some rows, 1 or more; None where it says None of one."""
+    found = [None] if rows in level.wanted else [of(node, k, level) for node, k in level.readers(rows)]
+    return None if None in found else max([1, *(number for number in found if number is not None)])

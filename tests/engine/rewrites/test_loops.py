@@ -263,6 +263,47 @@ def test_loops_that_end_early_keep_last_rows_too():
     agree([x], [h[-1], h[0]], np.arange(9.0))
 
 
+def a_truncated_gradient(taps):
+    """Return the inputs of a loop whose gradient is that of its last five steps, its last row's square, and the gradients."""
+    x, w, first = T.matrix("x"), T.matrix("w"), T.matrix("h0")
+    rows, _ = scanviz.scan(
+        lambda x_t, before, h, w: T.tanh(x_t + T.dot(h, w) + T.sin(before) * h),
+        x, {"initial": first, "taps": [-taps, -1]}, w, truncate_gradient=5, name="rnn",
+    )  # fmt: skip
+    cost = T.sum(rows[-1] ** 2)
+    return [x, w, first], [cost, *scanviz.grad(cost, [w, first])]
+
+
+@pytest.mark.parametrize("taps", [2, 3])
+def test_a_loop_keeps_the_rows_that_a_truncated_gradient_reads(taps):
+    inputs, results = a_truncated_gradient(taps)
+    rewrites = scanviz.function(inputs, results, mode="numpy").rewrites
+    told = " ".join(rewrite.message for rewrite in rewrites if rewrite.rule == "ScanSaveMem")
+    assert f"`before` keeps only its last {5 + taps} rows" in told
+    for steps in (1, 4, 5, 6, 7, 8, 9, 30):
+        values = np.random.default_rng(steps)
+        agree(inputs, results, *(values.normal(size=(n, 3)) * 0.5 for n in (steps, 3, taps)))
+
+
+def test_rows_from_the_last_one_on_are_kept_as_far_as_they_are_read():
+    x, n = T.vector("x"), T.lscalar("n")
+
+    def kept(index, count):
+        h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0), name="h")
+        again, _ = scanviz.scan(lambda h, a: a + h, h[index], T.constant(0.0), n_steps=count, name="again")
+        agree([x, n], [again, n], np.arange(1.0, 9.0), 3)
+        return keeps(rewritten_by("ScanSaveMem", [again]))[0]
+
+    few = T.minimum(n, 4)
+    assert kept(slice(None, None, -1), few) == 4
+    assert kept(slice(-2, None, -1), few) == 5
+    assert kept(slice(None, 0, -1), few) == 5  # one more, so that there are four before it
+    assert kept(slice(-2, -5, -1), few) == 4
+    assert kept(slice(None, None, -1), n) is None
+    assert kept(slice(5, None, -1), few) is None
+    assert kept(slice(None, None, -2), few) is None
+
+
 def test_why_all_rows_are_kept_is_told():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0))

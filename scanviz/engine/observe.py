@@ -129,6 +129,7 @@ class StepSeries:
         starts: np.ndarray[Any, Any] | None = None,
         covers: np.ndarray[Any, Any] | None = None,
         steps: int | None = None,
+        timed_steps: int | None = None,
         span_ns: int | None = None,
         entry_ns: int | None = None,
         resolution_ns: float = 0.0,
@@ -141,8 +142,9 @@ class StepSeries:
         self.loop, self.first, self.interval_ns, self.op_ns, self.tier = loop, first, interval_ns, op_ns, tier
         self.control, self.plain, self.off_cpu_ns = control, plain, off_cpu_ns
         self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
-        timed = len(interval_ns) if covers is None else int(covers.sum())
-        self.steps, self.timed_steps = timed if steps is None else steps, timed
+        if timed_steps is None:
+            timed_steps = len(interval_ns) if covers is None else int(covers.sum())
+        self.steps, self.timed_steps = timed_steps if steps is None else steps, timed_steps
         self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
         self.entry_ns = self.span_ns - int(interval_ns.sum()) if entry_ns is None else entry_ns
         self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns

@@ -100,6 +100,11 @@ class LoopCode(Protocol):
         ...
 
     @property
+    def cheap_stamps(self) -> bool:
+        """Whether the code takes the times of steps itself, each in some ten nanoseconds."""
+        ...
+
+    @property
     def plain_times(self) -> bool:
         """Whether steps that have times run the very code that runs while nobody watches: there is nothing to compare them with."""
         ...

@@ -198,7 +198,7 @@ class Interpreted:
     plan = memory = None
     tier_name = "reference"
     keeps_buffers = False
-    plain_times = False
+    cheap_stamps = plain_times = False
     samples = False  # every operation is one call already: a stamp after it costs little
     steps_at_once = None
     clock = staticmethod(time.perf_counter_ns)

@@ -9,11 +9,9 @@ Limits: only Linux tells how often one thread gave the processor up; elsewhere n
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from time import thread_time_ns
-from typing import Any
-
-import numpy as np
 
 CLOCKS_NS = 5_000  # that the two clocks may be apart without anything lost
 
@@ -47,7 +45,7 @@ class Preemption:
     >>> lost = Preemption(lambda: next(used), lambda: 3)
     >>> lost.read()
     >>> lost.read()
-    >>> lost.lost_ns([40_100, 8_030_000]).tolist()
+    >>> lost.lost_ns([40_100, 8_030_000])
     [0, 8000000]
     """
 
@@ -63,13 +61,16 @@ class Preemption:
         """Note what the thread has used until now."""
         self._used.append(self._cpu())
 
-    def lost_ns(self, elapsed_ns: Any) -> np.ndarray[Any, Any]:
-        """Return how many nanoseconds were lost in times on the clock that end where it was read: int64, shape (readings,)."""
-        lost = np.asarray(elapsed_ns, np.int64) - np.diff(np.array(self._used, np.int64))
-        lost[lost < CLOCKS_NS] = 0
-        if lost.any() and (self._before is None or self._given_up() != self._before):
-            return np.zeros_like(lost)
-        return np.asarray(lost)
+    def lost_ns(self, elapsed_ns: Sequence[int]) -> list[int]:
+        """Return how many nanoseconds were lost in times on the clock that end where it was read."""
+        lost = [
+            elapsed - (after - before)
+            for elapsed, (before, after) in zip(elapsed_ns, pairwise(self._used), strict=True)
+        ]
+        lost = [one if one >= CLOCKS_NS else 0 for one in lost]
+        if any(lost) and (self._before is None or self._given_up() != self._before):
+            return [0] * len(lost)
+        return lost
 
 
 __all__ = ["Preemption"]

@@ -30,6 +30,8 @@ PERIOD = 1024  # steps of a part in which every operation is timed
 CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is passed over
 CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
 VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
+COMPARED = 4  # one sample in so many has blocks that are compared, where stamps are cheap
+CHEAP_NS = 2_500  # of machine code's, of shorter ones: what a step has begun waits for its stamp, up to thirty nanoseconds
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
 UNTIMED = 8  # as many of these follow one that has a time
@@ -118,6 +120,8 @@ class SamplingSchedule:
         What a step took lately, 0 while that is not known.
     passed_over : int
         How many runs follow whose steps need no times.
+    cheap_stamps : bool
+        Whether a stamp takes some ten nanoseconds: the code itself takes it.
     plain_times : bool
         Whether steps with times run the code that runs while nobody watches: samples have no plain steps then.
     most_steps : int
@@ -131,14 +135,16 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_span_ns", "_timed", "_usual_ns", "_wanted", "control",
-        "most_steps", "nested", "observer", "own_ns", "passed_over", "plain_times", "run_ns", "step_ns", "timed_ns",
+        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_samples", "_span_ns", "_timed", "_usual_ns", "_wanted",
+        "cheap_stamps", "control", "most_steps", "nested", "observer", "own_ns", "passed_over", "plain_times", "run_ns",
+        "step_ns", "timed_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
         self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
         self._usual_ns = self._known_by = self.timed_ns = 0
-        self.plain_times, self._span_ns = False, 0
+        self.plain_times = self.cheap_stamps = False
+        self._span_ns = self._samples = 0
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
@@ -213,11 +219,24 @@ class SamplingSchedule:
         if not self.control:
             return [Part("ops", timed), Part("steps", pause)]
         compared = [Part("steps", block, True), Part("plain", block, True)]
+        self._samples += not is_early
+        if self.cheap_stamps and self._samples % COMPARED:
+            compared = []  # what a stamp costs is known by then, and a part costs more than many stamps
         is_around = self.nested and step_ns < VERY_SHORT_NS
         # beside steps of nanoseconds a stamp is much
         rarely = 6 * UNTIMED if 0 < last <= 2 * pause else UNTIMED_AROUND if is_around else UNTIMED
-        untimed = [] if is_early or is_cut or step_ns >= pace.untimed_ns else [Part("plain", rarely * pause)]
-        return [Part("ops", timed, True), *compared, *untimed, Part("steps", pause)]
+        more = [] if is_early or is_cut else self._more(rarely * pause)
+        if more and more[0].variant == "steps":
+            pause, more = pause + more[0].steps, []
+        return [Part("ops", timed, True), *compared, *more, Part("steps", pause)]
+
+    def _more(self, steps: int) -> list[Part]:
+        """Return what follows a pause: steps without times where a stamp is much beside them; where it is nothing, with times."""
+        is_cheap = self.cheap_stamps and not self.nested
+        if self.step_ns < (CHEAP_NS if is_cheap else self._pace.untimed_ns):
+            return [Part("plain", steps)]
+        with_times = min(steps, PLAIN_PART_NS[1] // self.step_ns) if is_cheap else 0
+        return [Part("steps", with_times)] if with_times else []
 
     def _after_plain_times(self) -> list[Part]:
         """Return the same where times cost nothing, but a step whose operations are timed may take many times longer."""

@@ -122,7 +122,7 @@ class Specialised:
         "why",
     )
     samples = True
-    plain_times = False
+    cheap_stamps = plain_times = False
     steps_at_once = None  # Python hears ctrl+c itself
 
     def __init__(

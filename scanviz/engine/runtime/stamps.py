@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
-from itertools import islice, tee
+from itertools import islice, pairwise, tee
 from operator import length_hint
 from time import get_clock_info, perf_counter_ns, thread_time_ns
 from typing import Any, Protocol
@@ -168,21 +168,22 @@ class BlockStamps:
 
     def series(self, loop: LoopInstruction, first: int) -> StepSeries:
         """Return the times of the whole blocks, and how many steps were done."""
-        times = np.array(self._times, np.int64) - np.array(self._begun[:-1], np.int64)
-        covers, steps = np.diff(np.array(self._steps, np.int64)), self.done - self._steps[0]
+        times = [end - begin for begin, end in zip(self._begun, self._times, strict=False)]
+        covers = [last - first for first, last in pairwise(self._steps)]
         span = self._times[-1] - self._begun[0] if self._times else 0
-        lost = np.zeros_like(times) if self._lost is None else self._lost.lost_ns(times)
+        lost = [0] * len(times) if self._lost is None else self._lost.lost_ns(times)
         return StepSeries(
             loop.key,
             first,
-            times - lost,
-            covers=covers,
-            steps=steps,
+            np.array([time - gone for time, gone in zip(times, lost, strict=True)], np.int64),
+            covers=np.array(covers, np.int64),
+            timed_steps=sum(covers),
+            steps=self.done - self._steps[0],
             span_ns=span,
             entry_ns=0,
             resolution_ns=RESOLUTION,
             control=self._control,
-            off_cpu_ns=int(lost.sum()),
+            off_cpu_ns=sum(lost),
         )
 
 

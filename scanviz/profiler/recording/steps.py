@@ -130,6 +130,10 @@ class StepTimes:
         self._pieces.clear()
 
     def _count(self, times: Samples, runs: Samples, steps: Samples, stamps: Samples | int) -> None:
+        if not np.any(stamps):  # as mostly
+            self._now.single.add(times)
+            self.sample.add(runs, steps, times)
+            return
         with_operations = np.broadcast_to(np.asarray(stamps) > 0, times.shape)
         self._now.single.add(times[~with_operations])
         self._now.timed.add(times[with_operations])

@@ -36,6 +36,22 @@ def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> Non
     assert step_ns <= schedule.step_ns <= 1.1 * step_ns + 1
 
 
+@pytest.mark.parametrize("step_ns", [3_000, 5_000, 9_000, 60_000, 150_000])
+def test_where_a_stamp_is_cheap_all_steps_of_some_microseconds_have_a_time_but_those_that_are_compared(
+    step_ns: int,
+) -> None:
+    schedule, steps = SamplingSchedule(control=True), {"plain": 0, "steps": 0, "ops": 0}
+    schedule.step_ns, schedule.cheap_stamps, parts = step_ns, True, 0
+    while sum(steps.values()) * step_ns < 6_000_000_000:
+        part = schedule.part(10**9)
+        steps[part.variant] += part.steps
+        parts += 1
+        assert part.steps * step_ns < 500_000_000, "who watches is told while it goes on"
+    whole = sum(steps.values())
+    assert steps["plain"] < 0.02 * whole and 100 < steps["ops"] < 0.02 * whole
+    assert parts * 5 * PART_NS <= 0.01 * whole * step_ns
+
+
 @pytest.mark.parametrize("step_ns", [2, 60, 700, 20_000])
 @pytest.mark.parametrize("longer", [1, 6, 200])
 def test_where_times_cost_nothing_all_steps_have_one_but_those_whose_operations_are_timed_and_few_are(

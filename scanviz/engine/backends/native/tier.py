@@ -269,6 +269,7 @@ class NativeSpecialised(Specialised):
     """Native code for one set of shapes; times are taken by the code itself."""
 
     __slots__ = ()
+    cheap_stamps = True
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
         """Return what runs the machine code without an arena."""

@@ -71,7 +71,7 @@ class NativeConfig:
     def __init__(self) -> None:
         self.cache = os.environ.get("SCANVIZ_NATIVE_CACHE") or "auto"
         self.cache_bytes = 64_000_000
-        self.pays_after = _from_environment("SCANVIZ_NATIVE_PAYS_AFTER", 0.1)
+        self.pays_after = _from_environment("SCANVIZ_NATIVE_PAYS_AFTER", 0.3)
         self.threads = _from_environment("SCANVIZ_NATIVE_THREADS", 0)
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -29,7 +29,7 @@ def pays_after(monkeypatch):
     def sets(seconds):
         monkeypatch.setattr(config.native, "pays_after", seconds)
 
-    sets(1e-3)
+    sets(3e-3)
     return sets
 
 
@@ -68,7 +68,8 @@ def test_the_default_mode_is_auto():
 @needs_llvm
 def test_a_short_loop_stays_on_numpy_and_says_when_machine_code_pays():
     f = bent()
-    f(np.ones(10))
+    for _ in range(2):  # how much a step costs is looked at when shapes are met again
+        f(np.ones(10))
     [(tier, why)] = tiers_of(f)
     assert tier == "numpy" and why.startswith("generated for the shapes met; machine code pays after about ")
 
@@ -85,7 +86,7 @@ def test_a_long_loop_is_compiled_before_its_first_step():
 
 @needs_llvm
 def test_a_loop_of_many_calls_is_compiled_in_its_first_call_and_one_of_large_products_is_not(pays_after):
-    pays_after(1e-2)
+    pays_after(3e-2)
     x, h, w = T.tensor3("x"), T.matrix("h"), T.matrix("w")
     products, _ = scanviz.scan(lambda x_t, h, w: T.dot(h, w) + x_t, x, h, w)
     given = RNG.normal(size=(100, 32, 128)), np.zeros((32, 128)), np.eye(128)
@@ -288,7 +289,7 @@ def test_integers_truth_values_and_draws_are_the_same_before_and_after():
     (n, b, d), _ = scanviz.scan(step, x, [np.int64(1), None, None])
     given = RNG.integers(0, 99, 100).astype("int32")
     f, plain = (scanviz.function([x], [n, b, d], mode=mode) for mode in ("auto", "numpy"))
-    for _ in range(60):
+    for _ in range(150):
         before = [shared.get_value() for shared in f.plan.shared]
         found = f(given)
         for shared, value in zip(f.plan.shared, before, strict=True):
@@ -323,13 +324,13 @@ def test_without_llvm_numpy_serves_and_says_so(monkeypatch):
 @needs_llvm
 def test_a_profile_takes_the_same_way_as_a_plain_run_and_shows_both():
     given, plain, watched = RNG.normal(size=400), bent(), bent()
-    expected = [plain(given) for _ in range(10)]
+    expected = [plain(given) for _ in range(20)]
     with profile() as session:
-        found = [watched(given) for _ in range(10)]
+        found = [watched(given) for _ in range(20)]
     np.testing.assert_array_equal(expected, found)
     [loop] = session.record.loops
     assert [tier.tier for tier in loop.tiers] == ["numpy", "native"]
-    assert loop.steps == 4000
+    assert loop.steps == 8000
 
 
 def printed_by(script):
@@ -438,7 +439,8 @@ def test_a_profile_shows_both_programs_of_a_function_and_counts_each_call_once()
 
 
 @needs_llvm
-def test_a_long_loop_with_a_stop_condition_is_handed_over_while_it_runs():
+def test_a_long_loop_with_a_stop_condition_is_handed_over_while_it_runs(pays_after):
+    pays_after(1e-3)
     x, k = T.vector("x"), T.lscalar("k")
 
     def step(x_t, n, h, before, k):

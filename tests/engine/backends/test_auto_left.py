@@ -1,6 +1,7 @@
 """What rewrites for NumPy took out of a loop counts until machine code pays: by a planted clock, the forecast holds."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -58,13 +59,40 @@ def test_a_loop_goes_over_when_all_that_is_saved_has_cost_as_much_as_compiling(c
 def test_the_forecast_of_a_profile_holds(clock):
     clock(step=1_000.0, outside=4_000.0)
     f, given = rows_before(), (np.ones((STEPS, 64)), STEPS)
-    for _ in range(4):
+    for _ in range(33):
         f(*given)  # what is outside is looked at when a tenth of what pays is done
     (runner,) = f.executable.flat.runners.values()
     (made,) = runner.tier.all_made()
     steps = int(re.search(r"pays after about ([\d,]+) steps", made.why)[1].replace(",", ""))
     assert steps == round(scanviz.config.native.pays_after * 1e9 / 5_000.0)
-    assert abs(calls_before(f, *given) + 4 - steps / STEPS) <= 2
+    assert abs(calls_before(f, *given) + 33 - steps / STEPS) <= 2
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+def test_what_few_steps_cost_is_estimated_when_their_shapes_are_met_again_and_then_all_count(
+    monkeypatch, is_watched
+):
+    asked = []
+    monkeypatch.setattr(auto_loop, "saved_ns", lambda program, plan: asked.append(1) or 1e6)
+    monkeypatch.setattr(scanviz.config.native, "pays_after", 0.1)
+    x = T.matrix("x")
+    h, _ = scanviz.scan(lambda x_t, h: h * 0.5 - x_t, x, T.zeros((3,)), name="few")
+    f, given = scanviz.function([x], h), np.ones((10, 3))
+    with scanviz.profile() if is_watched else nullcontext():
+        f(given)
+        assert len(asked) == is_watched  # a profile says when machine code pays
+        assert calls_before(f, given) + 1 == 9  # of 10 milliseconds each, by what is planted
+    assert len(asked) == 1
+
+
+def test_a_single_run_is_compiled_at_once_where_it_saves_more_than_compiling_costs(monkeypatch):
+    monkeypatch.setattr(auto_loop, "saved_ns", lambda program, plan: 1_000.0)
+    for steps, expected in ((60_000, set()), (80_000, {"decay"})):
+        x = T.vector("x")
+        h, _ = scanviz.scan(lambda x_t, h: h * 0.5 - x_t, x, 0.0, name="decay")
+        f = scanviz.function([x], h)
+        f(np.ones(steps))
+        assert f.executable.counted.compiled == expected
 
 
 def test_work_before_a_loop_is_that_of_the_loop_which_reads_it():

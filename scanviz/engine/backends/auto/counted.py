@@ -135,17 +135,28 @@ class Begun(Specialised):
         Whether what left the loop is part of what a step costs.
     was_met : bool
         Whether it has run.
+    unknown_steps : int or None
+        How many steps it took before it was estimated what a step costs; None where that is known.
     """
 
-    __slots__ = ("is_known", "least_ns", "left_ns", "pays_after_ns", "quiet_ns", "step_ns", "was_met")
+    __slots__ = (
+        "is_known", "least_ns", "left_ns", "pays_after_ns", "quiet_ns", "step_ns", "unknown_steps", "was_met",
+    )  # fmt: skip
 
     def __init__(
-        self, plan: Plan, tier: Tier, write: Write, left_ns: float, step_ns: float, pays_after_ns: float
+        self, plan: Plan, tier: Tier, write: Write, left_ns: float, pays_after_ns: float, least_ns: float
     ) -> None:
         super().__init__(plan, tier, write)
-        self.left_ns, self.step_ns, self.pays_after_ns = left_ns, step_ns, pays_after_ns
-        self.least_ns, self.quiet_ns, self.is_known, self.was_met = 0.0, 0.0, True, False
-        self._forecast(left_ns)
+        self.left_ns, self.step_ns, self.pays_after_ns, self.least_ns = left_ns, 0.0, pays_after_ns, least_ns
+        self.quiet_ns, self.is_known, self.was_met = inf, True, False
+        self.unknown_steps: int | None = 0
+
+    def costs(self, step_ns: float) -> None:
+        """Let a step cost so much, and the steps that were done, too."""
+        done, self.unknown_steps = self.unknown_steps or 0, None
+        self.step_ns, self.quiet_ns = step_ns, self.least_ns
+        self.left_ns -= done * step_ns
+        self._forecast(self.left_ns)
 
     def _forecast(self, left_ns: float) -> None:
         """Say after how many steps machine code pays."""

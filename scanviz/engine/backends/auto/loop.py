@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, prod
 from typing import Any
 
+from scanviz.engine import observe
 from scanviz.engine.backends.auto.counted import FURTHER, Begun, Counted
 from scanviz.engine.backends.estimate import saved_ns
 from scanviz.engine.backends.registry import availability
@@ -41,15 +42,16 @@ from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
-AGAIN = 4  # times as much work as pays for machine code pays for making it twice
-AT_ONCE = 0.7  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
+AGAIN = 1.4  # times as much work as pays for machine code pays for making it twice
+AT_ONCE = 0.23  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
+LONG_STEP_NS = 1e6  # of steps that may be so long, what they cost is asked in a first run, else in the second of the same shapes
 ASKED_AGAIN = (
     0.02  # of what pays is done until it is asked again whether the loops of a function pay together
 )
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
 OUTSIDE_NS = 20.0  # at most, mostly, of what is done outside for an element of the rows that a step gets
 USUAL_STEP = 20  # operations of a step whose code costs no more than what pays after the usual time
-LOADING = 60  # operations that are compiled while LLVM is loaded
+LOADING = 40  # operations that are compiled while LLVM is loaded
 
 
 class AutoLoop(SpecialisedLoop):
@@ -94,6 +96,11 @@ class AutoLoop(SpecialisedLoop):
                 return found
             due = self._is_due(found, 0.0)
             return self._compiled(found, shapes, states, watch, steps) if due else found
+        if found.unknown_steps is not None:
+            if not found.was_met:
+                found.was_met, found.unknown_steps = True, steps
+                return found
+            self._estimate(found)
         cost = steps * found.step_ns
         left = found.left_ns - cost
         if left - cost > found.quiet_ns and not self.counted.pays:
@@ -202,7 +209,8 @@ class AutoLoop(SpecialisedLoop):
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""
         made = super()._for_shapes(shapes, rows, steps)
-        if isinstance(made, Begun):
+        if isinstance(made, Begun) and self._may_be_due(made, steps):
+            self._estimate(made)
             cost = 0.0 if self._may_end else steps * made.step_ns
             made.left_ns -= cost
             if self._is_due(made, cost):
@@ -217,14 +225,22 @@ class AutoLoop(SpecialisedLoop):
             return super()._made(plan)
         counted, pays_after = self.counted, self._pays_after_ns()
         left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
-        made = Begun(plan, self.tier, self._write, left_ns, max(1.0, saved_ns(body, plan)), pays_after)
         least = 1.0 if counted.loops == 1 else min(FURTHER, 1 / counted.loops)
-        made.least_ns = made.quiet_ns = pays_after * (1 - least)
-        if counted.is_open:
-            rows = [plan.places[slot.inner].shape or () for slot in self.loop.sequences]
-            made.look_after(OUTSIDE_NS * sum(map(prod, rows)))
+        made = Begun(plan, self.tier, self._write, left_ns, pays_after, pays_after * (1 - least))
         counted.note(self.loop.name, made)
         return made
+
+    def _may_be_due(self, begun: Begun, steps: int) -> bool:
+        """Return whether machine code may pay in a first run of so many steps; or whether somebody is to be told when it pays."""
+        may = self._may_end or steps * LONG_STEP_NS >= AT_ONCE * begun.pays_after_ns
+        return may or bool(observe.observers())
+
+    def _estimate(self, begun: Begun) -> None:
+        """Find out what a step costs: that takes as long as writing a part of its code."""
+        begun.costs(max(1.0, saved_ns(self.loop.body, begun.plan)))
+        if self.counted.is_open:
+            rows = [begun.plan.places[slot.inner].shape or () for slot in self.loop.sequences]
+            begun.look_after(OUTSIDE_NS * sum(map(prod, rows)))
 
     def _pays_after_ns(self) -> float:
         """Return how much steps cost until machine code pays: the more code, the more."""

@@ -60,8 +60,8 @@ class NativeConfig:
     cache_bytes : int
         How large that folder may grow, about; what was not used for longest goes.
     pays_after : float
-        The mode ``"auto"`` compiles a loop once machine code would have saved so many seconds of its steps, by estimate: 0
-        compiles all loops, infinity none.
+        The mode ``"auto"`` compiles a loop once machine code would have saved so many seconds of its steps, by estimate; what it
+        will save in the call that begins counts seven times.  0 compiles all loops, infinity none.
     threads : int
         How many threads one call of a loop may use at most; 0 for as many as the process may have processors.
     """

@@ -11,6 +11,7 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
+from scanviz.engine.backends.auto.loop import THIS_RUN
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
 from scanviz.profiler.recording.session import profile
@@ -130,7 +131,7 @@ def test_elements_that_numpy_adds_one_after_another_count_one_by_one(pays_after)
 @needs_llvm
 @pytest.mark.parametrize(("shape", "tier"), [((500, 6, 3), "native"), ((3, 6, 500), "numpy")])
 def test_short_axes_along_which_operands_are_repeated_count_more_than_long_ones(pays_after, shape, tier):
-    pays_after(4e-3)
+    pays_after(16e-3)
     points, centres = T.matrix("points"), T.matrix("centres")
     out, _ = scanviz.scan(
         lambda c, p: c * 0.9 + T.sum((p[:, None, :] - c) ** 2) * 1e-9, None, centres, points, 100
@@ -174,7 +175,9 @@ def test_loops_of_one_function_count_together():
         return calls_until_native(scanviz.function([x], rows), RNG.normal(size=(100, 3)))
 
     alone, both = compiled_after(1), compiled_after(2)
-    assert alone > 4 and abs(both - alone / 2) <= 1
+    assert (
+        alone > 4 and abs(both + THIS_RUN - (alone + THIS_RUN) / 2) <= 1
+    )  # the run that begins counts so often
 
 
 @needs_llvm

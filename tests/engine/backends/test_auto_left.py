@@ -53,7 +53,8 @@ def test_a_loop_goes_over_when_all_that_is_saved_has_cost_as_much_as_compiling(c
     numpy_ns = (1_000.0 + outside) * STEPS  # of a call, by the planted clock
     spent = calls_before(f, *given) * numpy_ns
     pays = scanviz.config.native.pays_after * 1e9
-    assert pays - 2 * numpy_ns <= spent <= pays + numpy_ns
+    ahead = auto_loop.THIS_RUN * numpy_ns  # what the call that begins counts
+    assert pays - ahead - 2 * numpy_ns <= spent <= pays - ahead + 2 * numpy_ns
 
 
 def test_the_forecast_of_a_profile_holds(clock):
@@ -65,7 +66,7 @@ def test_the_forecast_of_a_profile_holds(clock):
     (made,) = runner.tier.all_made()
     steps = int(re.search(r"pays after about ([\d,]+) steps", made.why)[1].replace(",", ""))
     assert steps == round(scanviz.config.native.pays_after * 1e9 / 5_000.0)
-    assert abs(calls_before(f, *given) + 33 - steps / STEPS) <= 2
+    assert abs(calls_before(f, *given) + 33 + auto_loop.THIS_RUN - steps / STEPS) <= 2
 
 
 @pytest.mark.parametrize("is_watched", [False, True])
@@ -73,7 +74,7 @@ def test_what_few_steps_cost_is_estimated_when_their_shapes_are_met_again_and_th
     monkeypatch, is_watched
 ):
     asked = []
-    monkeypatch.setattr(auto_loop, "saved_ns", lambda program, plan: asked.append(1) or 1e6)
+    monkeypatch.setattr(auto_loop, "saved_ns", lambda program, plan: asked.append(1) or 1e5)
     monkeypatch.setattr(scanviz.config.native, "pays_after", 0.1)
     x = T.matrix("x")
     h, _ = scanviz.scan(lambda x_t, h: h * 0.5 - x_t, x, T.zeros((3,)), name="few")
@@ -81,13 +82,15 @@ def test_what_few_steps_cost_is_estimated_when_their_shapes_are_met_again_and_th
     with scanviz.profile() if is_watched else nullcontext():
         f(given)
         assert len(asked) == is_watched  # a profile says when machine code pays
-        assert calls_before(f, given) + 1 == 9  # of 10 milliseconds each, by what is planted
+        assert (
+            calls_before(f, given) + 1 == 100 - auto_loop.THIS_RUN
+        )  # of a millisecond each, by what is planted
     assert len(asked) == 1
 
 
 def test_a_single_run_is_compiled_at_once_where_it_saves_more_than_compiling_costs(monkeypatch):
     monkeypatch.setattr(auto_loop, "saved_ns", lambda program, plan: 1_000.0)
-    for steps, expected in ((60_000, set()), (80_000, {"decay"})):
+    for steps, expected in ((40_000, set()), (46_000, {"decay"})):
         x = T.vector("x")
         h, _ = scanviz.scan(lambda x_t, h: h * 0.5 - x_t, x, 0.0, name="decay")
         f = scanviz.function([x], h)

@@ -4,7 +4,9 @@ It is decided from estimates and counts, never from a clock, so a program takes 
 same bits.  Work is counted for each set of shapes: the steps of all calls so far and of the one that begins, by what machine code
 saves of a step on NumPy by estimate: large products of matrices take about as long there.  Where it comes to
 ``config.native.pays_after`` seconds, the loop is compiled before that call and stays so.
-Loading LLVM and compiling a loop take less than that, so no program takes twice as long as it had to, and short ones pay nothing.
+Loading LLVM and compiling a loop take a tenth of that.  Nobody knows how many calls will follow: so no program takes much more
+than 1.1 times as long as it would on NumPy, whenever it ends, and one that goes on has lost a quarter of a second.  The run that
+begins is another matter: its steps are counted beforehand, so what machine code saves in it counts ``THIS_RUN`` times.
 Loops of one function count together, for LLVM is loaded once: a loop's share of its own work, and as much of each other loop's.
 Once one is compiled another needs a quarter.
 
@@ -43,7 +45,7 @@ from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
 
 AGAIN = 1.4  # times as much work as pays for machine code pays for making it twice
-AT_ONCE = 0.23  # of what pays over many calls pays in one whose steps are counted beforehand: these are all done faster
+THIS_RUN = 7  # times as much counts what a run saves whose steps are counted beforehand: it surely does, others only may
 LONG_STEP_NS = 1e6  # of steps that may be so long, what they cost is asked in a first run, else in the second of the same shapes
 ASKED_AGAIN = (
     0.02  # of what pays is done until it is asked again whether the loops of a function pay together
@@ -103,7 +105,7 @@ class AutoLoop(SpecialisedLoop):
             self._estimate(found)
         cost = steps * found.step_ns
         left = found.left_ns - cost
-        if left - cost > found.quiet_ns and not self.counted.pays:
+        if left - THIS_RUN * cost > found.quiet_ns and not self.counted.pays:
             found.left_ns = left
             return found
         if not found.is_known and steps:
@@ -112,7 +114,7 @@ class AutoLoop(SpecialisedLoop):
         found.left_ns -= cost
         if self._is_due(found, cost):
             return self._compiled(found, shapes, states, watch, steps)
-        self._count(found, cost)
+        self._count(found, found.left_ns - THIS_RUN * cost)
         return found
 
     def _add_what_left(self, found: Begun, steps: int) -> None:
@@ -131,10 +133,12 @@ class AutoLoop(SpecialisedLoop):
             return found
         cost = int(values[self._n_steps]) * code.step_ns
         left = code.left_ns - cost
-        if left - cost <= code.quiet_ns or self.counted.pays:  # something is due, or after one more run
+        if (
+            left - THIS_RUN * cost <= code.quiet_ns or self.counted.pays
+        ):  # something is due, or after one more run
             if not code.is_known or self._is_due(code, cost, left):
                 return None  # it is looked at and counted, and maybe compiled, where it is opened
-            self._count(code, cost, left)
+            self._count(code, left - THIS_RUN * cost)
         found = self.entered(code, entry, values) if code.has_buffers else entry(values, [])
         if found is not None:
             code.left_ns = left
@@ -158,7 +162,8 @@ class AutoLoop(SpecialisedLoop):
         left = begun.left_ns if left_ns is None else left_ns
         if left == inf:
             return False
-        if cost_ns >= AT_ONCE * begun.pays_after_ns:
+        left -= (THIS_RUN - 1) * cost_ns
+        if THIS_RUN * cost_ns >= begun.pays_after_ns:
             return True
         if left > begun.least_ns and not self.counted.pays:
             return False
@@ -190,16 +195,14 @@ class AutoLoop(SpecialisedLoop):
             self._taken[1] += steps
             cost = steps * code.step_ns
             code.left_ns -= cost
-            if code.left_ns - cost <= code.least_ns:
-                self._count(code, cost)
+            self._count(code, code.left_ns - cost)
         elif self._step_ns and self.counted.is_open:
             self._count_again(steps)
 
-    def _count(self, code: Begun, cost_ns: float, left_ns: float | None = None) -> None:
-        """Let the Program that suits machine code better be due where one more call like this pays for it."""
-        left = (code.left_ns if left_ns is None else left_ns) - cost_ns
-        if self.counted.is_open and left <= code.least_ns:
-            self.counted.due |= self._pay_together(code, left)
+    def _count(self, code: Begun, left_ns: float) -> None:
+        """Let the Program that suits machine code better be due where it pays in one more call like this, which leaves so much."""
+        if left_ns <= code.least_ns and self.counted.is_open:
+            self.counted.due |= self._pay_together(code, left_ns)
 
     def _count_again(self, steps: int) -> None:
         """Count steps of machine code that is not for that Program."""
@@ -232,7 +235,7 @@ class AutoLoop(SpecialisedLoop):
 
     def _may_be_due(self, begun: Begun, steps: int) -> bool:
         """Return whether machine code may pay in a first run of so many steps; or whether somebody is to be told when it pays."""
-        may = self._may_end or steps * LONG_STEP_NS >= AT_ONCE * begun.pays_after_ns
+        may = self._may_end or THIS_RUN * steps * LONG_STEP_NS >= begun.pays_after_ns
         return may or bool(observe.observers())
 
     def _estimate(self, begun: Begun) -> None:

@@ -111,6 +111,13 @@ class ReductionDeclaration(Declaration):
         self.function: Callable[..., Any] = ufunc.reduce
         self.identity = identity
 
+    def of_nothing(
+        self, value: Array, axes: Sequence[int], dtype: str | None, out: Array | None, keep: bool
+    ) -> Array:
+        """Return what it is of an array without elements, where it has no value for none, called as its function is."""
+        found = _of_nothing(self.name, value, axes, dtype or str(value.dtype), keep)
+        return found if out is None else out
+
     def __call__(
         self, value: Any, axis: Any = None, *, keepdims: bool = False, dtype: object = None
     ) -> Variable:
@@ -165,17 +172,26 @@ def _without(shape: tuple[Any, ...], axes: Sequence[int], keep: bool) -> tuple[A
 def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
     declaration, (axes, keep, dtype) = op.declaration, op.parameters
     assert isinstance(declaration, ReductionDeclaration)
-    try:
-        return (declaration.function(values[0], axes, dtype, None, keep),)
-    except ValueError:
-        if declaration.identity:
-            raise
-        raise _empty(op, values[0]) from None
+    if not declaration.identity and not np.size(values[0]):
+        return (declaration.of_nothing(values[0], axes, dtype, None, keep),)
+    return (declaration.function(values[0], axes, dtype, None, keep),)
 
 
-def _empty(op: Op, value: Array) -> ShapeError:
-    return ShapeError(
-        f"{op.name} of an array without elements there",
+def _of_nothing(name: str, value: Array, axes: Sequence[int], dtype: str, keep: bool) -> Array:
+    """Return what is chosen of elements along axes that have some, or in no rows.
+
+    No rows are those of a loop of no steps, where all are done at once: there NumPy would ask for elements.
+
+    Raises
+    ------
+    ShapeError
+        If there are rows: a loop over them would fail in its first step.
+    """
+    shape = np.shape(value)
+    if 0 in shape[: builtins.min(axes, default=0)] or 0 not in [shape[axis] for axis in axes]:
+        return np.empty(_without(shape, axes, keep), dtype)
+    raise ShapeError(
+        f"{name} of an array without elements there",
         expected="at least one element along the axes to reduce",
         found=f"shape {np.shape(value)}",
     )
@@ -222,10 +238,11 @@ def _place_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
 
 def _declare_place(name: str, function: Callable[..., Array], doc: str) -> Declaration:
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-        try:
-            return (function(values[0], axis=op.parameters.axis, keepdims=op.parameters.keepdims),)
-        except ValueError:
-            raise _empty(op, values[0]) from None
+        axis, keep = op.parameters
+        if not np.size(values[0]):
+            axes = range(np.ndim(values[0])) if axis is None else (axis,)
+            return (_of_nothing(name, values[0], axes, "int64", keep),)
+        return (function(values[0], axis=axis, keepdims=keep),)
 
     infer = infer_by(lambda op, kinds: ("int64",))
     return Declaration(

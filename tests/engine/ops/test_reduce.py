@@ -5,6 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import scanviz
+from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Variable, build_one
@@ -104,6 +106,22 @@ def test_an_extreme_of_nothing_found_at_run_time_is_an_error_too(name):
     rows = Variable(TensorType("float64", (None, 3)), "rows")
     with pytest.raises(ShapeError, match="without elements"):
         evaluate(getattr(r, name)(rows, axis=0), {rows: np.zeros((0, 3))})
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin"])
+@pytest.mark.parametrize("tier", ["reference", "numpy", "native"])
+def test_an_extreme_of_nothing_in_each_step_is_an_error_and_in_no_step_none(name, tier):
+    x = T.tensor3("x")
+    rows, _ = scanviz.scan(lambda row: getattr(T, name)(row, axis=0), x)
+    f = scanviz.function([x], rows, mode=tier)
+    for shape in ((0, 0, 2), (0, 3, 2), (2, 3, 0), (0, 0, 0)):
+        found = f(np.zeros(shape))
+        assert found.shape == shape[::2] and found.dtype == rows.dtype
+    for shape in ((2, 0, 2), (2, 0, 0)):
+        with pytest.raises(
+            ShapeError, match=f"{name} of an array without elements there(.|\n)*found:    shape"
+        ):
+            f(np.zeros(shape))
 
 
 @pytest.mark.parametrize("name", ["max", "min"])

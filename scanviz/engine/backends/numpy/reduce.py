@@ -16,9 +16,12 @@ def _reduce(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
     declaration, parameters = instruction.op.declaration, instruction.op.parameters
     assert isinstance(declaration, ReductionDeclaration)
     call = emitter.bind(declaration.function, f"{declaration.name}_reduce")
-    if parameters == _MEANT_ANYWAY and out is None:
-        return f"{call}({inputs[0]})"
-    return f"{call}({inputs[0]}, {parameters.axes}, {parameters.dtype!r}, {out}, {parameters.keepdims})"
+    given = f"({inputs[0]}, {parameters.axes}, {parameters.dtype!r}, {out}, {parameters.keepdims})"
+    some = f"{call}({inputs[0]})" if parameters == _MEANT_ANYWAY and out is None else f"{call}{given}"
+    if declaration.identity or not parameters.axes:
+        return some
+    nothing = emitter.bind(declaration.of_nothing, f"{declaration.name}_of_nothing")
+    return f"{some} if {inputs[0]}.size else {nothing}{given}"
 
 
 EMIT.kind(ReductionDeclaration)(EmitRow(_reduce, arrays))

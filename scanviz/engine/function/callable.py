@@ -6,7 +6,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -23,9 +23,9 @@ from scanviz.engine.function.names import told_apart
 from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.function.watched import WatchedCall, passing
 from scanviz.engine.graph.nodes import Apply, Array, Variable
-from scanviz.engine.graph.shared import COMMIT_LOCK
+from scanviz.engine.graph.shared import COMMIT_LOCK, set_values
 from scanviz.engine.graph.typecheck import typecheck
-from scanviz.engine.locks import lock
+from scanviz.engine.locks import lock, with_all
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
@@ -337,11 +337,8 @@ class Function(Shown):
         if len(self._updated) == 1:
             with self._updated[0].lock:
                 return self._structured(self._computed(arguments, watched))
-        with ExitStack() as held:
-            for shared_variable in self._updated:
-                held.enter_context(shared_variable.lock)
-            outputs = self._computed(arguments, watched)
-        return self._structured(outputs)
+        locks = [shared_variable.lock for shared_variable in self._updated]
+        return self._structured(with_all(locks, self._computed, arguments, watched))
 
     def _computed(self, arguments: list[Array], watched: WatchedCall | None) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
@@ -353,7 +350,7 @@ class Function(Shown):
         fresh = [to_host(result) for result in results[count:]]
         found = self._unshared([*fresh, *results[:count]], arguments)
         if fresh:
-            self._commit(found[: len(fresh)])
+            set_values(list(self.plan.updates), found[: len(fresh)])
         return found[len(fresh) :]
 
     def _unshared(self, found: list[Array], arguments: list[Array]) -> list[Array]:
@@ -473,11 +470,6 @@ class Function(Shown):
             close.took(elapsed, time.perf_counter_ns() - entered - elapsed, alone)
         own.ns += time.perf_counter_ns() - ended + begun - entered
         return results
-
-    def _commit(self, fresh: Sequence[Array]) -> None:
-        with COMMIT_LOCK:
-            for update, value in zip(self.plan.updates, fresh, strict=True):
-                update.set_value(value, borrow=True)
 
     def __repr__(self) -> str:
         shown = ", ".join(given.name or str(given.variable.type) for given in self.plan.inputs)

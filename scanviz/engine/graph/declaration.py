@@ -9,9 +9,11 @@ axis, an index pattern); equal parameters make equal ops.  Every further meaning
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scanviz.engine.errors import InternalError, PluginError, ScanvizNotImplementedError, ScanvizTypeError
@@ -29,6 +31,20 @@ Perform = Callable[["Op", Sequence[Any]], Sequence[Any]]
 Count = int | tuple[int, int | None]  # so many, or from so many up to so many; None: any number
 Arity = Count | Callable[["Op"], Count]
 ShapeRule = Callable[["Op", "Dims"], Sequence[tuple[Any, ...]]]
+
+
+def _module_running() -> dict[str, Any]:
+    """Return the names of the module whose own lines are being run, further up."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    return {} if frame is None else frame.f_globals
+
+
+def is_in_use(module: dict[str, Any]) -> bool:
+    """Return whether a module with these names was imported to its end: ctrl+c may end that, and then it is imported once more."""
+    found = sys.modules.get(module.get("__name__", ""))
+    return found is None or vars(found) is module
 
 
 class Declaration:
@@ -65,6 +81,7 @@ class Declaration:
 
     __slots__ = (
         "__weakref__",
+        "_module",
         "arity",
         "doc",
         "facts",
@@ -95,7 +112,8 @@ class Declaration:
         outputs: int = 1,
         facts: Facts | Callable[[Op], Facts] = NOTHING_KNOWN,
     ) -> None:
-        if name in _REGISTRY:
+        self._module = _module_running()
+        if name in _REGISTRY and is_in_use(_REGISTRY[name]._module):
             raise InternalError(f"the op {name!r} is declared twice")
         self.name, self.family, self.doc = name, family, doc
         self.arity: Arity = arity

@@ -6,6 +6,10 @@ new one in its place when the whole call has succeeded.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Sequence
+from itertools import repeat
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -68,13 +72,23 @@ class SharedVariable(Variable):
         ScanvizTypeError
             If dtype, number of dimensions or a fixed size do not fit.
         """
-        if type(value) is np.ndarray and _is_of(value, self.type):  # what every call of a function stores
-            array = value
-        else:
-            array = checked(value, self.type, describe(self))
+        array = checked(value, self.type, describe(self))
         kept = array if borrow or array is not value else array.copy()
         with COMMIT_LOCK:
             self._container[0] = kept
+
+
+def set_values(variables: Sequence[SharedVariable], values: Sequence[Array]) -> None:
+    """Store arrays themselves as the values of shared variables: all of them or, where one does not fit or on ctrl+c, none."""
+    fitting = [
+        value
+        if type(value) is np.ndarray and _is_of(value, variable.type)
+        else checked(value, variable.type, describe(variable))
+        for variable, value in zip(variables, values, strict=True)
+    ]
+    containers = [variable._container for variable in variables]
+    with COMMIT_LOCK:  # and in one operation of Python: it hears ctrl+c before it or after it
+        deque(map(setitem, containers, repeat(0), fitting), 0)
 
 
 def checked(value: Any, kind: Type, name: str) -> Array:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.declaration import Declaration, is_in_use
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.slotted import dataclass
@@ -198,7 +198,7 @@ def _registered(
     single: bool = False,
     outermost_first: bool = False,
 ) -> Act:
-    if name in RULES:
+    if name in RULES and is_in_use(RULES[name].act.__globals__):
         raise InternalError(f"the rule {name!r} is written twice")
     phases: tuple[Phase, ...] = (phase,) if isinstance(phase, str) else tuple(phase)
     code, tagged = act.__code__, frozenset((*phases, *tags))
@@ -209,7 +209,7 @@ def _registered(
         if inside:
             raise InternalError(f"the rule {name!r} has no place in rewrites.rule.ORDER")
         tagged |= {FROM_OUTSIDE}
-        OUTSIDE.append(name)
+        OUTSIDE[:] = [*(one for one in OUTSIDE if one != name), name]
     doc = (act.__doc__ or "").strip().partition("\n")[0]
     RULES[name] = Rule(name, phases, on, act, single, outermost_first, tagged, file, code.co_firstlineno, doc)
     return act

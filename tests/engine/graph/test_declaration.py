@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import pickle
+import sys
 from typing import NamedTuple
 
 import pytest
@@ -13,8 +14,10 @@ from scanviz.engine.backends.numpy.emit import EMIT
 from scanviz.engine.errors import InternalError, ScanvizNotImplementedError
 from scanviz.engine.gradient.choices import CHOICES
 from scanviz.engine.gradient.table import PULLBACKS
+from scanviz.engine.graph import declaration
 from scanviz.engine.graph.declaration import Declaration, MeaningTable, Op, declarations, declared
 from scanviz.engine.rewrites.batching.table import BATCHING
+from scanviz.engine.rewrites.rule import OUTSIDE, RULES
 
 
 class Parameters(NamedTuple):
@@ -36,6 +39,46 @@ def test_every_declaration_is_found_by_its_name_and_documented():
 def test_a_name_can_be_declared_once_only():
     with pytest.raises(InternalError, match="declared twice"):
         Declaration("add", "elementwise", arity=2, doc="", infer=lambda op, i: [], perform=lambda op, v: [])
+
+
+INTERRUPTED = """
+from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.rewrites.rule import rule
+
+made = Declaration("{name}", "elementwise", arity=1, doc="", infer=lambda op, i: [], perform=lambda op, v: [])
+
+@rule(name="{name}", phase="canonical", on=(made,))
+def act(node, level):
+    return None
+
+open("{ctrl_c}").close()
+"""
+
+
+@pytest.fixture
+def interrupted(monkeypatch, tmp_path):
+    """Name a module that declares an operation and a rule, and whose import ends with an error once."""
+    name, ctrl_c = "imported_until_ctrl_c", tmp_path / "ctrl_c"
+    (tmp_path / f"{name}.py").write_text(INTERRUPTED.format(name=name, ctrl_c=ctrl_c))
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        importlib.import_module(name)
+    ctrl_c.touch()
+    yield name
+    declaration._REGISTRY.pop(name)
+    RULES.pop(name)
+    OUTSIDE.remove(name)
+    sys.modules.pop(name)
+
+
+def test_a_module_whose_import_was_interrupted_can_be_imported_again(interrupted):
+    module = importlib.import_module(interrupted)
+    assert declared(interrupted) is module.made and RULES[interrupted].act is module.act
+    assert OUTSIDE.count(interrupted) == 1
+    with pytest.raises(InternalError, match="declared twice"):
+        module.Declaration(interrupted, "elementwise", arity=1, doc="", infer=None, perform=None)
+    with pytest.raises(InternalError, match="written twice"):
+        module.rule(name=interrupted, phase="canonical", on=(module.made,))(module.act)
 
 
 def test_an_unknown_name_is_refused():

@@ -1,6 +1,7 @@
 """Shared variables: values that are kept, copied unless borrowed, and never converted lossily."""
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.graph.shared import shared, shared_random_state
+from scanviz.engine.graph.shared import COMMIT_LOCK, set_values, shared, shared_random_state
 
 
 def test_the_value_is_a_copy_unless_borrowed():
@@ -116,3 +117,50 @@ def test_a_random_state_is_six_words():
     assert state.get_value().shape == (4,)
     with pytest.raises(ScanvizTypeError, match="shape"):
         shared_random_state(np.zeros(5, "uint32"))
+
+
+def test_all_values_are_stored_or_none_where_one_does_not_fit():
+    a, b = scanviz.shared(1.0, name="a"), scanviz.shared(np.zeros(2), name="b")
+    with pytest.raises(ScanvizTypeError, match="`b` cannot hold"):
+        set_values([a, b], [np.array(2.0), np.zeros((2, 2))])
+    assert a.get_value() == 1
+    set_values([a, b], [np.array(2.0), np.ones(3)])
+    assert a.get_value() == 2 and b.get_value().tolist() == [1, 1, 1]
+
+
+def test_ctrl_c_at_any_line_of_a_call_leaves_all_updates_done_or_none():
+    shared = [scanviz.shared(0, name=name) for name in "abc"]
+    f = scanviz.function([], [], updates=[(one, one + 1) for one in shared], mode="numpy")
+    f()
+    ends = set()
+    for line in range(10_000):
+        left = line
+
+        def heard(frame, event, argument):
+            nonlocal left
+            if "scanviz" not in frame.f_code.co_filename:
+                return None
+            left -= event == "line"
+            if left < 0:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return heard
+
+        before = [one.get_value() for one in shared]
+        try:
+            sys.settrace(heard)
+            f()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+            for lock in (COMMIT_LOCK, *(one.lock for one in shared)):
+                while (
+                    lock._is_owned()
+                ):  # raised between its taking and its block, where Python hears no ctrl+c
+                    lock.release()
+        (done,) = {int(one.get_value() - old) for one, old in zip(shared, before, strict=True)}
+        ends.add(done)
+        if left >= 0:
+            break
+    assert left >= 0 and ends == {0, 1} and line > 10

@@ -125,10 +125,28 @@ def _below(state: Words, n: int, span: Words) -> Words:
     found = np.empty(n, np.uint64)
     for place, words in words_in_pieces(state, n):
         part = span if len(span) == 1 else span[place]
-        found[place], low = _product(words, part)
-        if (low < part).any():
+        if not _write_fair(words, part, found[place]):
+            found[place], low = _product(words, part)
             _try_again(state, low, part, place.start, found)
     return found
+
+
+def _write_fair(words: Words, span: Words, out: Words) -> bool:
+    """Write the high 64 bits of ``words * span`` and return whether surely no word is unfair, for spans below 2**32.
+
+    The low 64 bits of a product with an unfair word are less than its span, so their high half is 0.
+    """
+    if span.max(initial=1) > _MASK32:
+        return False
+    low = words & _MASK32
+    low *= span
+    low >>= _SHIFT
+    np.right_shift(words, _SHIFT, out=out)
+    out *= span
+    out += low  # 32 bits more than the high 64 bits: the high half of the low ones
+    fair = not len(out) or bool((out & _MASK32).min())
+    out >>= _SHIFT
+    return fair
 
 
 def _try_again(state: Words, low: Words, span: Words, start: int, found: Words) -> None:
@@ -148,13 +166,6 @@ def _try_again(state: Words, low: Words, span: Words, start: int, found: Words) 
 def _product(words: Words, span: Words) -> tuple[Words, Words]:
     """Return the high and the low 64 bits of ``words * span``."""
     words_low, words_high = words & _MASK32, words >> _SHIFT
-    if not span.size or span.max() <= _MASK32:
-        words_low *= span
-        words_low >>= _SHIFT
-        words_high *= span
-        words_high += words_low
-        words_high >>= _SHIFT
-        return words_high, words * span
     span_low, span_high = span & _MASK32, span >> _SHIFT
     middle = words_high * span_low + (words_low * span_low >> _SHIFT)
     other = words_low * span_high + (middle & _MASK32)

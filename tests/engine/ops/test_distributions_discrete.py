@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.ops import distributions_discrete
 from scanviz.engine.ops.distributions_discrete import bernoulli, categorical, integers, pick
 from scanviz.engine.ops.philox import advance, draw_words, seed_state
 
@@ -157,6 +158,18 @@ def test_categories_come_with_their_probabilities(dtype):
     assert counts[1] == 0
     assert stats.chisquare(counts[[0, 2, 3, 4]], N * np.array([0.1, 0.25, 0.6, 0.05])).pvalue > 1e-3
     np.testing.assert_array_equal(after, advance(STATE, N // 4))
+
+
+@given(
+    words=st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=9),
+    span=st.sampled_from([1, 2, 6, 1000, 2**31 + 1, 2**32 - 1]),
+    unfair=st.booleans(),
+)
+def test_a_word_that_may_be_unfair_is_seen_among_others(words, span, unfair):
+    words = [word for word in words if word * span % 2**64 >= 2**32] + [0] * unfair
+    out = np.empty(len(words), np.uint64)
+    fair = distributions_discrete._write_fair(np.array(words, np.uint64), np.array([span], np.uint64), out)
+    assert fair == (not unfair) and out.tolist() == [word * span >> 64 for word in words]
 
 
 @given(

@@ -22,7 +22,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import RANDOM_STATE, TensorType
+from scanviz.engine.graph.types import FLOATS, RANDOM_STATE, TensorType
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import Scan, ScanView
@@ -77,6 +77,7 @@ class Residuals:
         self._there = {**there, **_there(view.op)}
         self._node_ids = {node.node_id for node in toposort(view.op.inner_outputs)}
         self._free: dict[Variable, bool] = {}
+        self._size_alone: set[Variable] = set()  # numbers that follow from sizes
         self._sizes: dict[Variable, Shape] | None = None
 
     def provide(self, wanted: Sequence[Variable]) -> dict[Variable, Variable]:
@@ -135,13 +136,31 @@ class Residuals:
     def _is_free(self, variable: Variable) -> bool:
         """Return whether a variable follows from what is there by cheap operations alone."""
         for node in toposort([variable], self._there.keys()):
+            if node.outputs[0] in self._free:
+                continue
+            again = self._is_size(node) or is_cheap(node)
             for output in node.outputs:
-                if output not in self._free:
-                    self._free[output] = is_cheap(node) and all(
-                        given in self._there or isinstance(given, Constant) or self._free.get(given, False)
-                        for given in node.inputs
-                    )
+                self._free[output] = again and all(
+                    given in self._there or isinstance(given, Constant) or self._free.get(given, False)
+                    for given in node.inputs
+                )
         return self._free.get(variable, False)
+
+    def _is_size(self, node: Apply) -> bool:
+        """Return whether a node gives a number that follows from sizes: of a row of such numbers no shape would be known.
+
+        It is asked of what it reads first.
+        """
+        output = node.outputs[0]
+        kind = output.type
+        is_whole = isinstance(kind, TensorType) and not kind.shape and kind.dtype not in FLOATS
+        if node.op.declaration is DIMENSION or (
+            is_whole
+            and all(isinstance(given, Constant) or given in self._size_alone for given in node.inputs)
+        ):
+            self._size_alone.add(output)
+            return True
+        return False
 
     def _keep(self, variable: Variable) -> Variable:
         if variable.type == RANDOM_STATE:  # kept as numbers

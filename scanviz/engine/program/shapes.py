@@ -143,6 +143,7 @@ def _followed(
             shapes[number] = common_shape(shape, shapes[number])
     # integers whose values follow from shapes and constants alone
     sizes: dict[int, int] = {} if given is None else dict(given)
+    truths: dict[int, bool] = {}  # and truth values
     for number, value in program.constants.items():
         shapes[number] = value.shape
         if value.ndim == 0 and value.dtype == np.int64:
@@ -155,7 +156,7 @@ def _followed(
                 shapes[number] = tuple(np.shape(known.values[number]))
                 _note_value(number, known.values[number], sizes)
             continue
-        _note_size(instruction, shapes, sizes)
+        _note_size(instruction, shapes, sizes, truths)
         if known is not None:
             known.values.update(
                 {output: np.int64(sizes[output]) for output in instruction.outputs if output in sizes}
@@ -176,16 +177,26 @@ def _note_value(number: int, value: Any, sizes: dict[int, int]) -> None:
         sizes[number] = int(value)
 
 
-def _note_size(instruction: AnyInstruction, shapes: Sequence[Partial], sizes: dict[int, int]) -> None:
-    """Remember the integer that an instruction gives, if it is one of those that sizes are made of."""
+def _note_size(
+    instruction: AnyInstruction, shapes: Sequence[Partial], sizes: dict[int, int], truths: dict[int, bool]
+) -> None:
+    """Remember the integer that an instruction gives, if it is one of those that sizes are made of, or how sizes compare."""
     op = instruction.op
+    are_sizes = all(number in sizes for number in instruction.inputs)
     if op.declaration is DIMENSION:
         size = shapes[instruction.inputs[0]][op.parameters.axis]
         if size is not None:
             sizes[instruction.outputs[0]] = size
     elif op.declaration is e.where and _same_size(instruction.inputs[1:], sizes):
         sizes[instruction.outputs[0]] = sizes[instruction.inputs[1]]  # whatever the condition is
-    elif op.facts.size != "no" and all(number in sizes for number in instruction.inputs):
+    elif op.declaration is e.where and instruction.inputs[0] in truths:
+        if all(number in sizes for number in instruction.inputs[1:]):
+            chosen = instruction.inputs[1 if truths[instruction.inputs[0]] else 2]
+            sizes[instruction.outputs[0]] = sizes[chosen]
+    elif op.facts.compares and are_sizes:
+        given = [np.int64(sizes[number]) for number in instruction.inputs]
+        truths[instruction.outputs[0]] = bool(op.perform(given)[0])
+    elif op.facts.size != "no" and are_sizes:
         given = [np.int64(sizes[number]) for number in instruction.inputs]
         try:
             with np.errstate(all="ignore"):

@@ -227,6 +227,22 @@ def test_an_inner_loop_over_parts_of_a_row_runs_once_and_keeps_what_backwards_ne
     verify_grad(alignment, [np.abs(X)])
 
 
+@pytest.mark.parametrize("shift", [1, -2, 7])
+def test_where_an_array_is_cut_follows_from_its_size_and_is_not_kept_in_every_step(shift):
+    x, h0 = T.matrix("x"), T.vector("h0")
+    rows, _ = scanviz.scan(lambda x_t, h: T.roll(h, shift) * x_t, x, h0, name="turned")
+    f = scanviz.function([x, h0], scanviz.grad(T.sum(rows), [x, h0]))
+    loops = {loop.name: loop for loop, _ in all_loops(f.program)}
+    assert not loops["turned"].step_outputs
+    found = f(X, ROW)
+    assert [np.shape(part) for part in found] == [X.shape, ROW.shape]
+    verify_grad(
+        lambda x, h0: scanviz.scan(lambda x_t, h: T.roll(h, shift) * x_t, x, h0)[0], [X, ROW], mode="numpy"
+    )
+    for made in f.memory_plans().values():
+        assert all(place.shape is not None for place in made.places)  # known before the first step
+
+
 def test_a_gradient_inside_a_step():
     x = T.vector("x")
     points, _ = scanviz.scan(

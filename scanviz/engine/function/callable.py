@@ -320,7 +320,7 @@ class Function(Shown):
     def _given_alone(self, arguments: list[Array], watch: AloneWatch) -> Any:
         """Return the outputs in a call that goes on as if nobody watched."""
         if not self._is_alone or CALLS or self._run_alone is None:
-            return self._given(arguments, None)
+            return self._given(arguments, None, watch)
         results = self._run_alone(arguments, watch)
         return self._structured(self._unshared(results, arguments))
 
@@ -328,25 +328,29 @@ class Function(Shown):
         """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""
         self._close.left, self._close.longest_ns = calls, sys.maxsize
 
-    def _given(self, arguments: list[Array], watched: WatchedCall | None) -> Any:
+    def _given(
+        self, arguments: list[Array], watched: WatchedCall | None, alone: AloneWatch | None = None
+    ) -> Any:
         if self._is_alone and watched is None and not CALLS:
             results = self._executable.run(arguments, None)
             return self._structured(results if self._gives_own else self._unshared(results, arguments))
         if not self._updated:
-            return self._structured(self._computed(arguments, watched))
+            return self._structured(self._computed(arguments, watched, alone))
         if len(self._updated) == 1:
             with self._updated[0].lock:
-                return self._structured(self._computed(arguments, watched))
+                return self._structured(self._computed(arguments, watched, alone))
         locks = [shared_variable.lock for shared_variable in self._updated]
-        return self._structured(with_all(locks, self._computed, arguments, watched))
+        return self._structured(with_all(locks, self._computed, arguments, watched, alone))
 
-    def _computed(self, arguments: list[Array], watched: WatchedCall | None) -> list[Array]:
+    def _computed(
+        self, arguments: list[Array], watched: WatchedCall | None, alone: AloneWatch | None
+    ) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
         if self.plan.shared:
             with COMMIT_LOCK:
                 held = [shared_variable.get_value(borrow=True) for shared_variable in self.plan.shared]
             arguments = [*arguments, *held]
-        results, count = self._run(arguments, watched), len(self.plan.outputs)
+        results, count = self._run(arguments, watched, alone), len(self.plan.outputs)
         fresh = [to_host(result) for result in results[count:]]
         found = self._unshared([*fresh, *results[:count]], arguments)
         if fresh:
@@ -357,11 +361,14 @@ class Function(Shown):
         """Return what a call found, copied where it shares memory with what it was given, with constants or with another result."""
         return found if self._gives_own else unshared(found, self._borrowed, arguments, self._constants)
 
-    def _run(self, arrays: list[Array], watched: WatchedCall | None) -> list[Array]:
+    def _run(self, arrays: list[Array], watched: WatchedCall | None, alone: AloneWatch | None) -> list[Array]:
         if CALLS:
             for told in tuple(CALLS):  # another thread may end its watching now
                 told(self, arrays)
         if watched is None:
+            if alone is not None and self._run_alone is not None:
+                results: list[Array] = self._run_alone(arrays, alone)
+                return results
             return self._executable.run(arrays, None)
         if watched.watch is not None:
             return self._passed_run(arrays, watched, watched.watch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from functools import cache
 from itertools import repeat
 from operator import setitem
 from typing import Any
@@ -21,6 +22,7 @@ from scanviz.engine.locks import lock
 
 # held while the updates of one call are put in place, so that they change together
 COMMIT_LOCK = lock()
+_dtype = cache(np.dtype)  # by its name: making one of that takes longer than to compare them
 
 
 class SharedVariable(Variable):
@@ -114,12 +116,11 @@ def checked(value: Any, kind: Type, name: str) -> Array:
 
 def _is_of(array: Array, kind: Type) -> bool:
     """Return whether an array has exactly this type."""
-    shape = kind.shape
-    if array.dtype != kind.dtype or array.ndim != len(shape):
+    shape, sizes = kind.shape, array.shape
+    if (array.dtype is not _dtype(kind.dtype) and array.dtype != kind.dtype) or len(sizes) != len(shape):
         return False
-    return array.shape == shape or all(
-        known in (None, size) for known, size in zip(shape, array.shape, strict=True)
-    )
+    wanted = [size if known is None else known for known, size in zip(shape, sizes, strict=True)]
+    return wanted == [*sizes]  # on the way of every update: quicker than a generator
 
 
 def _converts(value: Any, array: Array, dtype: str) -> bool:

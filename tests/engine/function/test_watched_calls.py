@@ -261,7 +261,7 @@ def test_a_call_that_was_passed_over_and_fails_after_its_run_is_told_as_one_that
         for _ in range(CLOSE_CALLS + 2):
             f(np.ones(3))
         begun, passed = len(listener.begun), len(listener.passed_over)
-        monkeypatch.setattr(f, "_commit", lambda fresh: 1 // 0)
+        monkeypatch.setattr("scanviz.engine.function.callable.set_values", lambda updated, fresh: 1 // 0)
         with pytest.raises(ZeroDivisionError):
             f(np.ones(3))
         monkeypatch.undo()

@@ -74,6 +74,32 @@ def slowest_share(loop: LoopRecord) -> float:
     return share if share > HEAVY else 0.0
 
 
+def other_code_ns(loop: LoopRecord) -> float:
+    """Return what steps took together that slower code than the usual ran, 0 where none did."""
+    step_ns = loop.measures.get("other_code_ns", 0.0)
+    return step_ns * loop.measures["other_code_steps"] if step_ns > SLOW * loop.step_times.p50_ns else 0.0
+
+
+def in_other_code(loop: LoopRecord) -> str:
+    """Return how many steps slower code ran, and which; empty where none did.
+
+    Examples
+    --------
+    >>> from scanviz.record.loops import TierRecord
+    >>> tiers = TierRecord("numpy", "", 1, 0), TierRecord("native", "", 1, 0)
+    >>> numbers = {"other_code_steps": 4e4, "other_code_ns": 14_500.0}
+    >>> in_other_code(LoopRecord(1, 1, None, "h", None, measures=numbers, tiers=tiers))
+    '40,000 steps ran on NumPy before there was machine code, 14.5 µs each'
+    """
+    if not other_code_ns(loop):
+        return ""
+    steps, step_ns = loop.measures["other_code_steps"], loop.measures["other_code_ns"]
+    made = [tier.tier for tier in loop.tiers]
+    is_numpy = made[:1] == ["numpy"] and set(made) == {"numpy", "native"}
+    code = "on NumPy before there was machine code" if is_numpy else "in other code"
+    return f"{steps:,.0f} steps ran {code}, {duration(step_ns)} each"
+
+
 def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
     """Return what is known of why slow steps were slow; nothing where it is not known.
 
@@ -90,9 +116,8 @@ def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:
     numbers, found = loop.measures, list[str]()
     if period := period_of(loop):
         found.append(f"most of the slowest come once in {period:,} steps")
-    other = numbers.get("other_code_ns", 0.0)
-    if other > SLOW * loop.step_times.p50_ns:
-        found.append(f"{numbers['other_code_steps']:,.0f} steps ran in other code, {duration(other)} each")
+    if other := in_other_code(loop):
+        found.append(other)
     if longer := _longer(loop):
         found.append(longer)
     off = max(0.0, loop.total_ns - numbers.get("cpu_ns", loop.total_ns))
@@ -135,4 +160,12 @@ def slow_in_words(loop: LoopRecord, slow_ns: float) -> str:
     return f"why is not known: no branch, no period, and {last}"
 
 
-__all__ = ["HEAVY", "period_of", "reasons", "slow_in_words", "slowest_share"]
+__all__ = [
+    "HEAVY",
+    "in_other_code",
+    "other_code_ns",
+    "period_of",
+    "reasons",
+    "slow_in_words",
+    "slowest_share",
+]

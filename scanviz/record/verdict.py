@@ -17,7 +17,7 @@ from scanviz.record.part_totals import LOOPS, OUTSIDE, PartTotal, title, totals
 from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import RewritesRecord
-from scanviz.record.slow_steps import slowest_share
+from scanviz.record.slow_steps import in_other_code, other_code_ns, slowest_share
 from scanviz.record.traces import STATISTICS
 from scanviz.record.values import SourceRecord
 
@@ -125,7 +125,9 @@ def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> Ver
     hottest = max(inside, key=lambda row: row.own_ns, default=None)
     if hottest is None or hottest.own_ns < MUCH * took:
         return VerdictSentence("time", f"{text}.", loop.function, key, loop.source)
-    what = f"`{sanitize(hottest.label)}`" if hottest.kind == "operation" else hottest.label
+    if hottest.kind == "slow" and other_code_ns(loop) > MOST_OF_IT * hottest.own_ns:
+        return VerdictSentence("time", f"{text}: {in_other_code(loop)}.", loop.function, key, loop.source)
+    what = f"`{sanitize(hottest.label)}`" if hottest.kind == "operation" else f"in {hottest.label}"
     text += f", {_percent(hottest.own_ns, took)} of that {what}{_at(hottest.source, loop.source)}."
     return VerdictSentence("time", text, loop.function, key, hottest.source or loop.source)
 

@@ -1,11 +1,13 @@
 """The verdict: a run in a few sentences that come from its numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
@@ -54,6 +56,28 @@ def test_the_loop_that_takes_most_is_named_with_its_hottest_operation():
     assert found.text.startswith("60 % of the time is in the loop `rnn` (rnn.py:3), ")
     assert "of that `tanh(h[t-1] + x[t])` (rnn.py:7)" in found.text
     assert (found.loop, found.source) == (2, LINE)
+
+
+def test_steps_on_numpy_before_machine_code_are_told_as_that():
+    numbers = {"other_code_steps": 8.0, "other_code_ns": 9_000.0}
+    record = run(loop_ns=80_000, measures=numbers)
+    tiers = TierRecord("numpy", "", 1, 0), TierRecord("native", "", 1, 0)
+    times = DurationRecord(10, 80_000, p50_ns=100)
+    loop = replace(record.loops[0], tiers=tiers, step_times=times, body_ns=100.0)
+    found = verdict(replace(record, loops=(loop,)))[0]
+    assert found.text.endswith(
+        "`rnn` (rnn.py:3): 8 steps ran on NumPy before there was machine code, 9.00 µs each."
+    )
+    lines = [line.text for line in tail_lines(loop)]
+    assert lines == ["  slow: 8 steps ran on NumPy before there was machine code, 9.00 µs each"]
+    assert tail_lines(replace(loop, measures={**numbers, "other_code_ns": 150.0})) == []
+
+
+def test_slow_steps_of_one_code_are_told_without_a_reason():
+    record = run(loop_ns=80_000)
+    loop = replace(record.loops[0], step_times=DurationRecord(10, 80_000, p50_ns=100), body_ns=100.0)
+    found = verdict(replace(record, loops=(loop,)))[0]
+    assert found.text.endswith("of that in steps slower than the typical one.")
 
 
 def test_work_that_left_a_loop_is_told_with_the_loop():

@@ -6,7 +6,7 @@ from scanviz.profiler.report.text import HOT, ReportLine
 from scanviz.profiler.report.units import amount, counted, duration, share
 from scanviz.record.loops import LoopRecord, SideRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.record.slow_steps import slow_in_words, slowest_share
+from scanviz.record.slow_steps import HEAVY, in_other_code, other_code_ns, slow_in_words, slowest_share
 
 RARE = 0.2  # a side taken in no more steps than that is told, where it takes much of the time
 MUCH = (
@@ -37,6 +37,8 @@ def tail_lines(loop: LoopRecord) -> list[ReportLine]:
     sides = [_side(loop, side) for side in rare_sides(loop)]
     if found and not sides:
         found.append(ReportLine(f"  slow: {sanitize(slow_in_words(loop, slow))}", wraps=True))
+    elif not found and other_code_ns(loop) > HEAVY * loop.total_ns:
+        found.append(ReportLine(f"  slow: {in_other_code(loop)}", wraps=True))
     return [*found, *sides]
 
 

@@ -106,7 +106,7 @@ CALLED = {
     "log10": Called("log10"), "exp2": Called("exp2"), "tan": Called("tan"),
     "arcsin": Called("asin"), "arccos": Called("acos"), "arctan": Called("atan"), "sinh": Called("sinh"), "cosh": Called("cosh"),
     "arcsinh": Called("asinh"), "arccosh": Called("acosh"), "arctanh": Called("atanh"), "cbrt": Called("cbrt"),
-    "arctan2": Called("atan2"), "hypot": Called("hypot"), "remainder": Called("fmod"),
+    "arctan2": Called("atan2"), "hypot": Called("hypot"),
     "erf": Called("erf", True), "erfc": Called("erfc", True), "erfinv": Called("erfinv", True),
     "gammaln": Called("gammaln", True), "digamma": Called("psi", True), "betaln": Called("betaln", True),
     "gammainc": Called("gammainc", True), "gammaincc": Called("gammaincc", True),
@@ -240,9 +240,24 @@ def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
     return d.called_where(beyond, "pow", [value, exponent], found)
 
 
+def _remainder(d: Floats, value: Value, divisor: Value) -> Value:
+    """Return what is left of a division towards 0, which is exact; of quotients that are no whole number of the format, fmod's.
+
+    A quotient that was rounded up to a whole number is one too large: then the divisor is added once.
+    """
+    size, by = (d.code.intrinsic("fabs", number) for number in (value, divisor))
+    whole = d.code.intrinsic("trunc", d.divide(size, by))
+    rest = d.fused(d.negative(whole), by, size)
+    rest = d.if_(d.test("olt", rest, 0.0), d.add(rest, by), rest)
+    found = d.code.intrinsic("copysign", rest, value)
+    tests = d.test("uge", whole, 2.0 ** (d.format.fraction + 1)), d.test("ueq", by, float("inf"))
+    beyond = d.code.op(f"or {tests[0].typed}, {tests[1].text}", "bool", d.lanes)
+    return d.called_where(beyond, "fmod", [value, divisor], found)
+
+
 OWN: dict[str, Callable[..., Value]] = {
     "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log2": _log2, "log1p": _log1p,
-    "sin": sine, "cos": cosine, "power": _power,
+    "sin": sine, "cos": cosine, "power": _power, "remainder": _remainder,
 }  # fmt: skip
 FUNCTIONS = frozenset({*OWN, *CALLED})
 

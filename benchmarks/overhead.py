@@ -5,8 +5,8 @@
 Rows are of the NumPy tier unless they say native.  Steps of 1, 5 and 20 µs are that long on this machine: how wide their vectors
 are is found at the start, by the CPU time of plain calls.
 Times are of the thread's CPU clock, so that what else runs on the machine does not count.  *Stated* is the slowdown that the
-profile tells: of the loop, or of the whole run where calls or nested loops are measured, for that is what takes longer; what
-watching takes is of the wall clock and wants a quiet machine.  For
+profile tells: of the loop, or of the whole run where calls or nested loops are measured, for that is what takes longer; it
+is of the wall clock and wants a quiet machine.  For
 the first call *stated* is what the profile shows of it, as a multiple of the first call of the same function without a profile.
 Start-up is a process that does next to nothing, under python, cProfile and scanviz.
 """
@@ -197,9 +197,6 @@ def stated(record: Any, loop: str | None) -> float:
     shown = sum(
         each.total_ns + each.call_parts.checks_ns + each.call_parts.copies_ns for each in record.functions
     )
-    in_calls = sum(each.total_ns for each in record.functions)
-    worked = sum(each.measures.get("cpu_ns", each.total_ns) for each in record.functions)
-    shown *= min(1.0, worked / in_calls)  # what others took meanwhile is no time of the thread's
     in_steps = sum(each.cost_ns for each in record.loops)
     return float((shown - in_steps + record.cost.total_ns) / (shown - in_steps))
 

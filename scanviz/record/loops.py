@@ -394,22 +394,13 @@ class LoopRecord(Shown):
     def slowdown(self) -> float:
         """How many times longer its runs took because they were recorded; 1 where nothing is known.
 
-        It is of time on the processor, where that is known: what others took meanwhile is no work that recording is compared with.
-
         Examples
         --------
-        >>> loop = LoopRecord(1, 1, None, "rnn", None, total_ns=1100, cost_ns=100.0, watching_ns=100)
-        >>> loop.slowdown
-        1.2
-        >>> beside_others = LoopRecord(
-        ...     1, 1, None, "rnn", None, total_ns=2200, cost_ns=100.0, watching_ns=100, measures={"cpu_ns": 1100.0}
-        ... )
-        >>> beside_others.slowdown
+        >>> LoopRecord(1, 1, None, "rnn", None, total_ns=1100, cost_ns=100.0, watching_ns=100).slowdown
         1.2
         """
-        worked = min(self.measures.get("cpu_ns", self.total_ns), self.total_ns)
-        without = worked - self.cost_ns
-        return (worked + self.watching_ns) / without if without > 0 else 1.0
+        without = self.total_ns - self.cost_ns
+        return (self.total_ns + self.watching_ns) / without if without > 0 else 1.0
 
     @property
     def typical_ns(self) -> float:

@@ -30,13 +30,11 @@ from scanviz.engine.graph.nodes import Constant, Variable
 from scanviz.engine.graph.shared import SharedVariable, shared
 from scanviz.engine.mode import Mode
 from scanviz.engine.observe import PROFILER
-from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
 from scanviz.engine.rewrites.rule import RULES_ABOVE
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.returns import until
 from scanviz.engine.scan.updates import Updates
 from scanviz.engine.tracebacks import install as _shorten_tracebacks
-from scanviz.tensor import dot, ifelse
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function, In, Out, function
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from scanviz.engine.observe import Observer
     from scanviz.engine.ops.clone import clone, equal_computations
     from scanviz.engine.ops.effects import Assert, Print
+    from scanviz.engine.ops.stop_gradient import consider_constant, disconnected_grad, grad_clip, zero_grad
     from scanviz.engine.ops.subgraph import named_subgraph
     from scanviz.engine.rewrites.batching.vmap import vmap
     from scanviz.engine.scan.args import ScanArgs
@@ -58,6 +57,7 @@ if TYPE_CHECKING:
     from scanviz.profiler.values.call import trace
     from scanviz.render.draw import draw
     from scanviz.render.dump import dprint
+    from scanviz.tensor import dot, ifelse
 
 __version__ = "0.2.0"
 
@@ -65,6 +65,9 @@ __version__ = "0.2.0"
 _LATER = {
     "Assert": "scanviz.engine.ops.effects",
     "clone": "scanviz.engine.ops.clone",
+    "consider_constant": "scanviz.engine.ops.stop_gradient",
+    "disconnected_grad": "scanviz.engine.ops.stop_gradient",
+    "dot": "scanviz.tensor.products",
     "dprint": "scanviz.render.dump",
     "draw": "scanviz.render.draw",
     "equal_computations": "scanviz.engine.ops.clone",
@@ -74,8 +77,10 @@ _LATER = {
     "Function": "scanviz.engine.function",
     "function": "scanviz.engine.function",
     "grad": "scanviz.engine.gradient.grad",
+    "grad_clip": "scanviz.engine.ops.stop_gradient",
     "hessian": "scanviz.engine.gradient.jacobian",
     "hessian_vector_product": "scanviz.engine.gradient.jacobian",
+    "ifelse": "scanviz.tensor.indexing",
     "In": "scanviz.engine.function",
     "jacobian": "scanviz.engine.gradient.jacobian",
     "jvp": "scanviz.engine.gradient.transforms",
@@ -95,6 +100,7 @@ _LATER = {
     "trace": "scanviz.profiler.values.call",
     "vjp": "scanviz.engine.gradient.transforms",
     "vmap": "scanviz.engine.rewrites.batching.vmap",
+    "zero_grad": "scanviz.engine.ops.stop_gradient",
 }
 
 

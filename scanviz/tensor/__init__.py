@@ -10,51 +10,41 @@ from typing import TYPE_CHECKING, Any
 from scanviz.engine.graph.nodes import Variable as TensorVariable  # noqa: F401  # public
 from scanviz.engine.graph.syntax import LATER
 from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
-from scanviz.tensor import axes as _axes
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import elementwise as _elementwise
-from scanviz.tensor import indexing as _indexing
 from scanviz.tensor import methods as _methods
-from scanviz.tensor import numpy_functions as _numpy_functions
-from scanviz.tensor import products as _products
-from scanviz.tensor import reductions as _reductions
-from scanviz.tensor import shapes as _shapes
-from scanviz.tensor.axes import *  # noqa: F403
 from scanviz.tensor.constructors import *  # noqa: F403  # the public names of each part
-from scanviz.tensor.elementwise import *  # noqa: F403
-from scanviz.tensor.indexing import *  # noqa: F403
-from scanviz.tensor.products import *  # noqa: F403
-from scanviz.tensor.reductions import *  # noqa: F403
-from scanviz.tensor.shapes import *  # noqa: F403
 
 if TYPE_CHECKING:
     from scanviz.tensor import linalg, nnet, random  # noqa: F401
+    from scanviz.tensor.axes import *  # noqa: F403
     from scanviz.tensor.creation import *  # noqa: F403
     from scanviz.tensor.effects import *  # noqa: F403
     from scanviz.tensor.einstein import *  # noqa: F403
+    from scanviz.tensor.elementwise import *  # noqa: F403
     from scanviz.tensor.gradient import *  # noqa: F403
+    from scanviz.tensor.indexing import *  # noqa: F403
     from scanviz.tensor.joining import *  # noqa: F403
     from scanviz.tensor.linalg import *  # noqa: F403
     from scanviz.tensor.nnet import log_softmax, relu, softmax  # noqa: F401
     from scanviz.tensor.padding import *  # noqa: F403
+    from scanviz.tensor.products import *  # noqa: F403
     from scanviz.tensor.quantiles import *  # noqa: F403
+    from scanviz.tensor.reductions import *  # noqa: F403
+    from scanviz.tensor.shapes import *  # noqa: F403
     from scanviz.tensor.sorting import *  # noqa: F403
     from scanviz.tensor.spacing import *  # noqa: F403
     from scanviz.tensor.stacking import *  # noqa: F403
     from scanviz.tensor.statistics import *  # noqa: F403
     from scanviz.tensor.variadic import *  # noqa: F403
 
-_PARTS = (
-    _axes,
-    _constructors,
-    _elementwise,
-    _indexing,
-    _products,
-    _reductions,
-    _shapes,
-)
+_PARTS = (_constructors, _elementwise)
 # Files that are imported when one of their names is first used; tests/tensor/test_later.py compares these with theirs.
 _LATER = {
+    "axes": (
+        "atleast_1d", "atleast_2d", "atleast_3d", "dimshuffle", "expand_dims", "matrix_transpose", "moveaxis", "shape_padleft",
+        "shape_padright", "squeeze", "swapaxes", "transpose",
+    ),
     "creation": (
         "alloc", "arange", "diag", "diagonal", "eye", "full", "full_like", "identity", "ones", "ones_like", "tri", "tril", "triu",
         "zeros", "zeros_like",
@@ -62,6 +52,10 @@ _LATER = {
     "effects": ("Assert", "Print"),
     "einstein": ("einsum",),
     "gradient": ("Lop", "Rop", "grad", "hessian", "jacobian"),
+    "indexing": (
+        "flatnonzero", "ifelse", "inc_subtensor", "nonzero", "ravel_multi_index", "set_subtensor", "take", "take_along_axis",
+        "unravel_index",
+    ),
     "joining": ("concatenate", "flip", "repeat", "roll", "split", "stack", "tile"),
     "linalg": (
         "cholesky", "det", "eigh", "eigvalsh", "expm", "inv", "lstsq", "matrix_power", "norm", "pinv", "qr", "slogdet", "solve",
@@ -69,23 +63,38 @@ _LATER = {
     ),
     "nnet": ("log_softmax", "relu", "softmax"),
     "padding": ("pad",),
+    "products": ("batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"),
     "quantiles": ("median", "percentile", "quantile"),
+    "reductions": ("all", "any", "argmax", "argmin", "cumprod", "cumsum", "max", "min", "prod", "sum"),
+    "shapes": ("broadcast_to", "flatten", "ravel", "reshape", "shape", "size", "specify_shape"),
     "sorting": ("argsort", "bincount", "searchsorted", "sort"),
     "spacing": ("diff", "linspace"),
     "stacking": ("append", "column_stack", "dstack", "hstack", "vstack"),
     "statistics": ("logsumexp", "mean", "std", "var"),
     "variadic": ("clip", "divmod", "round", "switch", "where"),
 }  # fmt: skip
-_FILES = {name: file for file, names in _LATER.items() for name in names}
-_MODULES = ("linalg", "nnet", "random")
-_METHODS = {
-    "creation": ("diagonal", "ones_like", "zeros_like"),
-    "joining": ("repeat",),
-    "linalg": ("trace",),
-    "sorting": ("argsort", "searchsorted", "sort"),
-    "statistics": ("mean", "std", "var"),
-    "variadic": ("clip", "round"),
+_FILES = {
+    **dict.fromkeys(_elementwise.__all__, "elementwise"),
+    **{name: file for file, names in _LATER.items() for name in names},
 }
+_MODULES = ("linalg", "nnet", "random")
+# Of those files what gives Python's operators and methods of variables their meaning, as `graph.syntax` names them.
+_MEANINGS = {
+    "axes": ("method:dimshuffle", "method:squeeze", "method:swapaxes", "method:transpose"),
+    "creation": ("method:diagonal", "method:ones_like", "method:zeros_like"),
+    "indexing": ("getitem", "iterate", "method:nonzero", "method:take"),
+    "joining": ("method:repeat",),
+    "linalg": ("method:trace",),
+    "products": ("matmul", "method:dot"),
+    "reductions": (
+        "method:all", "method:any", "method:argmax", "method:argmin", "method:cumprod", "method:cumsum", "method:max", "method:min",
+        "method:prod", "method:sum",
+    ),
+    "shapes": ("attribute:shape", "attribute:size", "method:flatten", "method:ravel", "method:reshape"),
+    "sorting": ("method:argsort", "method:searchsorted", "method:sort"),
+    "statistics": ("method:mean", "method:std", "method:var"),
+    "variadic": ("method:clip", "method:round", "round"),
+}  # fmt: skip
 
 __all__ = sorted(
     {name for part in _PARTS for name in part.__all__} | {*_FILES, *_MODULES, "TensorType", "TensorVariable"}
@@ -111,7 +120,13 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-LATER["round"] = partial(_file, "variadic")
-LATER.update({f"method:{name}": partial(_file, file) for file, names in _METHODS.items() for name in names})
-_numpy_functions.PUBLIC.update({"": lambda: __all__, "linalg.": lambda: _file("linalg").__all__})
+def _numpy_functions() -> None:
+    """Import what NumPy's functions do with a variable; its messages say what there is here."""
+    _file("numpy_functions").PUBLIC.update({"": lambda: __all__, "linalg.": lambda: _file("linalg").__all__})
+
+
+LATER.update({name: partial(_file, file) for file, names in _MEANINGS.items() for name in names})
+LATER.update(
+    dict.fromkeys(("function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions)
+)
 del _methods

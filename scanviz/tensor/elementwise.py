@@ -7,6 +7,7 @@ graphs are compared by it: write ``T.eq``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from scanviz.engine.config import config
 from scanviz.engine.graph.declaration import declared_already
 from scanviz.engine.graph.nodes import Variable, tensor_type
-from scanviz.engine.graph.syntax import meaning
+from scanviz.engine.graph.syntax import LATER, meaning
 from scanviz.engine.ops import elementwise as ops
 from scanviz.engine.ops.support import as_variable
 
@@ -90,17 +91,38 @@ _public = [
     for declaration in declared_already()
     if isinstance(declaration, ops.ElementwiseDeclaration) and declaration not in _OPTIONAL
 ]
-_made = [declaration.name for declaration in _public]
-for _declaration in _public:
-    # under its name too for Python's operators, which are among them
-    globals()[_declaration.name] = meaning(_declaration.name)(_function(_declaration))
+_made = {declaration.name: declaration for declaration in _public}
+_other_names = {
+    "abs": "absolute",  # NumPy 2's short name
+    "abs_": "absolute",
+    "eq": "equal",
+    "expit": "sigmoid",  # SciPy's name
+    "ge": "greater_equal",
+    "gt": "greater",
+    "le": "less_equal",
+    "lt": "less",
+    "neq": "not_equal",
+    "remainder": "mod",
+    "sqr": "square",
+    "true_divide": "divide",
+}
 
-eq, neq = globals()["equal"], globals()["not_equal"]
-lt, le, gt, ge = (globals()[name] for name in ("less", "less_equal", "greater", "greater_equal"))
-sqr, abs_ = globals()["square"], globals()["absolute"]
-globals()["abs"] = abs_  # NumPy 2's short name; this file itself needs no other
-true_divide, remainder = globals()["divide"], globals()["mod"]
-expit = globals()["sigmoid"]  # SciPy's name
+
+def __getattr__(name: str) -> Any:
+    """Return the function of an operation, made when it is first asked for: a program uses few."""
+    declaration = _made.get(_other_names.get(name, name))
+    if declaration is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    own = declaration.name
+    made = globals().get(own)
+    if made is None:
+        # under its name too for Python's operators, which are among them
+        made = globals()[own] = meaning(own)(_function(declaration))
+    globals()[name] = made
+    return made
+
+
+LATER.update({name: partial(__getattr__, name) for name in _made})
 
 
 @meaning("method:astype")
@@ -228,7 +250,4 @@ def nan_to_num(
     return ops.where(ops.equal(variable, -np.inf), low, above)
 
 
-__all__ = [  # most names are made above
-    "abs", "abs_", "cast", "eq", "expit", "ge", "gt", "isclose", "le", "lt", "nan_to_num", "neq", "remainder", "sqr",
-    "true_divide", "xlogx", *_made,
-]  # fmt: skip
+__all__ = [*_made, *_other_names, "cast", "isclose", "nan_to_num", "xlogx"]  # most are made when asked for

@@ -9,7 +9,6 @@ from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import transpose
-from scanviz.tensor.axes import matrix_transpose
 
 
 @meaning("attribute:T")
@@ -19,6 +18,8 @@ def _transposed(x: Variable) -> Variable:
 
 @meaning("attribute:mT")
 def _matrices_transposed(x: Variable) -> Variable:
+    from scanviz.tensor.axes import matrix_transpose  # when it is used, like all of that file
+
     return matrix_transpose(x)
 
 

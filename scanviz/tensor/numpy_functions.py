@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, describe
-from scanviz.engine.graph.syntax import MEANINGS, meaning
+from scanviz.engine.graph.syntax import meaning, meaning_of
 
 # NumPy's ufuncs that Python's operators call, by our names of them.
 _OPERATORS = {
@@ -44,7 +44,7 @@ def _ufunc(x: Variable, ufunc: Any, method: str, inputs: Sequence[Any], options:
     """Carry out a ufunc that is an operator, and refuse any other by its name here."""
     name = ufunc.__name__
     if method == "__call__" and not options and name in _OPERATORS:
-        return MEANINGS[_OPERATORS[name]](*inputs)
+        return meaning_of(_OPERATORS[name])(*inputs)
     if options.get("out") is not None and name in _OPERATORS:
         _refuse(
             f"an array of NumPy cannot hold `{describe(x)}`, which has no value yet",

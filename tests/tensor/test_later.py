@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -16,6 +18,7 @@ from scanviz.engine.graph.syntax import LATER, MEANINGS
 def test_names_that_are_there_later_are_those_of_the_file(file: str) -> None:
     module = importlib.import_module(f"scanviz.tensor.{file}")
     already = {name for part in T._PARTS for name in part.__all__}
+    already |= {name for other, names in T._LATER.items() if other != file for name in names}
     offered = set(T._LATER[file])
     assert offered == set(module.__all__) - already or file == "nnet"  # of which old scripts know three names
     for name in offered:
@@ -23,11 +26,29 @@ def test_names_that_are_there_later_are_those_of_the_file(file: str) -> None:
 
 
 @pytest.mark.parametrize("file", T._LATER)
-def test_methods_that_are_there_later_are_those_of_the_file(file: str) -> None:
+def test_operators_and_methods_that_are_there_later_are_those_of_the_file(file: str) -> None:
     module = importlib.import_module(f"scanviz.tensor.{file}")
-    given = re.findall(r'"method:(\w+)"', inspect.getsource(module))
-    assert sorted(given) == sorted(T._METHODS.get(file, ()))
-    assert all(f"method:{name}" in LATER and f"method:{name}" in MEANINGS for name in given)
+    given = [
+        name
+        for called in re.findall(r"meaning\((.*?)\)", inspect.getsource(module))
+        for name in re.findall(r'"(.*?)"', called)
+    ]
+    assert sorted(given) == sorted(T._MEANINGS.get(file, ()))
+    assert all(name in LATER and name in MEANINGS for name in given)
+
+
+def test_functions_of_elementwise_operations_are_made_when_they_are_asked_for():
+    code = """
+from scanviz import tensor as T
+from scanviz.engine.graph.syntax import MEANINGS
+made = set(vars(T._elementwise))
+x = T.vector("x")
+assert "multiply" not in MEANINGS and "tanh" not in made
+T.tanh(2 * x)
+assert set(vars(T._elementwise)) - made == {"multiply", "tanh"}
+assert T.abs is T.absolute is T._elementwise.abs_ and T.tanh is T._elementwise.tanh
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_all_public_names_are_there() -> None:

@@ -26,17 +26,23 @@ def has_meaning(name: str) -> bool:
     return name in MEANINGS or name in LATER
 
 
-def _meaning_of(name: str) -> Callable[..., Any] | None:
+def _known(name: str) -> Callable[..., Any] | None:
+    """Return the meaning of a name, None where it has none; what gives it one is imported."""
     if name not in MEANINGS and name in LATER:
         LATER[name]()
     return MEANINGS.get(name)
 
 
-def _mean(name: str, *arguments: Any, **options: Any) -> Any:
-    meaning = MEANINGS.get(name) or _meaning_of(name)
+def meaning_of(name: str) -> Callable[..., Any]:
+    """Return the meaning of a name that surely has one."""
+    meaning = MEANINGS.get(name) or _known(name)
     if meaning is None:
         raise InternalError(f"no layer gives a meaning to `{name}`: import scanviz.tensor")
-    return meaning(*arguments, **options)
+    return meaning
+
+
+def _mean(name: str, *arguments: Any, **options: Any) -> Any:
+    return meaning_of(name)(*arguments, **options)
 
 
 def _binary(name: str) -> tuple[Callable[[Any, Any], Variable], Callable[[Any, Any], Variable]]:
@@ -95,10 +101,10 @@ class Syntax:
         """Look up NumPy's method and attribute names (``sum``, ``T``, ``shape``, …) where the tensor layer put them."""
         if name.startswith("_"):  # what Python, NumPy and notebooks ask of anything
             raise AttributeError(name)
-        attribute = MEANINGS.get(f"attribute:{name}")
+        attribute = _known(f"attribute:{name}")
         if attribute is not None:
             return attribute(self)
-        method = _meaning_of(f"method:{name}")
+        method = _known(f"method:{name}")
         if method is None:
             raise refusals.no_attribute(self, name, _added_names())
         return MethodType(method, self)
@@ -129,13 +135,13 @@ class Syntax:
         raise refusals.no_length(self)
 
     def __float__(self) -> float:
-        raise refusals.no_number(self, MEANINGS["function_name"])
+        raise refusals.no_number(self, meaning_of("function_name"))
 
     def __int__(self) -> int:
-        raise refusals.no_number(self, MEANINGS["function_name"])
+        raise refusals.no_number(self, meaning_of("function_name"))
 
     def __complex__(self) -> complex:
-        raise refusals.no_number(self, MEANINGS["function_name"])
+        raise refusals.no_number(self, meaning_of("function_name"))
 
     def __index__(self) -> int:
         raise refusals.no_count(self)

@@ -22,10 +22,10 @@ from scanviz.engine.graph.notation import Notation
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
-from scanviz.engine.scalar.formula import Formula
 
 if TYPE_CHECKING:
     from scanviz.engine.scalar.blocks import Block
+    from scanviz.engine.scalar.formula import Formula
 
 ResultRule = Callable[..., tuple[Any, ...]]
 FUNCTION = Facts(
@@ -59,14 +59,12 @@ class ElementwiseDeclaration(Declaration):
         or, for a weak Python number, its type.
     truths : int or None
         The input from which on truth values are compared or chosen from; None where they are an accident.
-    formula : Formula
-        What one element is, in the scalar language.
     block : callable
         ``block(*dtypes)`` gives the dtypes that inputs of these dtypes are computed in, and the formula for those; TypeError
         where the operation has no meaning for them.
     """
 
-    __slots__ = ("block", "formula", "function", "result", "truths")
+    __slots__ = ("_formula", "block", "function", "result", "truths")
     arity: int
 
     def __init__(
@@ -80,7 +78,7 @@ class ElementwiseDeclaration(Declaration):
         notation: Notation | None,
         facts: Facts,
         truths: int | None,
-        formula: Formula,
+        formula: Formula | Callable[[str], Formula],
     ):
         super().__init__(
             name,
@@ -97,7 +95,15 @@ class ElementwiseDeclaration(Declaration):
         self.result = lru_cache(maxsize=1024)(result)
         self.block: Callable[..., tuple[tuple[str, ...], Block]] = lru_cache(maxsize=256)(self._block)
         self.function: Callable[..., Any] = self._by_formula if function is None else function
-        self.truths, self.formula = truths, formula
+        self.truths, self._formula = truths, formula
+
+    @property
+    def formula(self) -> Formula:
+        """What one element is, in the scalar language."""
+        given = self._formula
+        if callable(given):
+            given = self._formula = given(self.name)
+        return given
 
     def _block(self, *dtypes: Any) -> tuple[tuple[str, ...], Block]:
         *computed, made = (dtype.name for dtype in self.result(*map(np.dtype, dtypes)))
@@ -225,7 +231,7 @@ def by_ufunc(ufunc: np.ufunc) -> ResultRule:
 
 def elementwise(
     numpy: Callable[..., Any] | str,
-    formula: Formula,
+    formula: Formula | Callable[[str], Formula],
     doc: str,
     *,
     name: str | None = None,
@@ -244,8 +250,9 @@ def elementwise(
     numpy : callable or str
         A ufunc, or a function with ``out`` as last positional argument, whose name it takes; or its name alone, where the
         formula is the meaning.
-    formula : Formula
-        What one element is, over arguments computed in the dtypes that the rule says.
+    formula : Formula or callable
+        What one element is, over arguments computed in the dtypes that the rule says; or what gives it for the name of the
+        operation, when it is first asked for.
     doc : str
         One line.
     name : str, optional

@@ -113,11 +113,9 @@ def __getattr__(name: str) -> Any:
     declaration = _made.get(_other_names.get(name, name))
     if declaration is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    own = declaration.name
-    made = globals().get(own)
-    if made is None:
-        # under its name too for Python's operators, which are among them
-        made = globals()[own] = meaning(own)(_function(declaration))
+    # under its own name too for Python's operators, which are among them; another thread may have made it meanwhile
+    made = globals().setdefault(declaration.name, _function(declaration))
+    meaning(declaration.name)(made)
     globals()[name] = made
     return made
 

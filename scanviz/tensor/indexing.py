@@ -14,7 +14,6 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.assign import inc_subtensor, set_subtensor
 from scanviz.engine.ops.control import ifelse
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.join import flattened
 from scanviz.engine.ops.options import listed, one_of
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis, sizes_of
 from scanviz.engine.ops.support import as_variable
@@ -67,6 +66,8 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Variable:
     """
     variable = as_variable(x)
     if axis is None:
+        from scanviz.engine.ops.join import flattened  # seldom needed, and most loops import this file
+
         return getitem(flattened(variable), indices)
     place = normal_axis(axis, tensor_type(variable).ndim, "take")
     return getitem(variable, (*(slice(None),) * place, indices))
@@ -98,6 +99,8 @@ def take_along_axis(x: Any, indices: Any, axis: int | None) -> Variable:
     """
     variable, places = as_variable(x), as_variable(indices)
     if axis is None:
+        from scanviz.engine.ops.join import flattened
+
         variable, axis = flattened(variable), 0
     rank = tensor_type(variable).ndim
     if tensor_type(places).ndim != rank or tensor_type(places).dtype not in INTEGERS:
@@ -160,6 +163,8 @@ def flatnonzero(x: Any) -> Variable:
     >>> T.flatnonzero([[0, 1], [1, 0]]).eval()
     array([1, 2])
     """
+    from scanviz.engine.ops.join import flattened
+
     return nonzero(flattened(as_variable(x)))[0]
 
 

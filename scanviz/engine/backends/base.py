@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.declaration import MeaningTable
     from scanviz.engine.program.instructions import Instruction, Program
+    from scanviz.engine.runtime.events import Watch
 
 
 class Availability(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +18,9 @@ from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, is_scalar
 from scanviz.engine.program.plan import Plan, Row
 from scanviz.engine.program.plan.arena import inner_steps
-from scanviz.engine.program.work import Work, work_of
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.work import Work
 
 CALL_NS = 260.0  # of an addition of arrays
 SCALAR_NS = 40.0  # of an addition or the like of single numbers, which Python does
@@ -87,6 +90,8 @@ def _step_costs(
     if len(plain) == len(program.instructions) and _are_few(plan):
         yield from _costs_of_few(program, plain, plan)  # a first call waits for this
         return
+    from scanviz.engine.program.work import Work, work_of
+
     for index, (instruction, work) in enumerate(
         zip(program.instructions, work_of(program, plan, "all"), strict=True)
     ):

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Executable
 from scanviz.engine.backends.registry import resolve
-from scanviz.engine.program.instructions import LoopInstruction, Program
-from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.events import Watch
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.base import Executable
+    from scanviz.engine.program.instructions import LoopInstruction, Program
+    from scanviz.engine.runtime.array_module import ArrayModule
+    from scanviz.engine.runtime.events import Watch
 
 
 class OtherTierLoop:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
-from scanviz.engine.backends.base import Availability, Backend
 from scanviz.engine.errors import BackendError
-from scanviz.plugins import PluginFailure, plugins
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.base import Availability, Backend
 
 GROUP = "scanviz.backends"
 _BUILT_IN = {
@@ -44,6 +46,8 @@ def register(name: str, factory: Callable[[], Backend]) -> None:
 
 def names() -> list[str]:
     """Return the names of all backends, built-in ones first, whether they work here or not."""
+    from scanviz.plugins import plugins
+
     return [*_BUILT_IN, *(name for name in {**plugins(GROUP), **_factories} if name not in _BUILT_IN)]
 
 
@@ -75,6 +79,8 @@ def _make(name: str) -> Backend:
     factory, built_in = _factories.get(name), _BUILT_IN.get(name) or _USUAL.get(name)
     if factory is None and built_in is not None:
         factory = partial(_built_in, *built_in)
+    from scanviz.plugins import PluginFailure, plugins
+
     plugin = plugins(GROUP).get(name) if factory is None else None
     if factory is None and plugin is None:
         known = names()
@@ -112,4 +118,6 @@ def availability(name: str) -> Availability:
     try:
         return resolve(name).availability()
     except BackendError as error:
+        from scanviz.engine.backends.base import Availability
+
         return Availability(False, error.what)

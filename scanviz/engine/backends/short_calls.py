@@ -19,7 +19,6 @@ import numpy as np
 
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.source.executable import SourceExecutable
-from scanviz.engine.backends.source.library import Library
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
@@ -29,11 +28,12 @@ from scanviz.engine.program.instructions import LoopInstruction, Program, all_lo
 from scanviz.engine.program.plan import Emits, Plan, plan, single
 from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.runtime.alone import told_alone
-from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.whole import WholeFunction
+    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.runtime.events import Watch
 
 COUNTED = 31  # of so many calls one is looked at, and stands for all of them, until there is machine code: counting takes time, too
 FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing

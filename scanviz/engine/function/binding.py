@@ -6,13 +6,15 @@ Values come by position, by name or from an input's default; what is missing, to
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.function.arguments import In, is_on_device
-from scanviz.engine.graph.nodes import Array
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.nodes import Array
 
 
 class Binding:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import sys
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
 from scanviz.engine import observe
-from scanviz.engine.backends.base import Executable
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.building import building
 from scanviz.engine.display import Shown
@@ -20,9 +16,6 @@ from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
 from scanviz.engine.function.names import told_apart
-from scanviz.engine.function.spec import FunctionSpec
-from scanviz.engine.function.watched import WatchedCall, passing
-from scanviz.engine.graph.nodes import Apply, Array, Variable
 from scanviz.engine.graph.shared import COMMIT_LOCK, set_values
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.locks import lock, with_all
@@ -30,20 +23,22 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
-from scanviz.engine.runtime.alone import AloneWatch, begin_alone, end_alone
-from scanviz.engine.runtime.call_schedule import CloseCalls
-from scanviz.engine.runtime.events import Watch, this_thread
 
 if TYPE_CHECKING:
+    from scanviz.engine.backends.base import Executable
     from scanviz.engine.function.forecast import MemoryForecast
+    from scanviz.engine.function.spec import FunctionSpec
+    from scanviz.engine.function.watched import WatchedCall
+    from scanviz.engine.function.watching import Watching
+    from scanviz.engine.graph.nodes import Apply, Array, Variable
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
     from scanviz.engine.rewrites.level import Refused
     from scanviz.engine.rewrites.pipeline import Application
+    from scanviz.engine.runtime.alone_watch import AloneWatch
 
 _keys = itertools.count(1)
-_calls = itertools.count()
 
 # Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
 CALLS: list[Callable[[Function, list[Array]], None]] = []
@@ -85,7 +80,6 @@ class Function(Shown):
         self.backend = backend.name
         self._executable = backend.compile(self.program)
         self.rewrites.planned, self.rewrites.refused_plans = self._planned, self._refused_plans
-        self._runs_alone = getattr(self._executable, "runs_alone", None)
         self._run_alone = getattr(self._executable, "run_alone", None)
         takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
         compiled = time.perf_counter_ns()
@@ -102,12 +96,8 @@ class Function(Shown):
         self._structured = plan.structured
         self._updated = sorted(plan.updates, key=id)
         self._is_alone = not plan.shared and not plan.updates  # it has nothing in common with others
-        # observers that have heard of it; each is told once, before it is told of any call, whatever thread calls
-        self._told: WeakSet[observe.Observer] = WeakSet()
-        # the generation of observers that have all heard of it, none of them asking for values
-        self._told_all = -1
-        self._telling = lock()
-        self._close = CloseCalls()
+        self._watching: Watching | None = None
+        self._making = lock()
         asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
         self.profile_observer = observe.PROFILER[0]() if asked and observe.PROFILER else None
         self._counted = self._counts_for_machine_code()
@@ -137,7 +127,7 @@ class Function(Shown):
 
     def _made_for_machine_code(self) -> Function:
         """Return the same function rewritten for machine code, made the first time; its loops count from where these are."""
-        with self._telling:
+        with self._making:
             if self._later is None:
                 with building("function"):
                     mode = self.plan.mode.for_machine_code()
@@ -254,68 +244,26 @@ class Function(Shown):
             watching = (*watching, self.profile_observer)
         if not watching:
             return self._given(self._arguments(values, named), None)
-        begun, close = time.perf_counter_ns(), self._close
-        if close.left > 0 and self._told_all == observe.generation():
-            close.left -= 1
-            if close.alone and close.left % close.parted:
-                return self._called_alone(values, named, watching, begun)
-            watched = passing(self.key, watching, begun, next(_calls))
-        else:
-            watched = WatchedCall(watching, begun)
-        try:
-            found = self._called(values, named, watched)
-        except BaseException:
-            watched.end()  # what failed came after the run, whose error would have ended it
-            raise
-        watched.returned()
-        return found
+        return (self._watching or self._seen()).call(values, named, watching)
 
-    def _called(self, values: Sequence[Any], named: dict[str, Any], watched: WatchedCall | None) -> Any:
-        return self._given(self._arguments(values, named), watched)
+    def _seen(self) -> Watching:
+        """Return what tells of calls, made when the first is told of: most programs are run unseen."""
+        from scanviz.engine.function.watching import Watching
 
-    def _called_alone(
-        self,
-        values: Sequence[Any],
-        named: dict[str, Any],
-        watching: tuple[observe.Observer, ...],
-        entered: int,
-    ) -> Any:
-        """Return the outputs as if nobody watched, and tell the call as a whole when it has returned.
+        with self._making:
+            if self._watching is None:
+                self._watching = Watching(self, self._arguments, self._given, self._given_alone)
+        return self._watching
 
-        What it does beside is short, for it is done in most calls of a function that is called very often, and no time of the call.
-        """
-        own, begun = this_thread(), entered
-        if own.waiting is not None:
-            own.waiting.tell_begin()  # of the call that this one is made in
-            begun = time.perf_counter_ns()
-        watch, held = begin_alone(self.key, watching, next(_calls), own), own.ns
-        arguments: list[Array] | None = None
-        try:
-            arguments = self._arguments(values, named)
-            found = self._given_alone(arguments, watch)
-        except BaseException as error:
-            elapsed, has_run = time.perf_counter_ns() - begun - (own.ns - held), arguments is not None
-            if has_run:
-                watch.tell_begin()
-            end_alone(watch)
-            if has_run:
-                watch.function_end(watch.call, elapsed, error)
-            raise
-        ended = time.perf_counter_ns()
-        elapsed, telling = ended - begun - (own.ns - held), own.untold if own.untold_of == watching else 0
-        if end_alone(watch):
-            runs, watch.runs = watch.runs, []
-            for observer in watching:
-                observer.call_run(self.key, elapsed, -1, -1, telling, runs)
-        else:
-            watch.function_end(watch.call, elapsed, None)
-            watch.function_returned(0, 0, telling)
-        if elapsed > self._close.longest_ns:
-            self._close.slow()
-        own.untold_of = watching
-        own.untold = telling = time.perf_counter_ns() - ended + begun - entered
-        own.ns += telling
-        return found
+    def passes_over(self, calls: int) -> None:
+        """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""
+        self._seen().passes_over(calls)
+
+    def tell_of_building(self) -> None:
+        """Tell those who list what is built that this function is there, before any call of it."""
+        for observer in observe.observers():
+            if observer.lists_built:
+                self._seen().introduce(observer)
 
     def _given_alone(self, arguments: list[Array], watch: AloneWatch) -> Any:
         """Return the outputs in a call that goes on as if nobody watched."""
@@ -323,10 +271,6 @@ class Function(Shown):
             return self._given(arguments, None, watch)
         results = self._run_alone(arguments, watch)
         return self._structured(self._unshared(results, arguments))
-
-    def passes_over(self, calls: int) -> None:
-        """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""
-        self._close.left, self._close.longest_ns = calls, sys.maxsize
 
     def _given(
         self, arguments: list[Array], watched: WatchedCall | None, alone: AloneWatch | None = None
@@ -365,117 +309,14 @@ class Function(Shown):
         if CALLS:
             for told in tuple(CALLS):  # another thread may end its watching now
                 told(self, arrays)
-        if watched is None:
-            if alone is not None and self._run_alone is not None:
-                results: list[Array] = self._run_alone(arrays, alone)
-                return results
-            return self._executable.run(arrays, None)
-        if watched.watch is not None:
-            return self._passed_run(arrays, watched, watched.watch)
-        watched.run_begun = time.perf_counter_ns()
-        try:
-            if self._told_all == observe.generation():
-                return self._told_run(arrays, watched.watching, watched)
-            return self._watched(arrays, watched)
-        finally:
-            watched.run_ended = time.perf_counter_ns()
-
-    def _passed_run(self, arrays: list[Array], watched: WatchedCall, watch: Watch) -> list[Array]:
-        """Run the program once in a call that is passed over: it is told as a whole when it has returned.
-
-        Where something else happens in it, or an error ends it, it is told like others.
-        """
-        alone = self._runs_alone
-        is_alone = self._close.alone and alone is not None and alone(arrays, watch)
-        watched.begins(is_alone)
-        try:
-            results = self._executable.run(arrays, None if is_alone else watch)
-        except BaseException as error:
-            watched.failed(error, is_alone)
-            raise
-        self._close.took_alone(watched.ran(is_alone))
-        return results
-
-    def _watched(self, arrays: list[Array], watched: WatchedCall) -> list[Array]:
-        watching, generation = watched.watching, observe.generation()
-        self._close.watched_by(id(watching[0]))
-        for observer in watching:
-            if observer not in self._told:
-                self._introduce(observer)
-        looking = tuple([observer for observer in watching if observer.detail == "values"])
-        if not looking or len(looking) == len(watching):
-            if watching[: len(observe.observers())] == observe.observers():  # nobody has joined since
-                self._told_all = generation
-            return self._told_run(arrays, watching, watched)
-        timing = tuple([observer for observer in watching if observer.detail != "values"])
-        try:
-            results = self._told_run(arrays, timing, watched)
-        except Exception:
-            # it most likely fails at the same place, and its values up to there are kept
-            with suppress(Exception):
-                self._looked_at(arrays, looking)
-            raise
-        self._looked_at(arrays, looking)
-        return results
-
-    def _looked_at(self, arrays: list[Array], looking: tuple[observe.Observer, ...]) -> None:
-        """Compute a call once more for its values: what it prints was printed already."""
-        from scanviz.engine.ops.effects import without_printing
-
-        with without_printing():
-            self._told_run(arrays, looking)
-
-    def tell_of_building(self) -> None:
-        """Tell those who list what is built that this function is there, before any call of it."""
-        for observer in observe.observers():
-            if observer.lists_built:
-                self._introduce(observer)
-
-    def _introduce(self, observer: observe.Observer) -> None:
-        """Tell one who has not heard of this function yet what it is; noted when it is told, so no lock is needed to ask."""
-        with self._telling:
-            if observer in self._told:  # by another thread since
-                return
-            observer.compiled(
-                observe.CompiledFunction(
-                    self.key, self.name, self, self.program, self.backend, self.build_ns, self.where
-                )
-            )
-            self._told.add(observer)
-
-    def _told_run(
-        self, arrays: list[Array], watching: tuple[observe.Observer, ...], watched: WatchedCall | None = None
-    ) -> list[Array]:
-        """Run the program once, and tell it to some of the observers.
-
-        Those that time and those that look at every value are told of runs of their own, which compute the same, so that looking
-        does not change what is timed.
-        """
-        entered, call, watch = time.perf_counter_ns(), next(_calls), Watch(self.key, watching)
-        own, close = watch.own, self._close
-        held, begun = own.ns, entered
-        if own.waiting is not None:
-            own.waiting.tell_begin()  # of the call that this one is made in
-        watch.is_sample = close.passes
-        watch.function_begin(call)
         if watched is not None:
-            watched.watch, watched.call = watch, call
-        try:
-            begun = time.perf_counter_ns()  # inside: an interrupt in it ends what has begun
-            results = self._executable.run(arrays, watch)
-        except BaseException as error:
-            watch.function_end(call, time.perf_counter_ns() - begun - (own.ns - held), error)
-            raise
-        ended = time.perf_counter_ns()
-        elapsed = ended - begun - (own.ns - held)
-        watch.operations_of_call(elapsed)
-        if watched is not None:
-            watched.elapsed_ns = elapsed
-        watch.function_end(call, elapsed, None)
-        if watch.samples_calls:
-            alone = watch.control and self._runs_alone is not None
-            close.took(elapsed, time.perf_counter_ns() - entered - elapsed, alone)
-        own.ns += time.perf_counter_ns() - ended + begun - entered
+            return self._seen().run(arrays, watched)
+        run_alone = self._run_alone
+        results: list[Array] = (
+            self._executable.run(arrays, None)
+            if alone is None or run_alone is None
+            else run_alone(arrays, alone)
+        )
         return results
 
     def __repr__(self) -> str:

@@ -6,8 +6,8 @@ Each is replaced by a fresh variable without an owner, so no rule that looks for
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from scanviz.engine.function.arguments import In
 from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Constant, Variable, describe, is_integer_scalar
 from scanviz.engine.graph.replace import replace
@@ -18,6 +18,9 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import dimension
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+
+if TYPE_CHECKING:
+    from scanviz.engine.function.arguments import In
 
 
 def cut_at_inputs(

@@ -7,20 +7,22 @@ Here the arguments of :meth:`Function.memory_forecast` are checked and put in wo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.function.arguments import In
-from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.forecast import PlansLoops, forecast
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.printer import instruction_text
-from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.slotted import dataclass
+
+if TYPE_CHECKING:
+    from scanviz.engine.function.arguments import In
+    from scanviz.engine.graph.provenance import SourceLine
+    from scanviz.engine.program.shapes import ConcreteShape
 
 NOTHING_KEPT = Emits(lambda instruction, program: False, lambda instruction, program: ())
 

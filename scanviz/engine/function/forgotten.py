@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from scanviz.engine.graph.nodes import Variable
-from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import State
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.nodes import Variable
+    from scanviz.engine.graph.shared import SharedVariable
 
 TOLD = "forgotten updates are told"  # what a loop knows of itself once it has been warned of
 

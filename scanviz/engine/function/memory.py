@@ -7,14 +7,16 @@ those of what it was given.  Only where they are not, or where an owner is not k
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.function.arguments import is_on_device
-from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import BranchInstruction, Program
 from scanviz.engine.runtime.recycled import LentMemory
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.nodes import Array
 
 
 class Memory:

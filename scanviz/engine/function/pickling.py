@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.building import building
 from scanviz.engine.function.arguments import In, Out
 from scanviz.engine.function.callable import Function
 from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.graph.flatten import FlatGraph, flatten, unflatten
-from scanviz.engine.graph.shared import SharedVariable
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.shared import SharedVariable
 
 
 def reduce_function(function: Function) -> tuple[Any, ...]:

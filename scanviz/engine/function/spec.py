@@ -5,14 +5,16 @@ A pickle of a function holds this and no compiled code, and the same function fo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.function.arguments import In, Out
-from scanviz.engine.graph.nodes import Array, Variable
-from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.mode import Mode
 from scanviz.engine.slotted import dataclass
+
+if TYPE_CHECKING:
+    from scanviz.engine.function.arguments import In, Out
+    from scanviz.engine.graph.nodes import Array, Variable
+    from scanviz.engine.graph.provenance import SourceLine
+    from scanviz.engine.graph.shared import SharedVariable
+    from scanviz.engine.mode import Mode
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
+from typing import TYPE_CHECKING
 
-from scanviz.engine.observe import Observer
-from scanviz.engine.runtime.alone import enter_alone, leave_alone
+from scanviz.engine.runtime.alone_watch import enter_alone, leave_alone
 from scanviz.engine.runtime.events import Watch, this_thread
+
+if TYPE_CHECKING:
+    from scanviz.engine.observe import Observer
 
 
 class WatchedCall:

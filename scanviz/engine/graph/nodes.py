@@ -21,7 +21,6 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.expressions import operation
 from scanviz.engine.graph.notation import CUT
 from scanviz.engine.graph.provenance import Provenance, current
-from scanviz.engine.graph.refusals import not_settable
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import FLOATS, TensorType, Type
 from scanviz.engine.named_tuple import NamedTuple
@@ -101,6 +100,8 @@ class Variable(Syntax, Shown):
 
     def __setattr__(self, attribute: str, value: object) -> None:
         if attribute != "name":
+            from scanviz.engine.graph.refusals import not_settable
+
             raise not_settable(self, attribute)
         object.__setattr__(self, attribute, value)
 

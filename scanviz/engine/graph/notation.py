@@ -26,7 +26,7 @@ _CHAINS = frozenset("+*&^|")  # a + (b + c) is written without parentheses
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CUT = "…"
 GRADIENT = "∂"  # what the name of a gradient begins with
-_BRACKETS = re.compile(r"\([^()]*\)|\[[^][]*\]|\{[^{}]*\}")
+_BRACKETS = r"\([^()]*\)|\[[^][]*\]|\{[^{}]*\}"
 
 
 class WrittenTerm(NamedTuple):
@@ -62,7 +62,7 @@ def named(name: str) -> WrittenTerm:
     """
     bare, longer = name, ""
     while bare != longer:
-        longer, bare = bare, _BRACKETS.sub("", bare)
+        longer, bare = bare, re.sub(_BRACKETS, "", bare)
     return WrittenTerm(name, ASSIGNMENT if " " in bare else SIGN if name.startswith("-") else CALL)
 
 

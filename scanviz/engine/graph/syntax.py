@@ -7,14 +7,21 @@ import, one function a name.  Each method below only looks its meaning up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph import refusals
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Variable
+
+
+def _refusals() -> ModuleType:
+    """Return what is said of operations that only a value could answer: imported when one is asked for."""
+    from scanviz.engine.graph import refusals
+
+    return refusals
+
 
 MEANINGS: dict[str, Callable[..., Any]] = {}
 # Names whose meaning is in a file that nothing has imported yet → what imports it.
@@ -28,14 +35,16 @@ def has_meaning(name: str) -> bool:
 
 def _known(name: str) -> Callable[..., Any] | None:
     """Return the meaning of a name, None where it has none; what gives it one is imported."""
-    if name not in MEANINGS and name in LATER:
-        LATER[name]()
+    later = LATER.get(name)
+    if later is not None:  # another thread may be in the middle of it: then this one waits
+        later()
+        LATER.pop(name, None)
     return MEANINGS.get(name)
 
 
 def meaning_of(name: str) -> Callable[..., Any]:
     """Return the meaning of a name that surely has one."""
-    meaning = MEANINGS.get(name) or _known(name)
+    meaning = MEANINGS.get(name) if name not in LATER else _known(name)
     if meaning is None:
         raise InternalError(f"no layer gives a meaning to `{name}`: import scanviz.tensor")
     return meaning
@@ -106,7 +115,7 @@ class Syntax:
             return attribute(self)
         method = _known(f"method:{name}")
         if method is None:
-            raise refusals.no_attribute(self, name, _added_names())
+            raise _refusals().no_attribute(self, name, _added_names())
         return MethodType(method, self)
 
     def __dir__(self) -> list[str]:
@@ -129,40 +138,40 @@ class Syntax:
     # What only a value could answer.
 
     def __bool__(self) -> bool:
-        raise refusals.no_truth(self)
+        raise _refusals().no_truth(self)
 
     def __len__(self) -> int:
-        raise refusals.no_length(self)
+        raise _refusals().no_length(self)
 
     def __float__(self) -> float:
-        raise refusals.no_number(self, meaning_of("function_name"))
+        raise _refusals().no_number(self, meaning_of("function_name"))
 
     def __int__(self) -> int:
-        raise refusals.no_number(self, meaning_of("function_name"))
+        raise _refusals().no_number(self, meaning_of("function_name"))
 
     def __complex__(self) -> complex:
-        raise refusals.no_number(self, meaning_of("function_name"))
+        raise _refusals().no_number(self, meaning_of("function_name"))
 
     def __index__(self) -> int:
-        raise refusals.no_count(self)
+        raise _refusals().no_count(self)
 
     def __contains__(self, sought: object) -> bool:
-        raise refusals.no_members(self, sought)
+        raise _refusals().no_members(self, sought)
 
     def __format__(self, specification: str) -> str:
         if specification:
-            raise refusals.no_format(self, specification)
+            raise _refusals().no_format(self, specification)
         return str(self)
 
     def __setitem__(self, key: object, value: object) -> None:
-        raise refusals.no_assignment(self, key, value)
+        raise _refusals().no_assignment(self, key, value)
 
     def __delitem__(self, key: object) -> None:
-        raise refusals.no_deletion(self, key)
+        raise _refusals().no_deletion(self, key)
 
 
 def _added_names() -> list[str]:
-    return [name.split(":", 1)[1] for name in (*MEANINGS, *LATER) if ":" in name]
+    return [name.split(":", 1)[1] for name in (*tuple(MEANINGS), *tuple(LATER)) if ":" in name]
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

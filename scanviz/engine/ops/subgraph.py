@@ -13,7 +13,6 @@ from typing import Any
 from scanviz.engine.errors import InternalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, GraphPart, Held, Op
 from scanviz.engine.graph.equality import structurally_equal
-from scanviz.engine.graph.flatten import reduce_op
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build, describe
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import free_leaves, toposort
@@ -97,6 +96,8 @@ class Subgraph(Op):
         return str(self.parameters.title)
 
     def __reduce__(self) -> tuple[object, ...]:
+        from scanviz.engine.graph.flatten import reduce_op  # for pickles alone
+
         return reduce_op(self)
 
 

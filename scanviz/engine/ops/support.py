@@ -17,7 +17,6 @@ from scanviz.engine.graph.declaration import Op, declared
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
-from scanviz.engine.graph.refusals import source_text
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -93,6 +92,8 @@ def as_value(value: Any, dtype: object = None) -> Variable:
 
 def python_bool(value: bool, where: SourceLine | None = None) -> ScanvizTypeError:
     """Return the error of a Python bool where a symbolic condition or a number is expected."""
+    from scanviz.engine.graph.refusals import source_text  # of an error
+
     where = where or user_line()
     return ScanvizTypeError(
         f"Python's {value} was given where a symbolic condition or a number is expected",

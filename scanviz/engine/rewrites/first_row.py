@@ -22,7 +22,6 @@ from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.identities import is_positive_zero
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.places import is_whole, surely_exists
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
@@ -58,6 +57,11 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
     zeros = given.inputs[0].owner if given is not None else None
     if given is None or given.op.declaration is not ASSIGN or zeros is None or not _is_zeros(zeros):
         return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
+    from scanviz.engine.rewrites.places import (  # gradients have such buffers, few others
+        is_whole,
+        surely_exists,
+    )
+
     entries = given.op.parameters.pattern.entries
     first, *others = entries
     if first.kind != "integer" or first.start != 0 or not all(map(is_whole, others)):
@@ -96,6 +100,8 @@ def _is_zeros(node: Apply) -> bool:
 
 def _reads_the_end(node: Apply, position: int) -> bool:
     """Return whether a reader takes the last row alone."""
+    from scanviz.engine.rewrites.places import is_whole
+
     if node.op.declaration is not INDEX or position != 0:
         return False
     first, *others = node.op.parameters.entries

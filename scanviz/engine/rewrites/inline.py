@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.ops.assign import set_subtensor
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
@@ -12,7 +11,6 @@ from scanviz.engine.rewrites.loops import nobody_checks
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
-from scanviz.engine.scan.unroll import first_values, row_of_one_step, unchecked_sequence
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -35,6 +33,8 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(
             f"the step of `{view.op.scan_name}` prints or checks something, and says at which step", 2
         )
+    from scanviz.engine.scan.unroll import first_values, unchecked_sequence  # few loops take one step
+
     unchecked = unchecked_sequence(view.op.variables, view.outer_input)
     if unchecked is not None:
         return Refusal(nobody_checks(unchecked), 2)
@@ -58,8 +58,12 @@ def _as_result(variable: LoopVariable, values: list[Variable], view: ScanView) -
     if not isinstance(variable, State):
         return getitem(values[0], None)
     if variable.kind != "mitmot":
+        from scanviz.engine.scan.unroll import row_of_one_step  # few loops take one step
+
         return getitem(row_of_one_step(variable, values[0], view.outer(variable), view.op.scan_name), None)
     rows = view.outer(variable)
+    from scanviz.engine.ops.assign import set_subtensor
+
     for tap, value in zip(variable.writes, values, strict=True):
         rows = set_subtensor(getitem(rows, variable.offset + tap), value)
     return rows

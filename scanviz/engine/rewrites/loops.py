@@ -11,13 +11,11 @@ from collections.abc import Collection, Sequence
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.first_rows import first_rows
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.scan.unroll import unchecked_sequence
 from scanviz.engine.scan.variables import Carry, LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -84,11 +82,15 @@ def rows_of_steps(
 def checked_rows(view: ScanView, sequence: LoopSequence) -> Variable:
     """Return as many rows of a sequence as there are steps, with the loop's own error where there are fewer."""
     where = view.node.provenance.source
+    from scanviz.engine.ops.first_rows import first_rows
+
     return first_rows(view.outer(sequence), view.n_steps, sequence.name, view.op.scan_name, where)
 
 
 def unread_sequence(view: ScanView) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
+    from scanviz.engine.scan.unroll import unchecked_sequence
+
     return unchecked_sequence(view.op.variables, view.outer_input, view.n_steps, view.op.until)
 
 

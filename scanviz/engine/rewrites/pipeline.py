@@ -24,7 +24,7 @@ from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rounds import ROUND, Rounds
-from scanviz.engine.rewrites.rule import Phase, Rule
+from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
 from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.slotted import dataclass
@@ -96,7 +96,7 @@ def sweeps(
     checked : set of Apply, optional
         Filled with the nodes whose types were found to hold.
     """
-    from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports all files of rules
+    from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports files of rules
 
     current, index, run = list(outputs), 0, _Run(replaying, None if refusals is None else {})
     checked = set() if checked is None else checked
@@ -212,9 +212,13 @@ def _listed(places: Sequence[str]) -> str:
 
 
 def _tried_in_turn(
-    phase: Phase, rules: Sequence[Rule], outputs: list[Variable], run: _Run
+    phase: Phase, rules: list[Rule | RuleLater], outputs: list[Variable], run: _Run
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
+    from scanviz.engine.rewrites.families import (
+        imported,  # it is there: whoever calls this took the rules from it
+    )
+
     current, position, changes = outputs, 0, 0
     quiet = 0  # so many rules in a row did nothing to the graph
     seen: dict[Hashable, int] = {}
@@ -222,6 +226,11 @@ def _tried_in_turn(
     while rules and quiet < len(rules):
         rule = rules[position % len(rules)]
         position += 1
+        if isinstance(rule, RuleLater):
+            if not rule.has_work(run.levels.declarations(current)):
+                quiet += 1
+                continue
+            rule = rules[(position - 1) % len(rules)] = imported(rule)
         while True:
             refused: list[Refused] | None = None if run.refused is None else []
             begun = time.perf_counter_ns()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
-from scanviz.engine.ops.linalg import DOT, MATMUL
 
 SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension counts as short
 # of all the rows that one application may add, where sizes are known: the budget of memory for speed
@@ -38,6 +37,10 @@ def is_faster_of_all_rows(node: Apply) -> bool:
 
 def is_product_of_matrices(node: Apply) -> bool:
     """Return whether an operation is the product of two matrices, the first of more than a few rows as far as is known."""
+    if node.op.declaration.family != "linalg":
+        return False
+    from scanviz.engine.ops.linalg import DOT, MATMUL  # it is there: there is one of its operations
+
     if node.op.declaration not in (DOT, MATMUL):
         return False
     first, second = (tensor_type(operand) for operand in node.inputs)

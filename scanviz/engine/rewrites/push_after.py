@@ -8,24 +8,25 @@ loop gives them as results in place of what it gave (:mod:`scanviz.engine.rewrit
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.control import always_computed
-from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import own_tier, results_without, size_nodes
 from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
-from scanviz.engine.rewrites.rows import Rows, reads_whole
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.closure import outputs_of
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
+
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.rows import Rows
 
 
 @rule(name="PushOutScanOutput", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -41,6 +42,9 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     late = _late(view, nodes)
     if not late:
         return Refusal(f"all that `{view.op.scan_name}` computes goes on in its next step", 0)
+    from scanviz.engine.rewrites.batching import BATCHING  # much code, for few loops compute what leaves them
+    from scanviz.engine.rewrites.rows import reads_whole
+
     heavy = [node for node in late if is_heavy(node) and node.op.declaration in BATCHING]
     if not heavy:
         return Refusal(
@@ -103,6 +107,9 @@ def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOut
 def _computed_after(
     view: ScanView, level: Level, moving: Sequence[Apply], leaving: Sequence[StepOutput], made: set[Variable]
 ) -> Match | Refusal:
+    from scanviz.engine.rewrites.batching import batched
+    from scanviz.engine.rewrites.rows import Rows
+
     rows = Rows(view, level)
     asked = size_nodes(toposort(view.op.inner_outputs))
     read = list(
@@ -150,9 +157,15 @@ def _computed_after(
 
 def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
     """Add up after the loop what a state only adds up, where the rows are there anyway."""
+    found = running_sums(view, level)[0]
+    if not found:
+        return None
+    from scanviz.engine.ops.reduce import sum as sum_of  # as above: few loops only add up
+    from scanviz.engine.rewrites.rows import Rows
+
     rows = Rows(view, level)
     chosen: list[RunningSum] = []
-    for running_sum in running_sums(view, level)[0]:
+    for running_sum in found:
         source, _ = _summand(running_sum.term)
         if rows.has(source) and rows.costs_nothing(source) and tensor_type(source).ndim:
             chosen.append(running_sum)
@@ -172,6 +185,8 @@ def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
 
 def _summand(term: Variable) -> tuple[Variable, tuple[int, ...]]:
     """Return what a term is a sum of, and along which axes."""
+    from scanviz.engine.ops.reduce import sum as sum_of
+
     node = term.owner
     if node is not None and node.op.declaration is sum_of:
         parameters = node.op.parameters

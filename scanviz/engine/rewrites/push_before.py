@@ -21,7 +21,6 @@ from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.batching import BATCHING, batched
 from scanviz.engine.rewrites.formatting import counted, named, some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
@@ -43,7 +42,6 @@ from scanviz.engine.rewrites.profitability import (
     is_short,
     is_view,
 )
-from scanviz.engine.rewrites.rows import most_dimensions
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.closure import closure, is_known, outputs_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
@@ -231,6 +229,8 @@ def _whole_outputs(op: Scan) -> list[StepOutput]:
 
 def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes computed from sequences and non-sequences alone that have a batched meaning."""
+    from scanviz.engine.rewrites.batching import BATCHING  # much code, for loops with sequences alone
+
     varying = {sequence.slice for sequence in op.of_type(LoopSequence)}
     known = varying | {non_sequence.variable for non_sequence in op.of_type(NonSequence)}
     needed, sizes = always_computed(op.inner_outputs), size_nodes(nodes)
@@ -275,6 +275,8 @@ def _too_much(
 
     Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
     """
+    from scanviz.engine.rewrites.rows import most_dimensions  # much code, when there is something to move
+
     most = most_dimensions(view, level) or 0
     for value in leaving:
         if tensor_type(value).ndim > most and elements(value) is None:
@@ -343,6 +345,8 @@ class _Rows:
 
     def move(self, node: Apply) -> None:
         """Compute a node for all rows, where that can be said."""
+        from scanviz.engine.rewrites.batching import batched
+
         inputs, rows = [], []
         for variable in node.inputs:
             varies = self._varies(variable)

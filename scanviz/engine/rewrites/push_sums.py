@@ -20,16 +20,13 @@ from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import Provenance, moved_from
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
-from scanviz.engine.ops.linalg import DOT, MATMUL, dot
 from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, reshape
 from scanviz.engine.ops.sizes import surely_equal
-from scanviz.engine.ops.state_shape import state_shape
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import own_tier
-from scanviz.engine.rewrites.rows import Rows
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
@@ -73,6 +70,8 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
         return refused or Refusal(f"no state of `{view.op.scan_name}` only adds up products", 1)
     if (refusal := own_tier(view)) is not None:
         return refusal
+    from scanviz.engine.rewrites.rows import Rows  # much code, and few loops add up products
+
     rows = Rows(view, level)
     products = [
         (running_sum, (a, b))
@@ -198,6 +197,8 @@ def _added(found: RunningSum, total: Variable, view: ScanView) -> Variable:
     whole = total if zeros else e.add(initial, total)
     if found.fit != "unknown":
         return whole
+    from scanviz.engine.ops.state_shape import state_shape
+
     return state_shape(whole, sizes, found.state.name, view.op.scan_name, spreads=zeros)
 
 
@@ -210,6 +211,8 @@ Factor = tuple[Variable, bool]  # a matrix or vector of the step, and whether th
 
 def factors(term: Variable) -> tuple[Factor, Factor] | None:
     """Return the two factors of a product of matrices, or of the outer product of two vectors."""
+    from scanviz.engine.ops.linalg import DOT, MATMUL  # there once there are products
+
     node = term.owner
     if node is None:
         return None
@@ -252,6 +255,8 @@ def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool) -
     Both become matrices whose first axis runs over the steps and the axis that is summed in each step.
     """
     a, b = _in_one_order(a, b)
+    from scanviz.engine.ops.linalg import dot
+
     left = _flat(a, summed_first=a_turned)
     right = _flat(b, summed_first=not b_turned)
     return dot(dimshuffle(left, 1, 0), right)

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, is_in_use
 from scanviz.engine.graph.nodes import Apply, Variable
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.slotted import dataclass
 
@@ -115,6 +116,41 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
+
+
+class RuleLater(NamedTuple):
+    """What is known of a rule whose file is imported when it may have something to do.
+
+    Attributes
+    ----------
+    name : str
+        The rule's.
+    file : str
+        Which of ``scanviz.engine.rewrites``.
+    phases : tuple of str
+        When it runs.
+    operations : tuple of str, or None
+        Operations, or families of them, without which it does nothing and refuses nothing; None where it is seldom
+        selected.
+    given_tags : tuple of str
+        Further names by which it can be selected, beside its phases.
+    """
+
+    name: str
+    file: str
+    phases: tuple[Phase, ...]
+    operations: tuple[str, ...] | None
+    given_tags: tuple[str, ...]
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Further names by which it can be selected."""
+        return frozenset((*self.phases, *self.given_tags))
+
+    def has_work(self, declared: Collection[Declaration]) -> bool:
+        """Return whether the rule may have something to do among operations of these declarations."""
+        wanted = self.operations
+        return wanted is None or any(one.name in wanted or one.family in wanted for one in declared)
 
 
 RULES: dict[str, Rule] = {}

@@ -14,6 +14,7 @@ from dataclasses import field
 from functools import partial
 from types import MappingProxyType
 
+from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.rewrites.level import Level, Refused
@@ -139,12 +140,13 @@ def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused
 class Levels:
     """Levels of one run, kept as long as their graphs live: most rules change little."""
 
-    __slots__ = ("_outer", "_steps")
+    __slots__ = ("_declared", "_outer", "_steps")
 
     def __init__(self) -> None:
         # by the identity of the loop, which its level holds
         self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
+        self._declared: tuple[Level | None, frozenset[Declaration]] = (None, frozenset())
 
     def outer(self, outputs: Sequence[Variable]) -> Level:
         """Return the level of a function's graph."""
@@ -160,6 +162,20 @@ class Levels:
         if known is None:
             known = self._steps[id(op), path] = Level(op.inner_outputs, (*path, op.scan_name), op)
         return known
+
+    def declarations(self, outputs: Sequence[Variable]) -> frozenset[Declaration]:
+        """Return the operations of a function's graph and of the steps of its loops."""
+        level, (known, found) = self.outer(outputs), self._declared
+        if known is not level:
+            declared: set[Declaration] = set()
+            todo = [level]
+            while todo:
+                at = todo.pop()
+                declared.update(at.by_declaration)
+                todo.extend(self.step(loop_of(node), at.path) for node in at.loops)
+            found = frozenset(declared)
+            self._declared = level, found
+        return found
 
     def keep_those_of(self, outputs: Sequence[Variable]) -> None:
         """Let go of levels of graphs that are no part of this one."""

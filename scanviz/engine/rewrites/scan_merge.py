@@ -16,7 +16,6 @@ from scanviz.engine.ops.sizes import size_key
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loop_groups import Groups, LoopGroup, loops_and_needs
-from scanviz.engine.rewrites.loop_names import told_apart
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
@@ -155,6 +154,8 @@ def _merged(members: Sequence[ScanView]) -> Match:
         allow_gc=all(loop.allow_gc for loop in loops),
         profile=any(loop.profile for loop in loops),
     )
+    from scanviz.engine.rewrites.loop_names import told_apart
+
     op = Scan([variable for one in told_apart(members) for variable in one], first.op.until, settings)
     inputs = [first.n_steps, *(variable for one in members for variable in one.node.inputs[1:])]
     outputs = [output for one in members for output in one.node.outputs]

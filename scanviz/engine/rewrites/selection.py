@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.rewrites.rule import ON_REQUEST, Rule
+from scanviz.engine.rewrites.rule import ON_REQUEST, Rule, RuleLater
 from scanviz.engine.slotted import dataclass
 
 
@@ -61,7 +61,7 @@ class Selection:
         check_names(names)
         return Selection(self.base, (*self.changes, *((put_in, name) for name in names)))
 
-    def has(self, rule: Rule) -> bool:
+    def has(self, rule: Rule | RuleLater) -> bool:
         """Return whether a rule is selected."""
         on_request = ON_REQUEST & rule.tags
         selected = self.base == "all" and not on_request

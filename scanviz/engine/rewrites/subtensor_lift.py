@@ -20,7 +20,6 @@ from scanviz.engine.ops.elementwise import CAST, cast
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import IndexEntry
-from scanviz.engine.ops.join import CONCATENATE
 from scanviz.engine.ops.shape import (
     ALLOC,
     DIMSHUFFLE,
@@ -51,11 +50,9 @@ def subtensor_lift(node: Apply, level: Level) -> Answer:
     source = node.inputs[0].owner
     if source is None:
         return None
-    lift = LIFTS.get(source.op.declaration)
+    lift = _lift_of(source.op.declaration)
     if lift is None:
-        if not isinstance(source.op.declaration, ElementwiseDeclaration):
-            return None
-        lift = _elementwise
+        return None
     entries = node.op.parameters.entries
     if not is_known(entries):
         return None
@@ -66,6 +63,15 @@ def subtensor_lift(node: Apply, level: Level) -> Answer:
     if found is None or isinstance(found, Refusal):
         return found
     return rewritten(node, found, f"rows of {source.op.name} are picked before it is computed")
+
+
+def _lift_of(declaration: Declaration) -> Lift | None:
+    """Return what picks rows before an operation, None where nothing does."""
+    if declaration.family == "join":
+        from scanviz.engine.ops.join import CONCATENATE  # it is there: there is one of its operations
+
+        return _concatenate if declaration is CONCATENATE else None
+    return LIFTS.get(declaration, _elementwise if isinstance(declaration, ElementwiseDeclaration) else None)
 
 
 def _is_less(entries: Sequence[IndexEntry], shape: Sequence[Any]) -> bool:
@@ -216,7 +222,11 @@ def _all_parts(source: Apply, entries: Sequence[IndexEntry], level: Level) -> Va
     axis = source.op.parameters.axis
     place = axis - sum(1 for entry in entries[:axis] if entry.kind == "integer")
     given = [part for part in parts if part is not None]
-    return build_one(Op(CONCATENATE, AxisParameters(place)), *given) if len(given) == len(parts) else None
+    return (
+        build_one(Op(source.op.declaration, AxisParameters(place)), *given)
+        if len(given) == len(parts)
+        else None
+    )
 
 
 def _part_with(sizes: Sequence[Any], index: int) -> tuple[int, int] | Refusal:
@@ -278,6 +288,5 @@ LIFTS: dict[Declaration, Lift] = {
     ALLOC: _alloc,
     DIMSHUFFLE: _dimshuffle,
     MAKE_VECTOR: _make_vector,
-    CONCATENATE: _concatenate,
     ASSIGN: _assigned,
 }

@@ -24,7 +24,6 @@ from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.needed import needed_variables
 from scanviz.engine.scan.rebuild import rebuilt_loop
-from scanviz.engine.scan.unroll import surely_long_enough
 from scanviz.engine.scan.variables import (
     LoopVariable,
     NonSequence,
@@ -94,6 +93,8 @@ class _Edit:
     def _same_row(self, sequence: LoopSequence, fixed: list[str]) -> None:
         """Write a sequence whose rows are all the same into the step."""
         outer = self.view.outer_input(sequence)
+        from scanviz.engine.scan.unroll import surely_long_enough  # of loops with sequences alone
+
         if not surely_long_enough(self.view.outer(sequence), self.view.n_steps):
             return
         if isinstance(outer, Constant) and len(outer.value) and _equal_rows(outer):
@@ -139,6 +140,8 @@ class _Edit:
         read = set(leaves(results_without(self.op, self.gone)))
         targets = {self.values[variable] for variable in read if variable in self.values}
         dropped: list[LoopVariable] = []
+        from scanviz.engine.scan.unroll import surely_long_enough  # of loops with sequences alone
+
         for variable in self._inputs():
             (inner,) = inner_inputs(variable)
             if variable in self.gone or inner in read or inner in targets:

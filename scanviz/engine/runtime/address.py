@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.graph.nodes import Array
+if TYPE_CHECKING:
+    from scanviz.engine.graph.nodes import Array
 
 _word = ctypes.c_size_t.from_address
 _POINTER = getattr(object, "__basicsize__", 0)  # bytes in front of it

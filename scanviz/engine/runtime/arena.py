@@ -9,16 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from scanviz.engine.program.instructions import LoopInstruction, is_scalar
-from scanviz.engine.program.plan import RunMemory
-from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.errors import Failure, changed_shape, in_words
-from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.ledger import Ledger
 from scanviz.engine.runtime.rows import (
     OutputForm,
     OutputRows,
@@ -30,6 +25,12 @@ from scanviz.engine.runtime.rows import (
     first_room,
     row_shape_without_steps,
 )
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.plan import RunMemory
+    from scanviz.engine.runtime.array_module import ArrayModule
+    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.runtime.ledger import Ledger
 
 _Kept = Literal["state", "history", "output", "carry"]
 
@@ -177,6 +178,8 @@ class LoopArena:
         """Raise where the shapes met say that the first step writes a row of another shape than was read."""
         if self.memory is not None and self.memory.mismatch is not None and self.steps:
             slot, expected, given = self.memory.mismatch
+            from scanviz.engine.runtime.errors import changed_shape
+
             raise changed_shape(self.loop, slot, 0, expected, given)
 
     def chunk_end(self, first: int, wanted: int) -> int:
@@ -216,6 +219,8 @@ class LoopArena:
     def in_words(self, step: int, instruction: int) -> BaseException:
         """Return the error in the user's words, from the step that failed and the instruction (-1 where it is not known)."""
         assert self.error is not None
+        from scanviz.engine.runtime.errors import Failure, in_words
+
         failure = Failure(instruction, step, tuple(self.error_values)) if instruction >= 0 else None
         return in_words(self.error, self.loop.body, failure, self.loop)
 

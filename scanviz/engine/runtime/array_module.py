@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.program.instructions import Program
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import Program
 
 _ARRAY, _asarray = np.ndarray, np.asarray  # asked for in every call
 

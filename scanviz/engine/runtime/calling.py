@@ -15,47 +15,19 @@ chunks of steps wherever rows must grow, observers are to be notified, or ctrl+c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.program.plan import Plan, RunMemory
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.events import OwnTime, Watch
-from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.rows import StateRows
-from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.stamps import Clock, Stamps
 
-DONE: Final = 0
-STOPPED: Final = 1
-FAILED: Final = 2
-Outcome = tuple[int, int, int]
-
-
-class FailedRun(NamedTuple):
-    """How a run ended that an error ended.
-
-    Attributes
-    ----------
-    step : int
-        The step that failed.
-    error : BaseException
-        What to raise, in the user's words.
-    cause : BaseException or None
-        What that came of.
-    tier : str
-        Whose code it was.
-    """
-
-    step: int
-    error: BaseException
-    cause: BaseException | None
-    tier: str = "numpy"
-
-    def reraise(self) -> NoReturn:
-        """Raise what ended the run."""
-        raise self.error from self.cause
+if TYPE_CHECKING:
+    from scanviz.engine.program.plan import Plan, RunMemory
+    from scanviz.engine.runtime.arena import LoopArena
+    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.outcome import Outcome
+    from scanviz.engine.runtime.pool import Pool
+    from scanviz.engine.runtime.rows import StateRows
+    from scanviz.engine.runtime.schedule import Variant
+    from scanviz.engine.runtime.stamps import Clock, Stamps
 
 
 class CompiledLoop(Protocol):
@@ -151,13 +123,8 @@ class LoopTier(Protocol):
 
 
 __all__ = [
-    "DONE",
-    "FAILED",
-    "STOPPED",
     "CompiledLoop",
     "ConcreteShape",
-    "FailedRun",
     "LoopCode",
     "LoopTier",
-    "Outcome",
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.runtime.errors import Failure, in_words
-from scanviz.engine.runtime.events import Watch
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import LoopInstruction, Program
+    from scanviz.engine.runtime.events import Watch
 
 
 class RunContext:

@@ -11,14 +11,16 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.building import BEFORE_BUILDING
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.observe import CountedRuns, Detail, Observer, RunsAlone, StepSeries
-from scanviz.engine.program.instructions import BranchInstruction
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.runtime.sides import BranchTaken
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import BranchInstruction
 
 
 class _Wanted(NamedTuple):

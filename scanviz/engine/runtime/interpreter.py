@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,17 +24,19 @@ from scanviz.engine.program.instructions import (
     Program,
     nested_loops,
 )
-from scanviz.engine.program.plan import Plan
-from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.calling import DONE, FAILED, STOPPED, Outcome
 from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.events import OwnTime, Watch
+from scanviz.engine.runtime.outcome import DONE, FAILED, STOPPED, Outcome
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.rows import StateRows
-from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.stamps import OperationStamps, Stamps
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.plan import Plan
+    from scanviz.engine.runtime.arena import LoopArena
+    from scanviz.engine.runtime.rows import StateRows
+    from scanviz.engine.runtime.schedule import Variant
 
 Perform = Callable[[Op, Sequence[Any]], Sequence[Any]]
 # from the values of a loop's inputs to its results

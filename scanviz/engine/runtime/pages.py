@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.graph.nodes import Array
+if TYPE_CHECKING:
+    from scanviz.engine.graph.nodes import Array
 
 SHORTEST = 1 << 20  # bytes: of less, what a call of the system takes counts
 HUGE = 1 << 22  # as of NumPy's own arrays: pages of 2 MB, where the system has them

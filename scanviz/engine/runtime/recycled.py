@@ -16,15 +16,17 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.config import Config, config
-from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.pages import new_bytes
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.nodes import Array
 
 SHORTEST = 32_768  # bytes: the system's allocator keeps the pages of shorter arrays itself, mostly
 _FINENESS = (

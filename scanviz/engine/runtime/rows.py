@@ -9,11 +9,10 @@ they are needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.ops.first_rows import negative_steps, short_sequence
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,
@@ -25,8 +24,9 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.program.plan import wraps
 from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
-from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.errors import changed_shape, short_state
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.array_module import ArrayModule
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
 FIRST_ROOM = 1024  # steps that a loop with a stop condition has rows for at first
@@ -36,6 +36,8 @@ def count_steps(loop: LoopInstruction, value: Any) -> int:
     """Return the number of steps, refusing negative ones."""
     count = int(value)
     if count < 0:
+        from scanviz.engine.ops.first_rows import negative_steps
+
         raise negative_steps(loop.name, count, loop.provenance.source)
     return count
 
@@ -49,6 +51,8 @@ def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) ->
     """Check that every sequence has a row for each step."""
     for slot, array in zip(loop.sequences, arrays, strict=True):
         if len(array) < steps:
+            from scanviz.engine.ops.first_rows import short_sequence
+
             read = f"`{slot.name}`{f', read at tap {slot.tap},' if slot.tap else ''}"
             raise short_sequence(read, loop.name, len(array), steps, loop.provenance.source)
 
@@ -127,9 +131,13 @@ class StateRows:
             self.size, self.row_shape = len(initial), initial.shape[1:]
             needed = form.offset + steps + form.taps if steps else 0
             if self.size < needed:
+                from scanviz.engine.runtime.errors import short_state
+
                 raise short_state(form.loop, form.slot, self.size, needed)
         else:
             if len(initial) < form.offset:
+                from scanviz.engine.runtime.errors import short_state
+
                 raise short_state(form.loop, form.slot, len(initial), form.offset)
             self.row_shape, self.size = initial.shape[1:], form.rows(steps)
             self.array = form.module.empty((self.size, *self.row_shape), form.dtype)
@@ -159,6 +167,8 @@ class StateRows:
     def write(self, step: int, tap: int, value: Any) -> None:
         """Store a row, refusing another shape."""
         if tuple(value.shape) != self.row_shape:
+            from scanviz.engine.runtime.errors import changed_shape
+
             raise changed_shape(self.form.loop, self.slot, step, self.row_shape, tuple(value.shape))
         self.array[self.position(step, tap)] = value
 
@@ -274,6 +284,8 @@ class OutputRows:
         if self.row_shape is None:
             self.start(tuple(value.shape))
         elif tuple(value.shape) != self.row_shape:
+            from scanviz.engine.runtime.errors import changed_shape
+
             raise changed_shape(self.form.loop, self.slot, step, self.row_shape, tuple(value.shape))
         if self.size:
             self.array[step % self.size] = value

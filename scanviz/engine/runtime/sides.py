@@ -9,8 +9,10 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from scanviz.engine.program.instructions import BranchInstruction
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import BranchInstruction
 
 FIRST = 16  # takings of a side that are all timed
 A_SAMPLE = 16  # then one of so many

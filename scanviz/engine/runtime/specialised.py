@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Grouping, LatePlan, Plan, RunMemory, plan_loop, single
-from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.alone import told_alone
-from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.calling import CompiledLoop, FailedRun
-from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.rows import StateRows
-from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.stamps import Clock, OperationStamps, Stamps, StepStamps
+from scanviz.engine.runtime.stamps import OperationStamps, StepStamps
 
 if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
+    from scanviz.engine.program.shapes import ConcreteShape
+    from scanviz.engine.runtime.array_module import ArrayModule
+    from scanviz.engine.runtime.calling import CompiledLoop
+    from scanviz.engine.runtime.events import OwnTime, Watch
     from scanviz.engine.runtime.interpreter import Interpreter
+    from scanviz.engine.runtime.outcome import FailedRun
+    from scanviz.engine.runtime.rows import StateRows
+    from scanviz.engine.runtime.schedule import Variant
+    from scanviz.engine.runtime.stamps import Clock, Stamps
 
 CACHED = 8  # sets of shapes whose code is kept
 MISSES = 24  # after so many, shapes are taken to change all the time
@@ -52,7 +54,7 @@ class WrittenLoop(Protocol):
         ...
 
 
-Write = Callable[[LatePlan, Variant], WrittenLoop]
+Write = Callable[[LatePlan, "Variant"], WrittenLoop]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]

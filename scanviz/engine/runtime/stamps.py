@@ -7,14 +7,16 @@ from collections.abc import Callable
 from itertools import islice, pairwise, tee
 from operator import length_hint
 from time import get_clock_info, perf_counter_ns, thread_time_ns
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from scanviz.engine.observe import StepSeries
-from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.runtime.events import OwnTime
-from scanviz.engine.runtime.preemption import Preemption
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import LoopInstruction
+    from scanviz.engine.runtime.events import OwnTime
+    from scanviz.engine.runtime.preemption import Preemption
 
 Clock = Callable[[], int]
 RESOLUTION = get_clock_info("perf_counter").resolution * 1e9  # nanoseconds

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.observe import CountedRuns, StepSeries
-from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import FAILED, CompiledLoop, FailedRun, LoopCode
-from scanviz.engine.runtime.events import OwnTime, Watch
-from scanviz.engine.runtime.schedule import SamplingSchedule
+from scanviz.engine.runtime.outcome import FAILED, FailedRun
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.arena import LoopArena
+    from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
+    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.schedule import SamplingSchedule
 
 # ``enter(values)``: the loop's results, or how it failed; None where it needs an arena
 Enter = Callable[[Sequence[Any]], "list[Any] | FailedRun | None"]

@@ -131,10 +131,8 @@ def scan(
         step = assemble.build_step(wanted, settings.name)
         cuts = cut_sequences(wanted.sequences, go_backwards)
         parts = assemble.loop_parts(wanted, step, cuts)
-        if constant_integer(steps) == 1 and unchecked_sequence(parts.variables, parts.outer.get) is None:
-            results, updates = unroll_one_step(parts, settings.name)
-        else:
-            results, updates = _apply(parts, steps, settings)
+        of_one_step = _unrolled(parts, settings.name) if constant_integer(steps) == 1 else None
+        results, updates = of_one_step or _apply(parts, steps, settings)
         return _returned(results, updates, return_list, return_updates, settings)
 
 
@@ -167,6 +165,13 @@ def loop_settings(
         )
     keep = config.scan.allow_gc if allow_gc is None else truth(allow_gc, "allow_gc")
     return ScanSettings(str(name), truncate_gradient, tier, keep, profile, bool(strict))
+
+
+def _unrolled(parts: assemble.LoopParts, name: str) -> tuple[list[Variable], Updates] | None:
+    """Return the results of a loop of one step without a loop, None where only a loop checks that there is a row for it."""
+    if unchecked_sequence(parts.variables, parts.outer.get) is not None:
+        return None
+    return unroll_one_step(parts, name)
 
 
 def _apply(

@@ -17,13 +17,10 @@ from scanviz.engine.graph.declaration import Declaration, Held, Op
 from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.flatten import reduce_op
 from scanviz.engine.graph.nodes import Apply, Variable, build, describe
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.scan.evaluate import run_plainly
 from scanviz.engine.scan.inference import result_types
-from scanviz.engine.scan.parts import part_of
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import (
     LoopVariable,
@@ -213,10 +210,14 @@ class Scan(Op, ScanPropertiesMixin):
 
     def held(self) -> Held:
         """Return the loop variables and the stop condition, which loops share."""
+        from scanviz.engine.scan.parts import part_of
+
         parts = [part_of(part) for part in (*self.variables, *([self.until] if self.until else []))]
         return Held(_restore, self.settings, parts, _referred(self.settings))
 
     def __reduce__(self) -> tuple[object, ...]:
+        from scanviz.engine.graph.flatten import reduce_op  # for pickles alone
+
         return reduce_op(self)
 
 
@@ -333,13 +334,19 @@ def _loop(op: Op) -> Scan:
     return op
 
 
+def _performed(op: Scan, values: SequenceOf[Any]) -> SequenceOf[Any]:
+    from scanviz.engine.scan.evaluate import run_plainly  # of what is computed while a graph is built
+
+    return run_plainly(op.scan_name, op.variables, op.until, values)
+
+
 SCAN = Declaration(
     "scan",
     "loop",
     arity=(1, None),
     doc="A loop: its step applied once for each row of its sequences, with state carried from step to step.",
     infer=lambda op, inputs: result_types(op, _loop(op).variables, _loop(op).until is not None, inputs),
-    perform=lambda op, values: run_plainly(_loop(op).scan_name, _loop(op).variables, _loop(op).until, values),
+    perform=lambda op, values: _performed(_loop(op), values),
     facts=Facts(selects=True),
 )
 

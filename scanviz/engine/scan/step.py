@@ -7,7 +7,6 @@ endings (``x_t``, ``h_tm1``, ``h_prev``), so that messages and pictures speak th
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,7 +28,7 @@ from scanviz.engine.scan.strays import OpenStep, StepVariable
 from scanviz.engine.scan.variables import step_name
 from scanviz.engine.slotted import dataclass
 
-_ENDING = re.compile(r"_(t[mp]?\d*|prev|previous|last|old)$")
+_EARLIER = {"prev", "previous", "last", "old"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +134,24 @@ def make_inputs(
     return StepInputs(step, slices, reads, list(non_sequences), constant_names, sequence_names, output_names)
 
 
+def _without_ending(name: str) -> str:
+    """Return a parameter's name without what says which step's value it takes: `h` of ``h_t``, ``h_tm1`` and ``h_prev``."""
+    stem, _, ending = name.rpartition("_")
+    taps = ending[2:] if ending[:2] in ("tm", "tp") else ending[1:]
+    of_a_step = ending[:1] == "t" and (not taps or taps.isdecimal())
+    return stem if stem and (of_a_step or ending in _EARLIER) else name
+
+
 def _base_name(own: str | None, parameters: Sequence[str], fallback: str) -> str:
     if own:
         return own
-    return (_ENDING.sub("", parameters[0]) or parameters[0]) if parameters else fallback
+    return _without_ending(parameters[0]) if parameters else fallback
 
 
 def _state_name(initial: Variable | None, parameters: Sequence[str], position: int) -> str:
     """Return a state's name: its parameter's without the ending, which is what users call the state itself."""
     if parameters:
-        return _ENDING.sub("", parameters[0]) or parameters[0]
+        return _without_ending(parameters[0])
     return (initial.name if initial is not None else None) or f"output {position}"
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from scanviz.engine.errors import MissingInputError
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine, user_line
-from scanviz.engine.graph.refusals import source_text
 from scanviz.engine.graph.traversal import leaves, toposort
 from scanviz.engine.graph.types import Type
 
@@ -58,6 +57,8 @@ def stray_of(outputs: Sequence[Variable]) -> MissingInputError | None:
 
 def stray_error(stray: StepVariable, outputs: Sequence[Variable]) -> MissingInputError:
     """Return the error of a step's variable that ``outputs``, outside of its loop, are computed from."""
+    from scanviz.engine.graph.refusals import source_text  # of an error
+
     step = stray.step
     leaked, reader = _left(stray, outputs)
     where = (reader.provenance.source if reader is not None else None) or user_line()

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from scanviz.engine.runtime.driver import control_ends
+from scanviz.engine.runtime.observed import control_ends
 from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
 
 PART_NS = 20_000  # about what a part costs beside its steps

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import partial
 from math import inf
+from typing import TYPE_CHECKING
 
 from scanviz.engine.backends.auto.counted import Counted
 from scanviz.engine.backends.auto.loop import AutoLoop
-from scanviz.engine.backends.base import RUNS, Availability, Executable, Support
 from scanviz.engine.backends.numpy import LIBRARY, NumpyBackend
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
-from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.base import Availability, Executable, Support
+    from scanviz.engine.program.instructions import Instruction, Program
 
 
 class AutoExecutable(ShortCallsExecutable):
@@ -80,6 +83,8 @@ class AutoBackend:
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
         """Return that it runs everything."""
+        from scanviz.engine.backends.base import RUNS  # where somebody asks
+
         return RUNS
 
     def compile(self, program: Program) -> AutoExecutable:

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from math import inf
+from typing import TYPE_CHECKING
 
-from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.specialised import CACHED, Specialised, Tier, Write
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.plan import Plan
 
 FURTHER = 0.25  # of what pays for a loop alone pays for one more of a function: LLVM is loaded, and the other code is made
 LOOKED = 0.1  # of what pays is done before it is looked what left the loop: looking takes a millisecond

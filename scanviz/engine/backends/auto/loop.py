@@ -27,7 +27,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from math import inf, prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
 from scanviz.engine.backends.auto.counted import FURTHER, Begun, Counted
@@ -35,14 +35,16 @@ from scanviz.engine.backends.estimate import saved_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError, ScanvizError
-from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.alone import told_alone
-from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import FailedRun
-from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.rows import StateRows
 from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import LoopInstruction
+    from scanviz.engine.program.plan import Plan
+    from scanviz.engine.runtime.arena import LoopArena
+    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.runtime.outcome import FailedRun
+    from scanviz.engine.runtime.rows import StateRows
 
 AGAIN = 1.4  # times as much work as pays for machine code pays for making it twice
 THIS_RUN = 7  # times as much counts what a run saves whose steps are counted beforehand: it surely does, others only may

@@ -18,7 +18,7 @@ from scanviz.engine.backends.native.jit import module_text
 from scanviz.engine.backends.native.places import CONSTANT, SCRATCH, ArrayPlace, ArrayPlaces, Base, Scratch
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size
-from scanviz.engine.runtime.calling import FAILED
+from scanviz.engine.runtime.outcome import FAILED
 
 ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
 

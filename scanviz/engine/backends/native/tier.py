@@ -25,8 +25,8 @@ from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.calling import DONE, FAILED, Outcome
 from scanviz.engine.runtime.events import OwnTime, Watch
+from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
 from scanviz.engine.runtime.stamps import Clock, Stamps

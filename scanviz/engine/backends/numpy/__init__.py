@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.base import Availability
-from scanviz.engine.backends.numpy import elementwise, reduce  # noqa: F401  # rows of source; the table has others when it is asked
+from scanviz.engine.backends.numpy import elementwise  # noqa: F401  # rows of source; the table has others when it is asked
 from scanviz.engine.backends.numpy.emit import EMITS, statements
 from scanviz.engine.backends.numpy.long_results import long_statements
 from scanviz.engine.backends.source.executable import SourceExecutable
@@ -23,6 +22,7 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.specialised import Tier
 
 if TYPE_CHECKING:
+    from scanviz.engine.backends.base import Availability
     from scanviz.engine.runtime.interpreter import Interpreter
 
 
@@ -75,6 +75,8 @@ class NumpyBackend:
 
     def availability(self) -> Availability:
         """Return that it works: it needs NumPy alone."""
+        from scanviz.engine.backends.base import Availability  # where somebody asks
+
         return Availability(True, "NumPy, generated code", version=np.__version__)
 
     def compile(self, program: Program) -> SourceExecutable:

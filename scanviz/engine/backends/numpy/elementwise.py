@@ -7,16 +7,19 @@ as quickly as one of its scalars.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
-from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import scalar_functions
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
 from scanviz.engine.program.plan import overwritable
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.emitter import Emitter
 
 # They look whether memory is shared, and then take longer than in an array of their own.
 _LOOKING = (scalar_functions.where, scalar_functions.clip)

@@ -7,14 +7,17 @@ row are called through their NumPy meaning.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 from scanviz.engine.program.plan import Emits
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.emitter import Emitter
 
 Expression = Callable[["Emitter", Instruction, Sequence[str], "str | None"], str]
 
@@ -58,7 +61,7 @@ class EmitRow(NamedTuple):
 
 
 EMIT: MeaningTable[EmitRow] = MeaningTable(
-    "NumPy source", "engine/backends/numpy/{family}.py", later=("index", "join", "linalg", "shape")
+    "NumPy source", "engine/backends/numpy/{family}.py", later=("index", "join", "linalg", "reduce", "shape")
 )
 
 

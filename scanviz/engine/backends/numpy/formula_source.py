@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import NAMES
-from scanviz.engine.scalar.blocks import Block, Statement
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.emitter import Emitter
+    from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+    from scanviz.engine.scalar.blocks import Block, Statement
 
 MOST_LINES = 4  # that one expression is written of
 _WRITTEN = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.ops.index_pattern import is_basic, numpy_index
-from scanviz.engine.program.instructions import Instruction
 from scanviz.engine.program.plan import overwritable
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import Instruction
 
 
 def _index(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, always
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.ops.join import CONCATENATE
-from scanviz.engine.program.instructions import Instruction
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import Instruction
 
 
 def _concatenate(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow
-from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.ops.linalg import DOT, MATMUL, dot_values
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar, rank_of
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.emitter import Emitter
 
 
 def _dot(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, writes
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
-from scanviz.engine.graph.declaration import Declaration
-from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.join import CONCATENATE
-from scanviz.engine.ops.linalg import DOT, MATMUL
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, rank_of
 from scanviz.engine.runtime.recycled import lent_array
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph.declaration import Declaration
+    from scanviz.engine.graph.nodes import Array
 
 LONG = 1 << 20  # bytes of an operand from which on the result may be long
 Shape = tuple[int, ...]
@@ -66,14 +66,18 @@ def _single_axes(program: Program, number: int) -> int:
 
 
 def _axis(instruction: Instruction) -> int:
-    return instruction.op.parameters.axis if instruction.op.declaration is CONCATENATE else 0
+    return instruction.op.parameters.axis if _shape_of(instruction.op.declaration) is _joined else 0
 
 
 def _shape_of(declaration: Declaration) -> Callable[[Sequence[Array], int], Shape] | None:
-    if declaration is CONCATENATE:
-        return _joined
-    if declaration in (DOT, MATMUL):
-        return _product
+    if declaration.family == "join":
+        from scanviz.engine.ops.join import CONCATENATE  # it is there: there is one of its operations
+
+        return _joined if declaration is CONCATENATE else None
+    if declaration.family == "linalg":
+        from scanviz.engine.ops.linalg import DOT, MATMUL
+
+        return _product if declaration in (DOT, MATMUL) else None
     if declaration is CAST or (
         isinstance(declaration, ElementwiseDeclaration) and isinstance(declaration.function, np.ufunc)
     ):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
-from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.ops.reduce import ReduceParameters, ReductionDeclaration
-from scanviz.engine.program.instructions import Instruction
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.emitter import Emitter
+    from scanviz.engine.program.instructions import Instruction
 
 _MEANT_ANYWAY = ReduceParameters((0,), False, None)  # by a call that says nothing, which is quicker
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from scanviz.engine.backends.source.emitter import Emitter
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind, wraps
 from scanviz.engine.program.plan.arena import ring_size
-from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.recycled import SHORTEST
 from scanviz.engine.runtime.rows import last_rows
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.emitter import Emitter
+    from scanviz.engine.runtime.array_module import ArrayModule
 
 
 def is_planned(loop: LoopInstruction, plan: Plan) -> bool:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scanviz.engine.backends.source.compiled import NOTE_FAILURE, CompiledSource, compile_source
-from scanviz.engine.backends.source.loop import LoopWriter
 from scanviz.engine.program.plan import wraps
-from scanviz.engine.runtime.calling import DONE
+from scanviz.engine.runtime.outcome import DONE
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.loop import LoopWriter
 
 
 def assembled(writer: LoopWriter) -> CompiledSource:

@@ -8,14 +8,16 @@ import re
 import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.program.instructions import Program
-from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.calling import FAILED, Outcome
-from scanviz.engine.runtime.errors import Failure
+from scanviz.engine.runtime.outcome import FAILED, Outcome
 from scanviz.engine.slotted import dataclass
+
+if TYPE_CHECKING:
+    from scanviz.engine.program.instructions import Program
+    from scanviz.engine.runtime.arena import LoopArena
+    from scanviz.engine.runtime.errors import Failure
 
 NOTE_FAILURE = "failed"  # what generated code of a loop calls where an error was raised
 _numbers = itertools.count(1)
@@ -95,6 +97,8 @@ def failure_of(raised: Raised, code: CompiledSource, program: Program) -> Failur
     if index is None:
         return None
     read = program.instructions[index].inputs
+    from scanviz.engine.runtime.errors import Failure
+
     return Failure(index, None, tuple(raised.names.get(code.names.get(number, "")) for number in read))
 
 

@@ -9,6 +9,7 @@ changed anything, where the shapes are others, where there is no step, or where 
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from scanviz.engine.backends.source.around import AroundSteps, is_planned
 from scanviz.engine.backends.source.assembly import put_steps
@@ -19,11 +20,13 @@ from scanviz.engine.backends.source.compiled import (
     failure_of,
     raised_in,
 )
-from scanviz.engine.backends.source.loop import LoopWriter
-from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.runtime.calling import FailedRun
 from scanviz.engine.runtime.errors import in_words
-from scanviz.engine.runtime.specialised import Entry
+from scanviz.engine.runtime.outcome import FailedRun
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.loop import LoopWriter
+    from scanviz.engine.program.instructions import LoopInstruction
+    from scanviz.engine.runtime.specialised import Entry
 
 
 def written_entry(writer: LoopWriter) -> Entry | None:

@@ -7,19 +7,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
-from scanviz.engine.backends.source.library import Library
 from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
 from scanviz.engine.program.call_met import CallMet
-from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.lifetimes import gives_own
-from scanviz.engine.program.plan import Emits, Plan
-from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.runtime.ledger import Weighing
-from scanviz.engine.runtime.specialised import Tier
 
 if TYPE_CHECKING:
+    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.plan import Emits, Plan
+    from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.interpreter import Interpreter
+    from scanviz.engine.runtime.specialised import Tier
 
 
 class SourceExecutable:

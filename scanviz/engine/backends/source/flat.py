@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.backends.source.compiled import CompiledSource, compile_source, failure_of, raised_in
-from scanviz.engine.backends.source.emitter import Emitter
-from scanviz.engine.backends.source.library import Library
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -19,12 +16,23 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.plan import plan, single
 from scanviz.engine.runtime.call_schedule import CallSchedule
-from scanviz.engine.runtime.errors import in_words
-from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.ledger import Ledger, Weigh
+
+if TYPE_CHECKING:
+    from array import array
+
+    from scanviz.engine.backends.source.emitter import Emitter
+    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.runtime.ledger import Ledger, Weigh
 
 _Variant = Literal["plain", "timed", "weighed"]
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
+
+
+def _no_times() -> array[int]:
+    from array import array  # when calls are timed: one more library to load
+
+    return array("q")
 
 
 class FlatProgram:
@@ -127,7 +135,7 @@ class FlatProgram:
             return self._run_weighed(inputs, watch, watch.ledger, tell)
         if not tell or watch is None or watch.waiting is not None or not self._timed(watch):
             return self._results(self._plain, inputs, watch, None, None)
-        code, stamps = self._others.get("timed") or self._made("timed", watch), array("q")
+        code, stamps = self._others.get("timed") or self._made("timed", watch), _no_times()
         record = watch.own.without(stamps.append) if self.runners else stamps.append
         results = self._results(code, inputs, watch, record, None)
         self._stamped(watch, stamps)
@@ -139,7 +147,7 @@ class FlatProgram:
 
     def run_timed(self, inputs: Sequence[Any], watch: Watch) -> tuple[list[Any], array[int]]:
         """Return the outputs, and the times before the first instruction and after each, less what watching took."""
-        code, stamps = self._others.get("timed") or self._made("timed", watch), array("q")
+        code, stamps = self._others.get("timed") or self._made("timed", watch), _no_times()
         return self._results(code, inputs, watch, watch.own.without(stamps.append), None), stamps
 
     def _stamped(self, watch: Watch, stamps: array[int]) -> None:
@@ -148,7 +156,7 @@ class FlatProgram:
 
     def _run_weighed(self, inputs: Sequence[Any], watch: Watch, ledger: Ledger, tell: bool) -> list[Any]:
         """Return the outputs, with what the program holds counted in a ledger; counting is no time of the program."""
-        own, stamps = watch.own, array("q")
+        own, stamps = watch.own, _no_times()
         with own.aside():
             counted = ledger.frame([*inputs, *self.program.constants.values()], outermost=tell)
 
@@ -185,6 +193,8 @@ class FlatProgram:
             raise self._in_words(error, code) from error.__cause__
 
     def _in_words(self, error: Exception, code: CompiledSource) -> BaseException:
+        from scanviz.engine.runtime.errors import in_words
+
         return in_words(error, self.program, failure_of(raised_in(error, code), code, self.program))
 
     def _made(self, variant: _Variant, watch: Watch) -> CompiledSource:

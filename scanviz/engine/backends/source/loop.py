@@ -8,15 +8,17 @@ reads, no more.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.backends.source.library import Library
 from scanviz.engine.ops.current_step import at_step
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
-from scanviz.engine.runtime.calling import STOPPED
-from scanviz.engine.runtime.schedule import Variant
+from scanviz.engine.runtime.outcome import STOPPED
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.runtime.schedule import Variant
 
 # of states of which only the last row is kept: two rows that change places, one that is written over, or a number in a variable
 LAST_ROW_ALONE = (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)

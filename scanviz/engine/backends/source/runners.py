@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.backends.source.compiled import CompiledSource
 from scanviz.engine.backends.source.flat import FlatProgram
-from scanviz.engine.backends.source.library import Library
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
-from scanviz.engine.program.plan import LatePlan, Plan
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.source.compiled import CompiledSource
+    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.program.plan import LatePlan, Plan
+    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.runtime.schedule import Variant
 
 Runner = Any  # called with the values of an instruction's inputs and who observes
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.reduce import ReductionDeclaration
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -105,6 +104,8 @@ def _called(instruction: AnyInstruction) -> str:
             return f"the loop `{instruction.name}`"
         case BranchInstruction():
             return "a branch"
+    from scanviz.engine.ops.reduce import ReductionDeclaration  # for words alone
+
     name = instruction.op.name
     reduces = isinstance(instruction.op.declaration, ReductionDeclaration)
     return f"a reduction, `{name}`," if reduces else f"`{name}`, which is not elementwise,"

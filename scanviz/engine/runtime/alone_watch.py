@@ -1,0 +1,76 @@
+"""Who is told of a call that goes on as if nobody watched (:mod:`scanviz.engine.runtime.alone`), from its begin to its end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scanviz.engine.runtime.alone import ALONE
+from scanviz.engine.runtime.events import OwnTime, Watch
+
+if TYPE_CHECKING:
+    from scanviz.engine.observe import Observer
+
+
+class AloneWatch(Watch):
+    """Who is told of a call that goes on as if nobody watched.
+
+    Attributes
+    ----------
+    call : int
+        Its number.
+    around : Watch or None
+        Who is told of the call that the thread made so when this one began.
+    """
+
+    __slots__ = ("around", "call")
+    is_alone = True
+    call: int
+    around: Watch | None
+
+
+def enter_alone(watch: Watch) -> Watch | None:
+    """Let what this thread does be noted with ``watch``, and return with what it was noted before."""
+    around = ALONE.get(watch.own.thread)
+    ALONE[watch.own.thread] = watch
+    return around
+
+
+def leave_alone(watch: Watch, around: Watch | None) -> None:
+    """Let it be noted as before."""
+    if around is None:
+        ALONE.pop(watch.own.thread, None)
+    else:
+        ALONE[watch.own.thread] = around
+
+
+def begin_alone(function: int, watching: tuple[Observer, ...], call: int, own: OwnTime) -> AloneWatch:
+    """Return what watches a call that goes on as if nobody watched; it is what such a call before it left, mostly.
+
+    Whoever watches a call that this one is made in has been told that it began.
+    """
+    watch, own.spare_alone = own.spare_alone, None
+    if watch is None or (watch.observers is not watching and watch.observers != watching):
+        watch = AloneWatch(function, watching)
+    watch.function = function
+    watch.waiting = watch.call = call
+    own.waiting = watch
+    watch.around = ALONE.get(own.thread) if ALONE else None
+    ALONE[own.thread] = watch
+    return watch  # type: ignore[no-any-return]  # what is spare is typed above the file that keeps it
+
+
+def end_alone(watch: AloneWatch) -> bool:
+    """Return whether nothing was told of the call, so that it may be told as a whole; what there is but its end is told."""
+    own = watch.own
+    if watch.around is None:
+        del ALONE[own.thread]
+    else:
+        ALONE[own.thread] = watch.around
+    if watch.branches:
+        watch.sides_taken()
+    if watch.waiting is None:
+        watch.tell_runs()
+        return False
+    watch.waiting = own.waiting = None
+    own.spare_alone = watch
+    return True

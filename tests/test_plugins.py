@@ -19,6 +19,7 @@ from scanviz.engine.errors import BackendError, PluginError
 from scanviz.engine.graph.declaration import declared, for_now
 from scanviz.engine.rewrites import families
 from scanviz.engine.rewrites import rule as rules
+from scanviz.engine.rewrites.families import all_rules
 from scanviz.plugins import PluginFailure, plugins
 from scanviz.profiler.export import export, format_named, formats
 from scanviz.record.model import ProfileRecord
@@ -94,6 +95,7 @@ def installed(tmp_path, monkeypatch):
     """Install the distribution for one test."""
     write(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    all_rules()  # a file that is imported meanwhile would not be imported again
     monkeypatch.setattr(rules, "RULES", dict(rules.RULES))
     monkeypatch.setattr(rules, "OUTSIDE", [])
     for name in ("_factories", "_made", "_broken"):

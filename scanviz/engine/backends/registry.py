@@ -15,6 +15,7 @@ from scanviz.engine.errors import BackendError
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Availability, Backend
+    from scanviz.plugins import Plugin
 
 GROUP = "scanviz.backends"
 _BUILT_IN = {
@@ -79,33 +80,41 @@ def _make(name: str) -> Backend:
     factory, built_in = _factories.get(name), _BUILT_IN.get(name) or _USUAL.get(name)
     if factory is None and built_in is not None:
         factory = partial(_built_in, *built_in)
-    from scanviz.plugins import PluginFailure, plugins
-
-    plugin = plugins(GROUP).get(name) if factory is None else None
-    if factory is None and plugin is None:
-        known = names()
-        import difflib  # slow to import, and seldom needed
-
-        from scanviz.engine.backends.mode_names import answer_to
-
-        close = difflib.get_close_matches(name, known, 1)
-        raise BackendError(
-            f"there is no backend named {name!r}",
-            expected=", ".join(["auto", *known]),
-            fix=answer_to(name) or (f"Mode({close[0]!r})" if close else None),
-        )
+    plugin = _plugin(name) if factory is None else None
     try:
         if plugin is not None:
             factory = plugin.load()
         assert factory is not None
         return factory()
-    except PluginFailure as failure:
-        _broken[name] = str(failure)
-        raise BackendError(str(failure)) from failure.__cause__
     except Exception as error:  # its own code or library: whatever it raises is its failure, not the caller's
+        from scanviz.plugins import PluginFailure
+
+        if isinstance(error, PluginFailure):
+            _broken[name] = str(error)
+            raise BackendError(str(error)) from error.__cause__
         _broken[name] = f"{type(error).__name__}: {error}"
         failed = f"the backend {name!r} could not be loaded ({_broken[name]})"
         raise BackendError(failed if plugin is None else plugin.failed(_broken[name])) from error
+
+
+def _plugin(name: str) -> Plugin:
+    """Return what another distribution adds under a name."""
+    from scanviz.plugins import plugins  # looked for where no other has the name
+
+    found = plugins(GROUP).get(name)
+    if found is not None:
+        return found
+    known = names()
+    import difflib  # slow to import, and seldom needed
+
+    from scanviz.engine.backends.mode_names import answer_to
+
+    close = difflib.get_close_matches(name, known, 1)
+    raise BackendError(
+        f"there is no backend named {name!r}",
+        expected=", ".join(["auto", *known]),
+        fix=answer_to(name) or (f"Mode({close[0]!r})" if close else None),
+    )
 
 
 def _built_in(module: str, attribute: str) -> Backend:

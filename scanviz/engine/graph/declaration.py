@@ -233,6 +233,7 @@ WORDS = frozenset({"name", "loop", "state", "sequence", "where"})
 @contextmanager
 def for_now() -> Iterator[None]:
     """Forget what is declared in the block at its end: for tests and pages that declare an op to show how."""
+    _declare_others()  # what is imported in the block for the first time would be forgotten with it
     before = dict(_REGISTRY)
     try:
         yield

@@ -22,7 +22,6 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.subgraph import without_subgraphs
 from scanviz.engine.ops.support import CastParameters
 from scanviz.engine.program.instructions import (
     NO_NODE,
@@ -71,7 +70,13 @@ def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) ->
     InternalError
         If an output needs a variable that is not among the inputs.
     """
-    return _Lowering(name, inputs, without_subgraphs(outputs)).program()
+    if any(node.op.declaration.family == "subgraph" for node in toposort(outputs)):
+        from scanviz.engine.ops.subgraph import (
+            without_subgraphs,  # it is there: there is one of its operations
+        )
+
+        outputs = without_subgraphs(outputs)
+    return _Lowering(name, inputs, outputs).program()
 
 
 class _Lowering:

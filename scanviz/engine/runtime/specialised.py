@@ -17,7 +17,6 @@ from scanviz.engine.program.plan import Emits, Grouping, LatePlan, Plan, RunMemo
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.stamps import OperationStamps, StepStamps
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
@@ -172,6 +171,8 @@ class Specialised:
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
+        from scanviz.engine.runtime.stamps import OperationStamps, StepStamps  # when somebody watches
+
         if name == "steps":
             return StepStamps(first, last, self.clock, own)
         return OperationStamps(self.clock, own)

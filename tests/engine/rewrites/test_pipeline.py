@@ -29,6 +29,7 @@ from scanviz.profiler.report.rewrites import RewritesOptions, render_rewrites
 @pytest.fixture
 def extra(monkeypatch):
     """Return a decorator that registers rules for one test, tried last."""
+    all_rules()  # a file that is imported meanwhile would not be imported again
     monkeypatch.setattr(rules, "RULES", dict(rules.RULES))
 
     def register(name, on, phase="canonical"):

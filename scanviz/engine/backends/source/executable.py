@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
-from scanviz.engine.program.call_met import CallMet
 from scanviz.engine.program.lifetimes import gives_own
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.runtime.ledger import Weighing
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.plan import Emits, Plan
     from scanviz.engine.runtime.events import Watch
@@ -46,8 +46,17 @@ class SourceExecutable:
         self.flat = FlatProgram(program, library, partial(make_runner, library))
         self._interpreter: Interpreter | None = None
         self._weighing = Weighing(len(program.instructions))
-        self.call_met = CallMet(program, library.tier.emits)
+        self._call_met: CallMet | None = None
         self.gives_own = not module.takes_device_arrays and gives_own(program)
+
+    @property
+    def call_met(self) -> CallMet:
+        """What is known of the shapes that calls met: made when somebody looks."""
+        if self._call_met is None:
+            from scanviz.engine.program.call_met import CallMet
+
+            self._call_met = CallMet(self.program, self.library.tier.emits)
+        return self._call_met
 
     def runs_alone(self, inputs: Sequence[Any], watch: Watch) -> bool:
         """Return whether a call that is passed over may be run as if nobody watched: it need not be weighed.

@@ -4,6 +4,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 LATER = (
     "scanviz.cli",
     "scanviz.engine.backends",
@@ -19,8 +21,8 @@ LATER = (
     "scanviz.testing",
     "scanviz.tui",
 )
-MOST = 105  # modules of scanviz: a time would depend on the machine; benchmarks/import_time.py measures it
-BESIDE = 20  # modules of others, NumPy and what it imports not counted
+MOST = 82  # modules of scanviz: a time would depend on the machine; benchmarks/import_time.py measures it
+BESIDE = 12  # modules of others, NumPy and what it imports not counted
 
 CODE = """
 import sys, numpy, json
@@ -43,6 +45,67 @@ def test_importing_scanviz_loads_only_what_building_a_graph_needs():
     own = [name for name in found if name.partition(".")[0] == "scanviz"]
     assert len(own) <= MOST, "what is imported by all that import scanviz is waited for by all"
     assert len(found) - len(own) <= BESIDE, sorted(set(found) - set(own))
+
+
+# What a first result of a plain loop on NumPy needs nothing of: each has its place where it is imported.
+UNUSED = (
+    "scanviz.engine.backends.base",
+    "scanviz.engine.backends.native",
+    "scanviz.engine.function.watched",
+    "scanviz.engine.function.watching",
+    "scanviz.engine.gradient",
+    "scanviz.engine.graph.flatten",
+    "scanviz.engine.graph.refusals",
+    "scanviz.engine.ops.formulas",
+    "scanviz.engine.ops.join",
+    "scanviz.engine.ops.linalg",
+    "scanviz.engine.ops.random",
+    "scanviz.engine.ops.reduce",
+    "scanviz.engine.program.work",
+    "scanviz.engine.rewrites.assignments",
+    "scanviz.engine.rewrites.batch_draws",
+    "scanviz.engine.rewrites.batching",
+    "scanviz.engine.rewrites.reductions",
+    "scanviz.engine.rewrites.rows",
+    "scanviz.engine.rewrites.unsafe",
+    "scanviz.engine.runtime.errors",
+    "scanviz.engine.runtime.events",
+    "scanviz.engine.runtime.observed",
+    "scanviz.engine.runtime.stamps",
+    "scanviz.engine.scalar",
+    "scanviz.plugins",
+    "scanviz.profiler",
+    "scanviz.tensor.axes",
+    "scanviz.tensor.products",
+    "scanviz.tensor.reductions",
+)
+LOOPS = {  # and how many modules its first result may load
+    "the last of some powers": (
+        195,
+        "x, n = T.vector('x'), T.lscalar('n')",
+        "scanviz.scan(lambda p, x: p * x, outputs_info=T.ones_like(x), non_sequences=x, n_steps=n)[0][-1]",
+        "function([x, n], rows, mode='numpy')([1.0, 2.0], 5)",
+    ),
+    "sums so far": (
+        190,
+        "x = T.vector('x')",
+        "scanviz.scan(lambda x_t, s: s + x_t, x, 0.0)[0]",
+        "function([x], rows, mode='numpy')([1.0, 2.0])",
+    ),
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_first_result_of_a_plain_loop_loads_what_it_needs(loop):
+    most, variables, rows, call = LOOPS[loop]
+    code = CODE.replace(
+        "import scanviz\n",
+        f"import scanviz\nfrom scanviz import function, tensor as T\n{variables}\nrows = {rows}\n{call}\n",
+    )
+    found = loaded(code)
+    early = [name for name in found if any(name == other or name.startswith(f"{other}.") for other in UNUSED)]
+    assert early == [], "import them where they are used"
+    assert sum(name.partition(".")[0] == "scanviz" for name in found) <= most
 
 
 def test_names_that_are_imported_when_first_used_are_found_wherever_the_program_is_then():

@@ -229,8 +229,6 @@ def _whole_outputs(op: Scan) -> list[StepOutput]:
 
 def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes computed from sequences and non-sequences alone that have a batched meaning."""
-    from scanviz.engine.rewrites.batching import BATCHING  # much code, for loops with sequences alone
-
     varying = {sequence.slice for sequence in op.of_type(LoopSequence)}
     known = varying | {non_sequence.variable for non_sequence in op.of_type(NonSequence)}
     needed, sizes = always_computed(op.inner_outputs), size_nodes(nodes)
@@ -241,13 +239,21 @@ def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
         if node in sizes:
             known |= set(node.outputs)
             continue
-        if node not in needed or node.op.declaration not in BATCHING or len(node.outputs) != 1:
+        if node not in needed or not _is_batched(node) or len(node.outputs) != 1:
             continue
         if any(variable in varying for variable in node.inputs):
             found.append(node)
             known |= set(node.outputs)
             varying |= set(node.outputs)
     return found
+
+
+def _is_batched(node: Apply) -> bool:
+    from scanviz.engine.rewrites.batching import (
+        BATCHING,  # much code, for steps that compute of sequences alone
+    )
+
+    return node.op.declaration in BATCHING
 
 
 def _worth_moving(movable: Sequence[Apply], worth: Callable[[Apply], bool], with_views: bool) -> list[Apply]:

@@ -18,7 +18,18 @@ Row = Callable[[Apply, Sequence[Variable], Sequence[bool]], Variable | None]
 BATCHING: MeaningTable[Row] = MeaningTable(
     "batched meaning",
     "engine/rewrites/batching/{family}.py",
-    later=("decompose", "factorise", "index", "join", "linalg", "neural", "shape", "sort", "stop_gradient"),
+    later=(
+        "decompose",
+        "factorise",
+        "index",
+        "join",
+        "linalg",
+        "neural",
+        "reduce",
+        "shape",
+        "sort",
+        "stop_gradient",
+    ),
 )
 
 

@@ -54,17 +54,11 @@ class ElementwiseDeclaration(Declaration):
         ``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning.
     arity : int
         Number of inputs.
-    result : callable
-        ``result(*kinds)`` gives the dtypes of the inputs as computed with, and then of the output.  A kind is a dtype
-        or, for a weak Python number, its type.
     truths : int or None
         The input from which on truth values are compared or chosen from; None where they are an accident.
-    block : callable
-        ``block(*dtypes)`` gives the dtypes that inputs of these dtypes are computed in, and the formula for those; TypeError
-        where the operation has no meaning for them.
     """
 
-    __slots__ = ("_formula", "block", "function", "result", "truths")
+    __slots__ = ("_formula", "_kept_block", "_kept_result", "_rule", "function", "truths")
     arity: int
 
     def __init__(
@@ -92,8 +86,9 @@ class ElementwiseDeclaration(Declaration):
             notation=notation,
             facts=facts,
         )
-        self.result = lru_cache(maxsize=1024)(result)
-        self.block: Callable[..., tuple[tuple[str, ...], Block]] = lru_cache(maxsize=256)(self._block)
+        # kept in caches, which are made when they are used: a program uses few operations, and declares all
+        self._rule, self._kept_result = result, False
+        self._kept_block: Callable[..., tuple[tuple[str, ...], Block]] | None = None
         self.function: Callable[..., Any] = self._by_formula if function is None else function
         self.truths, self._formula = truths, formula
 
@@ -104,6 +99,26 @@ class ElementwiseDeclaration(Declaration):
         if callable(given):
             given = self._formula = given(self.name)
         return given
+
+    @property
+    def result(self) -> ResultRule:
+        """``result(*kinds)``: the dtypes of the inputs as computed with, and then of the output.
+
+        A kind is a dtype or, for a weak Python number, its type.
+        """
+        if not self._kept_result:
+            self._rule, self._kept_result = lru_cache(maxsize=1024)(self._rule), True
+        return self._rule
+
+    @property
+    def block(self) -> Callable[..., tuple[tuple[str, ...], Block]]:
+        """``block(*dtypes)``: the dtypes that inputs of these dtypes are computed in, and the formula for those.
+
+        TypeError where the operation has no meaning for them.
+        """
+        if self._kept_block is None:
+            self._kept_block = lru_cache(maxsize=256)(self._block)
+        return self._kept_block
 
     def _block(self, *dtypes: Any) -> tuple[tuple[str, ...], Block]:
         *computed, made = (dtype.name for dtype in self.result(*map(np.dtype, dtypes)))

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.native.blocks import block_at
 from scanviz.engine.backends.native.elementary import FUNCTIONS, elementary
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.ir import Code, Value, constant, type_of
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.ops.draw_words import BLOCK_AT, STATE
 from scanviz.engine.scalar.blocks import Block, Statement
 from scanviz.engine.scalar.primitives import KINDS
 
@@ -65,11 +63,18 @@ def why_not(block: Block) -> str | None:
 def takes_lanes(block: Block) -> bool:
     """Return whether a formula can be written for several numbers side by side."""
     return all(
-        line.op not in _NO_LANES
-        and line.data != BLOCK_AT.name
-        and all(takes_lanes(inner) for inner in line.blocks)
+        line.op not in _NO_LANES and not _is_draw(line) and all(takes_lanes(inner) for inner in line.blocks)
         for line in block.lines
     )
+
+
+def _is_draw(line: Statement) -> bool:
+    """Return whether a line draws words, which is written in another way than its formula says."""
+    if line.op != "call":
+        return False
+    from scanviz.engine.ops.draw_words import BLOCK_AT  # few formulas call another
+
+    return bool(line.data == BLOCK_AT.name)
 
 
 def write(code: Code, block: Block, arguments: Sequence[Value]) -> list[Value]:
@@ -100,7 +105,10 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
             index = code.times(cast(code, given[0], "int64"), np.dtype(dtype).itemsize)
             return [code.load(code.at(code.table(line.data), index), dtype)]
         case "call":
-            if line.data == BLOCK_AT.name:
+            if _is_draw(line):
+                from scanviz.engine.backends.native.blocks import block_at
+                from scanviz.engine.ops.draw_words import STATE
+
                 return block_at(code, given[: len(STATE)], *given[len(STATE) :])
             return write(code, line.blocks[0], given)
         case "when":

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native import index_arrays
+from scanviz.engine.backends.native import index_arrays, rows  # noqa: F401  # which has more rows of this family
 from scanviz.engine.backends.native.elements import for_each, lanes_of
 from scanviz.engine.backends.native.errors import NotWrittenError, RunError
 from scanviz.engine.backends.native.formulas import cast, primitive

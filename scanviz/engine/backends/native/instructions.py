@@ -86,7 +86,9 @@ class Writing(NamedTuple):
 
 
 WRITE: MeaningTable[Writing] = MeaningTable(
-    "native code", "engine/backends/native/{family}.py", later=("factorise", "random", "sort")
+    "native code",
+    "engine/backends/native/{family}.py",
+    later=("creation", "factorise", "index", "join", "linalg", "neural", "random", "reduce", "sort"),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scanviz.engine.backends.native import along  # noqa: F401  # which has more rows of this family
 from scanviz.engine.backends.native.elements import lanes_of
 from scanviz.engine.backends.native.instructions import (
     WRITE,

@@ -117,6 +117,22 @@ def test_the_last_row_alone_lies_in_two_rows_in_one_or_in_none():
     assert kinds_of(lambda x, h: x + h, lambda rows: rows[-2:], outputs_info=H0) == [StoreKind.RING]
 
 
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_a_row_is_written_over_by_several_operations_on_end(mode):
+    w = T.matrix("w")
+    rows, _ = scanviz.scan(lambda x, h, w: T.tanh(w[0] * h + w[1] * x * h), X, H0, w)
+    inputs, results = [X, H0, w], scanviz.grad(T.sum(rows[-1] ** 2), [w, H0])
+    f, plain = (scanviz.function(inputs, results, mode=Mode(m)) for m in (mode, "reference"))
+    for steps in (1, 2, 5):
+        values = [np.random.default_rng(steps).normal(size=shape) for shape in ((steps, 3), 3, (4, 3))]
+        for found, expected in zip(f(*values), plain(*values), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    plans = f.memory_plans()
+    (backward,) = (plans[loop.key] for loop in loops(f.program) if loop.name.startswith("grad_of"))
+    assert StoreKind.SINGLE in {store.kind for store in backward.stores.values()}
+    assert all(shape != (4, 3) for shape, _ in backward.buffers)
+
+
 def test_what_is_written_over_says_so_and_may_not_be_read_as_a_view_too():
     _, over = loop_and_plan(lambda x, h: T.tanh(T.exp(x * 0.5)) + h)
     assert over.in_place == 2

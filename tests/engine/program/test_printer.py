@@ -76,7 +76,7 @@ def test_a_place_stands_beside_each_register():
 
 
 def test_where_registers_of_a_step_live_is_said_of_loops_that_were_run():
-    rows, _ = scanviz.scan(lambda x_t, v: T.exp(x_t * 2.0)[::-1] * v * x_t.shape[0], X, V, name="rnn")
+    rows, _ = scanviz.scan(lambda x_t, v: T.exp(x_t * 2.0)[::-1] * v[::-1] * x_t.shape[0], X, V, name="rnn")
     mode = scanviz.Mode("numpy").excluding("push_out", "subtensor_chains", "subtensor_lift")
     f = scanviz.function([X, V], rows[-1], mode=mode)
     before = program_text(f.program, lines=False, notes=notes_of(f.program, f.memory_plans()))

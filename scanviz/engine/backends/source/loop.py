@@ -182,6 +182,17 @@ class LoopWriter:
                 self._iterate(name, self.outputs[k])
             else:
                 self.line(f"{name} = {self.outputs[k]}[t % {self.output_sizes[k]}]")
+        self._name_steps_to_rows()
+
+    def _name_steps_to_rows(self) -> None:
+        """Name what is written over on the way to a row as the row."""
+        for number, place in enumerate(self.plan.places):
+            if isinstance(place.location, Row) and place.made >= 0:
+                slot, tap = place.location.slot, place.location.tap
+                last = self.mitmot_rows.get((slot[1], tap)) if slot[0] == "state" else None
+                last = self.row_names.get(slot, number) if last is None else last
+                if last != number:
+                    self.emitter.call_it(number, self.emitter.name(last))
 
     def _instruction(self, index: int, instruction: AnyInstruction) -> None:
         comment = _comment(instruction)

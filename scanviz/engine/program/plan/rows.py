@@ -87,8 +87,9 @@ def place_rows(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]
             _place_in_mitmot(draft, k, slot)
         elif stores["state", k].kind is StoreKind.PAIR and slot.reads:
             old, new = slot.reads[0][1], slot.writes[0][1]
-            if draft.located.get(new) == Row(("state", k)) and draft.may_take_over(new, old):
-                draft.take_over(new, old)
+            if draft.located.get(new) == Row(("state", k)) and _taken_over(
+                draft, new, old, Row(("state", k))
+            ):
                 stores["state", k] = with_fields(stores["state", k], kind=StoreKind.SINGLE)
 
 
@@ -103,11 +104,39 @@ def _place_in_mitmot(draft: Draft, k: int, slot: StateSlot) -> None:
         if number in draft.located or draft.writable(number) is None:
             continue
         old = reads.get(tap)
-        gone = old is None or draft.needed.get(old, -1) < draft.time[draft.made[number]]
-        if gone or (old is not None and draft.may_take_over(number, old)):
+        if old is None or draft.needed.get(old, -1) < draft.time[draft.made[number]]:
             draft.located[number] = Row(("state", k), tap)
-            if not gone and old is not None:
-                draft.take_over(number, old)
+        else:
+            _taken_over(draft, number, old, Row(("state", k), tap))
+
+
+def _taken_over(draft: Draft, new: int, old: int, row: Row) -> bool:
+    """Let a row be written over the row as it was, where it may be: by one operation, or by several on end."""
+    chain = [new]
+    while not draft.may_take_over(chain[-1], old):
+        before = _written_over(draft, chain[-1])
+        if before is None:
+            return False
+        chain.append(before)
+    for number, before in zip(chain, [*chain[1:], old], strict=True):
+        draft.located[number] = row
+        draft.take_over(number, before)
+    return True
+
+
+def _written_over(draft: Draft, number: int) -> int | None:
+    """Return what without a place yet an operation may write its result over, None if there is nothing."""
+    maker = draft.writable(number)
+    if maker is None:
+        return None
+    kind = draft.shapes[number], dtype_of(draft.program, number)
+    for k in draft.emits.overwrites(maker, draft.program):
+        old = maker.inputs[k]
+        alone = old in draft.made and old not in draft.located and old not in draft.shared
+        alike = alone and (draft.shapes[old], dtype_of(draft.program, old)) == kind
+        if alike and draft.writable(old) is not None and draft.may_take_over(number, old):
+            return old
+    return None
 
 
 def copied_carries(loop: LoopInstruction, draft: Draft) -> frozenset[int]:

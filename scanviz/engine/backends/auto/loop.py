@@ -193,11 +193,12 @@ class AutoLoop(SpecialisedLoop):
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if type(code) is Begun:
-            self._taken[0] += 1
-            self._taken[1] += steps
-            cost = steps * code.step_ns
-            code.left_ns -= cost
-            self._count(code, code.left_ns - cost)
+            taken, cost = self._taken, steps * code.step_ns
+            taken[0] += 1
+            taken[1] += steps
+            left = code.left_ns = code.left_ns - cost
+            if left - cost <= code.least_ns:
+                self._count(code, left - cost)
         elif self._step_ns and self.counted.is_open:
             self._count_again(steps)
 

@@ -44,6 +44,9 @@ SHORT_NS = 2.5e6  # a call that takes no longer on NumPy by estimate is short
 # A longer one is, too, where being called is most of it and machine code of the loops takes little of that: what numbers cost
 # beside what is around the loops, and all that one call may cost on NumPy, for no ctrl+c is heard in it
 MOST_WORK, LONGEST_NS = 75, 1e8
+OF_LONG = (
+    1 / 3
+)  # of what pays for a short call does so: its loops are machine code long before, so it is faster than NumPy by then
 MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
 KEPT = 8  # sets of shapes
 Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
@@ -207,7 +210,9 @@ class ShortCalls:
         if None in known or held > MOST_BYTES or not cost.is_short:
             return inf
         size = len(program.instructions) + sum(len(loop.body.instructions) for loop, _ in all_loops(program))
-        return config.native.pays_after * 1e9 * max(1.0, size / USUAL_FUNCTION) / cost.saved_ns - done - 1
+        share = 1.0 if cost.ns <= SHORT_NS else OF_LONG
+        pays_ns = share * config.native.pays_after * 1e9 * max(1.0, size / USUAL_FUNCTION)
+        return pays_ns / cost.saved_ns - done - 1
 
     def _compiled(self, key: Key) -> WholeFunction | None:
         # much code, which few programs need

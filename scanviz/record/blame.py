@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from scanviz.engine.slotted import dataclass
 from scanviz.record.first_bad import FirstBad, first_bad_of
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
 from scanviz.record.held_calls import Array, HeldCallRecord

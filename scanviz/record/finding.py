@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from scanviz.engine.slotted import dataclass
 from scanviz.record.values import SourceRecord
 
 

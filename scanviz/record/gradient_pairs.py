@@ -8,11 +8,11 @@ they are followed back to the loop that filled the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
 from scanviz.engine.scan.loop import Member, Scan
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

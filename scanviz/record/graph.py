@@ -7,7 +7,8 @@ Variables and nodes are numbered in order of computation, so the same graph give
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from scanviz.engine.slotted import dataclass
 
 
 @dataclass(frozen=True, slots=True)

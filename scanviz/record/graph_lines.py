@@ -9,9 +9,9 @@ import bisect
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.slotted import dataclass
 from scanviz.record.graph_reading import DEEPEST, LevelNodes, levels_of, taken
 from scanviz.record.versions import GraphVersion, LoopVariableKeys, NodeRecord, VersionsRecord
 

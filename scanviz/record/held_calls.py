@@ -7,7 +7,7 @@ loops where there is room, so that a loop which reads them does not have to wait
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.types import DTYPES
+from scanviz.engine.slotted import dataclass
 from scanviz.record.loops import LoopRecord
 
 Array = np.ndarray[Any, np.dtype[Any]]

@@ -7,12 +7,13 @@ parts are medians over the sample, scaled to sum to it exactly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.display import Shown
+from scanviz.engine.slotted import dataclass
 from scanviz.record.values import DurationRecord, SourceRecord
 
 Samples = np.ndarray[Any, np.dtype[np.int64]]

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
 from scanviz.engine.errors import InternalError
+from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:  # a script that is profiled starts without the classes of its record
     from scanviz.record.loops import LoopRecord, OperationRecord

@@ -6,10 +6,11 @@ and nothing else.  ``docs/profile-format.md`` documents every field; a test hold
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from scanviz.engine.display import Shown
+from scanviz.engine.slotted import dataclass
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.held_calls import HeldCallRecord
 from scanviz.record.loops import (

@@ -6,8 +6,8 @@ Rows by what parts are, and rows by line, add up to the whole each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from scanviz.engine.slotted import dataclass
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.parts import CONTAINERS, SLOW_CALLS, PartKind, RunPart
 from scanviz.record.values import SourceRecord

@@ -13,9 +13,10 @@ alike.  Where it comes to less, the rest is unattributed: no other part is what 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from scanviz.engine.slotted import dataclass
 from scanviz.record.beyond import beyond_calls, beyond_steps, is_sampled
 from scanviz.record.loops import LoopRecord, OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from scanviz.engine.slotted import dataclass
 from scanviz.record.values import SourceRecord
 
 

@@ -6,11 +6,12 @@ value, as many as the byte budget allows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, Literal
 
 import numpy as np
 
+from scanviz.engine.slotted import dataclass
 from scanviz.record.values import SourceRecord
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from scanviz.engine.slotted import dataclass
 from scanviz.record.first_bad import first_bad_of
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles

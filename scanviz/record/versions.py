@@ -9,10 +9,11 @@ all rewrites.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.slotted import dataclass
 from scanviz.record.graph import GraphSnapshot
 
 

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from scanviz.engine.slotted import dataclass
 from scanviz.profiler.recording.operations import StepTally
 from scanviz.record.statistics import Histogram, median_of
 

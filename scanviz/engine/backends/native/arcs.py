@@ -1,4 +1,4 @@
-"""Arctangents of all lanes at once, and tangents.
+"""Angles and lengths of points, of all lanes at once, and tangents.
 
 As in Sun's fdlibm the tangent's difference from the nearest of ½, 1, 3/2 and infinity is taken first, by one division; what is left
 is below 7/16, where a minimax polynomial has the arctangent.  The angle of a point is that of the smaller coordinate over the
@@ -75,9 +75,22 @@ def arctan2(d: Floats, up: Value, right: Value) -> Value:
     return d.called_where(beyond, "atan2", [up, right], d.as_format(found, d.format.dtype))
 
 
+def hypotenuse(d: Floats, one: Value, other: Value) -> Value:
+    """Return distances from 0: the larger coordinate times √(1 + r²), r the smaller one over it, so that no square overflows."""
+    first, second = (d.code.intrinsic("fabs", number) for number in (one, other))
+    swapped = d.test("ogt", second, first)
+    small, large = d.if_(swapped, first, second), d.if_(swapped, second, first)
+    ratio = d.divide(small, large)
+    found = d.multiply(large, d.code.intrinsic("sqrt", d.fused(ratio, ratio, 1.0)))
+    found = d.if_(d.test("oeq", small, 0.0), large, found)
+    for size in (first, second):  # also beside NaN
+        found = d.if_(d.test("oeq", size, float("inf")), size, found)
+    return found
+
+
 def tangent(d: Floats, value: Value) -> Value:
     """Return tangents."""
     return d.divide(sine(d, value), cosine(d, value))
 
 
-__all__ = ["arctan", "arctan2", "tangent"]
+__all__ = ["arctan", "arctan2", "hypotenuse", "tangent"]

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scanviz.engine.backends.native.arcs import arctan, arctan2, tangent
+from scanviz.engine.backends.native.arcs import arctan, arctan2, hypotenuse, tangent
 from scanviz.engine.backends.native.circular import cosine, sine
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Code, Value
@@ -107,7 +107,6 @@ CALLED = {
     "log10": Called("log10"), "exp2": Called("exp2"),
     "arcsin": Called("asin"), "arccos": Called("acos"), "sinh": Called("sinh"), "cosh": Called("cosh"),
     "arcsinh": Called("asinh"), "arccosh": Called("acosh"), "arctanh": Called("atanh"), "cbrt": Called("cbrt"),
-    "hypot": Called("hypot"),
     "erf": Called("erf", True), "erfc": Called("erfc", True), "erfinv": Called("erfinv", True),
     "gammaln": Called("gammaln", True), "digamma": Called("psi", True), "betaln": Called("betaln", True),
     "gammainc": Called("gammainc", True), "gammaincc": Called("gammaincc", True),
@@ -259,7 +258,7 @@ def _remainder(d: Floats, value: Value, divisor: Value) -> Value:
 OWN: dict[str, Callable[..., Value]] = {
     "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log2": _log2, "log1p": _log1p,
     "sin": sine, "cos": cosine, "power": _power, "remainder": _remainder,
-    "arctan": arctan, "arctan2": arctan2, "tan": tangent,
+    "arctan": arctan, "arctan2": arctan2, "hypot": hypotenuse, "tan": tangent,
 }  # fmt: skip
 FUNCTIONS = frozenset({*OWN, *CALLED})
 

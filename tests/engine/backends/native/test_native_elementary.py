@@ -99,14 +99,14 @@ def test_a_power_with_a_known_exponent_is_right_to_four_places_over_its_whole_ra
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_angles_of_points_on_the_axes_at_infinity_and_next_to_them_have_their_signs(dtype):
+def test_angles_and_lengths_of_points_on_the_axes_at_infinity_and_next_to_them(dtype):
     limits = np.finfo(dtype)
     numbers = [0.0, 1.0, np.inf, limits.tiny, limits.smallest_subnormal, limits.max, 3.0, np.nan]
     grid = np.meshgrid(*[[*numbers, *(-number for number in numbers)]] * 2)
     given = [part.ravel().astype(dtype) for part in grid]
-    block = typed([primitive("arctan2", x, y)], [dtype] * 2)
-    (found,) = native_code.run(block, given, 8)
-    check_places(found, np.arctan2, given, MOST_ULP)
+    for name in ("arctan2", "hypot"):
+        (found,) = native_code.run(typed([primitive(name, x, y)], [dtype] * 2), given, 8)
+        check_places(found, getattr(np, name), given, MOST_ULP)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

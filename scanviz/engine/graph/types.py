@@ -7,7 +7,7 @@ broadcast flags: a dimension of size 1 is known to be 1, an unknown one is check
 from __future__ import annotations
 
 from operator import index
-from typing import Final
+from typing import Final, NoReturn
 
 import numpy as np
 
@@ -59,6 +59,14 @@ def _checked_sizes(shape: object) -> tuple[int | None, ...]:
     """Return a shape as a tuple of int or None, or raise what it is instead."""
     if type(shape) is tuple and all(size is None or (type(size) is int and size >= 0) for size in shape):
         return shape  # as rules of operations give it
+    if isinstance(shape, tuple | list) and any(isinstance(size, bool) for size in shape):
+        meant = tuple((1 if size else None) if isinstance(size, bool) else size for size in shape)
+        raise ScanvizTypeError(
+            "a shape has sizes: which axes broadcast is no part of it, axes of size 1 do",
+            expected="sizes, or None where unknown",
+            found=repr(shape),
+            fix=repr(meant),
+        )
     try:
         sizes = tuple(None if size is None else index(size) for size in shape)  # type: ignore[attr-defined]  # anything
     except TypeError:
@@ -103,6 +111,13 @@ class TensorType:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"types are immutable: make a new TensorType instead of setting {name}")
+
+    def __call__(self, name: str | None = None) -> NoReturn:
+        """Say what makes a variable: a type of Theano's did."""
+        given = "" if name is None else f', "{name}"'
+        raise ScanvizTypeError(
+            "a type makes no variables", fix=f'T.tensor("{self.dtype}", {self.shape}{given})'
+        )
 
     @property
     def ndim(self) -> int:

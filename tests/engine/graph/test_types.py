@@ -110,3 +110,15 @@ def test_a_common_shape_knows_what_either_knows(columns):
     second = tuple(size if known else None for size, _, known in columns)
     expected = tuple(size if a or b else None for size, a, b in columns)
     assert common_shape(first, second) == expected
+
+
+def test_what_old_scripts_write_for_a_type_is_answered():
+    with pytest.raises(ScanvizTypeError, match="axes of size 1 do") as error:
+        TensorType("float64", (False, True, 3))
+    assert error.value.fix == "(None, 1, 3)"
+    with pytest.raises(ScanvizTypeError, match="a type makes no variables") as error:
+        TensorType("float32", (None, 2))("x")
+    assert error.value.fix == 'T.tensor("float32", (None, 2), "x")'
+    with pytest.raises(ScanvizTypeError, match="no variables") as error:
+        TensorType("float32", ())()
+    assert error.value.fix == 'T.tensor("float32", ())'

@@ -156,7 +156,7 @@ class _Panel:
                 part = slice(k % several * sums, (k % several + 1) * sums)
                 totals[part] = plus(totals[part], constant(k, "int64"), self._right(k))
         else:
-            # a pointer goes down the rows: processors add to one address in no time, to two not in so many operands
+            # a pointer goes down the rows: with the sum of two registers for its address an operand is an instruction more
             begin = code.at(self.second.operand.address, self.second.offset)
             with code.folded(0, turns * several, [begin, *totals], several) as (
                 number,

@@ -6,7 +6,7 @@ Each cell is a process of its own (``peer_programs/first.py``), whose caches are
 process left there.  Drawing the inputs is left out: of long loops it takes longer than all else.  Packages have their bytecode,
 as installed ones do.  PyTensor compiles for up to a minute: it takes part in some of the workloads.
 
-Two columns are no tool: a process that imports NumPy and does nothing, and one that loads LLVM through llvmlite as well.  No code
+Two columns are no tool: a process that imports NumPy and does nothing, and one that loads LLVM's library as well.  No code
 of ours is sooner than the first, nor than the second where machine code must be made.
 
 *Held* is the most memory that the process had beyond that with its inputs alone, after three calls: packages, code and arrays,
@@ -34,7 +34,7 @@ from peers import HERE, REPOSITORY, TOOLS, WORKLOADS, missing_peers, sized, tabl
 STARTED = ["scanviz", "scanviz native", "JAX", "PyTensor Numba", "PyTensor C"]
 BARE = {  # what every tool of ours begins with, alone
     "NumPy alone": "import numpy",
-    "NumPy, LLVM": "import numpy, llvmlite.binding as llvm; llvm.initialize_native_target(); llvm.initialize_native_asmprinter()",
+    "NumPy, LLVM": "import numpy, ctypes, llvmlite; ctypes.CDLL(f'{llvmlite.__path__[0]}/binding/libllvmlite.so')",
 }
 SLOW = ("PyTensor Numba", "PyTensor C")  # to compile: of these workloads alone, and once
 WITH_SLOW = (

@@ -141,7 +141,7 @@ def test_every_number_that_the_engine_notifies_is_declared() -> None:
     names = set(re.findall(r"\.measured\([^\"()]*\"(\w+)\"", sources))
     assert names <= {measure.name for measure in measures.MEASURES}
     sources += "\n".join(each.read_text("utf-8") for each in RECORDING.rglob("*.py"))
-    names |= set(re.findall(r"\"(\w+)\": float", sources))
+    names |= set(re.findall(r"\"(\w+)\": float\b", sources))
     known = {measure.name for measure in measures.MEASURES if not measure.field and not measure.per}
     assert names <= known <= names | set(re.findall(r"\"(\w+)\": ", sources))
 

@@ -6,8 +6,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.reference import perform
-from scanviz.engine.backends.source import flat
 from scanviz.engine.program.lower import lower
+from scanviz.engine.runtime import errors
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.errors import Failure, in_words
@@ -40,7 +40,7 @@ def test_outside_of_loops_there_is_no_step(monkeypatch):
     v, k = T.vector("v"), T.lscalar("k")
     f = scanviz.function([v, k], v[k], mode="numpy")
     found = []
-    monkeypatch.setattr(flat, "in_words", lambda *all: found.append(all[2]) or in_words(*all))
+    monkeypatch.setattr(errors, "in_words", lambda *all: found.append(all[2]) or in_words(*all))
     with pytest.raises(scanviz.ScanvizError):
         f(np.ones(2), 7)
     assert found[0].step is None and found[0].values[1] == 7

@@ -31,7 +31,8 @@ CLOSE_RUNS = 64  # so many runs of a loop are looked at closely before any is pa
 CLOSE_NS = 1_000_000  # then one in about so many nanoseconds of short runs is: a close look takes some ten microseconds
 VERY_SHORT_NS = 8_000  # of shorter steps, in the long run, most have no time
 COMPARED = 4  # one sample in so many has blocks that are compared, where stamps are cheap
-CHEAP_NS = 2_500  # of machine code's, of shorter ones: what a step has begun waits for its stamp, up to thirty nanoseconds
+# of machine code's, of shorter ones: a step waits for its stamp, up to thirty nanoseconds, and keeping the time takes longer
+CHEAP_NS = 8_000
 SHORT_NESTED_NS = 50_000  # and of shorter steps with loops inside, for watching these takes microseconds
 PAUSE_NS = 5_000_000  # a pause between samples may be so long, however few steps that are
 UNTIMED = 8  # as many of these follow one that has a time

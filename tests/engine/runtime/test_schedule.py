@@ -36,7 +36,7 @@ def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> Non
     assert step_ns <= schedule.step_ns <= 1.1 * step_ns + 1
 
 
-@pytest.mark.parametrize("step_ns", [3_000, 5_000, 9_000, 60_000, 150_000])
+@pytest.mark.parametrize("step_ns", [9_000, 20_000, 60_000, 150_000])
 def test_where_a_stamp_is_cheap_all_steps_of_some_microseconds_have_a_time_but_those_that_are_compared(
     step_ns: int,
 ) -> None:

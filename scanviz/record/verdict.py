@@ -196,9 +196,9 @@ def _fewer(rewrites: RewritesRecord) -> str:
 
 def _floating(rewrites: RewritesRecord, loop: str) -> str:
     """Return how many floating-point operations a step of a loop had and has, where that is known and they are fewer."""
-    numbers = [rewrites.numbers(k) for k in (0, len(rewrites.applications))]
-    steps = [known.per_step.get(loop) for known in numbers if known is not None]
-    before, after = (step.flops if step is not None else None for step in steps or (None, None))
+    numbers = (rewrites.numbers(k) for k in (0, len(rewrites.applications)))
+    steps = (known.per_step.get(loop) if known is not None else None for known in numbers)
+    before, after = (step.flops if step is not None else None for step in steps)
     if before is None or after is None or after >= before:
         return ""
     return f" ({after:,} of {before:,} floating-point ones)"

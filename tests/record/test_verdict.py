@@ -118,6 +118,17 @@ def test_what_rewriting_did_is_told_with_the_shapes_of_the_last_call_where_they_
     ]
 
 
+def test_floating_point_operations_are_not_told_where_those_of_the_graph_as_it_was_built_are_unknown():
+    after = GraphCostRecord(
+        per_step={"rnn": 12}, numbers=CostNumbersRecord(per_step={"rnn": StepNumbersRecord(12, 4500)})
+    )
+    fewer = RewriteRecord(0, "loops", "r", "f.py:1", "…", cost=after)
+    rewrites = RewritesRecord(cost=GraphCostRecord(per_step={"rnn": 28}), applications=(fewer,))
+    assert texts(run(rewrites=rewrites), "rewriting") == [
+        "Rewriting left 12 of 28 operations in a step of `rnn`."
+    ]
+
+
 def test_an_effect_that_may_be_noise_is_not_told():
     rewrites = RewritesRecord(effects=(EffectRecord("merge_equal", 1.02, 0.97, 1.06),))
     assert texts(run(rewrites=rewrites), "rewriting") == []

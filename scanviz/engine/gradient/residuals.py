@@ -25,6 +25,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import FLOATS, RANDOM_STATE, TensorType
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+from scanviz.engine.scan.effects import has_effect
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import (
@@ -157,6 +158,7 @@ class Residuals:
         if node.op.declaration is DIMENSION or (
             is_whole
             and all(isinstance(given, Constant) or given in self._size_alone for given in node.inputs)
+            and not has_effect(node)  # which would print or check once more
         ):
             self._size_alone.add(output)
             return True

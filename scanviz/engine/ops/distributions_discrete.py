@@ -121,7 +121,7 @@ def _one_integer(state: Words, low: int, high: int) -> int:
 
 
 def _below(state: Words, n: int, span: Words) -> Words:
-    """Return ``n`` integers in [0, span); ``span`` has shape (1,) or (n,)."""
+    """Return ``n`` integers in [0, span); ``span`` has shape (1,) or (n,), 0 in it is 2**64."""
     found = np.empty(n, np.uint64)
     for place, words in words_in_pieces(state, n):
         part = span if len(span) == 1 else span[place]
@@ -151,7 +151,7 @@ def _write_fair(words: Words, span: Words, out: Words) -> bool:
 
 def _try_again(state: Words, low: Words, span: Words, start: int, found: Words) -> None:
     """Write integers from ``start`` on anew where ``low``, the low 64 bits of products, says that words are unfair."""
-    unfair = (~span + np.uint64(1)) % span  # 2**64 % span
+    unfair = (~span + np.uint64(1)) % np.maximum(span, np.uint64(1))  # 2**64 % span
     pending = np.flatnonzero(low < unfair)
     for lane in itertools.count(1):
         if not len(pending):
@@ -164,12 +164,13 @@ def _try_again(state: Words, low: Words, span: Words, start: int, found: Words) 
 
 
 def _product(words: Words, span: Words) -> tuple[Words, Words]:
-    """Return the high and the low 64 bits of ``words * span``."""
+    """Return the high and the low 64 bits of ``words * span``; a span of 0 is 2**64."""
     words_low, words_high = words & _MASK32, words >> _SHIFT
     span_low, span_high = span & _MASK32, span >> _SHIFT
     middle = words_high * span_low + (words_low * span_low >> _SHIFT)
     other = words_low * span_high + (middle & _MASK32)
-    return words_high * span_high + (middle >> _SHIFT) + (other >> _SHIFT), words * span
+    high = words_high * span_high + (middle >> _SHIFT) + (other >> _SHIFT)
+    return high if span.all() else np.where(span, high, words), words * span
 
 
 def bernoulli(state: Words, shape: Shape = (), p: Parameter = 0.5, dtype: DType = "bool") -> Drawn:

@@ -65,6 +65,21 @@ def test_a_single_integer_is_drawn_again_when_its_word_is_rejected():
     assert 10 < sum(a != b for a, b in zip(first, got, strict=True)) < 40
 
 
+@pytest.mark.parametrize("shape", [(), (9,), (2, 3)])
+def test_of_all_integers_of_64_bits_each_word_is_one(shape):
+    low, high = np.int64(-(2**63)), np.uint64(2**63)
+    _, value = integers(STATE, shape, low, high, "int64")
+    drawn = [integer_by_hand(STATE, i, int(low), int(high)) for i in range(math.prod(shape))]
+    assert value.reshape(-1).tolist() == drawn
+
+
+def test_all_integers_of_64_bits_are_drawn_beside_fewer():
+    low, high = np.array([-(2**63), 1, -(2**63), 0]), np.array([2**63, 7, 1, 2**63], np.uint64)
+    _, value = integers(STATE, (4,), low, high, "int64")
+    ends = zip(low.tolist(), high.tolist(), strict=True)
+    assert value.tolist() == [integer_by_hand(STATE, i, *both) for i, both in enumerate(ends)]
+
+
 def test_rejected_words_are_drawn_again_in_the_next_lane():
     span = 2**63 + 1  # nearly half of all words are rejected
     _, value = integers(STATE, (300,), 0, span, "uint64")

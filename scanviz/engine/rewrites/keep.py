@@ -14,7 +14,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY
-from scanviz.engine.ops.index_pattern import IndexEntry
+from scanviz.engine.ops.index_pattern import IndexEntry, is_basic
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.row_reads import first_entry
@@ -104,6 +104,9 @@ def _falling_depth(node: Apply, first: IndexEntry, level: Level) -> int | None:
         return None
     if first.stop is not None and stop < 0:
         return max(1, -stop - 1)
+    index = node.op.parameters
+    if index.entries[0] is not first or not is_basic(index):
+        return None  # another axis than that of rows may be the first of what is read
     read = _greatest(node.outputs[0], level, _front)
     return None if read is None else read - start + stop  # so many that there are as many to take
 

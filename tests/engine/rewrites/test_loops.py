@@ -304,6 +304,23 @@ def test_rows_from_the_last_one_on_are_kept_as_far_as_they_are_read():
     assert kept(slice(None, None, -2), few) is None
 
 
+@pytest.mark.parametrize(
+    "turned",
+    [
+        lambda h: h[None, ::-1],
+        lambda h: h[::-1, T.constant([0, 1]), :, T.constant([1, 0])],
+    ],
+)
+def test_first_rows_of_another_axis_are_no_rows_of_the_loop(turned):
+    x, n = T.vector("x"), T.lscalar("n")
+    h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(np.arange(1.0, 13.0).reshape(2, 3, 2)), name="h")
+    again, _ = scanviz.scan(
+        lambda rows: T.sum(rows, axis=0), turned(h), n_steps=T.minimum(n, 1), name="again"
+    )
+    agree([x, n], [again, n], np.arange(1.0, 7.0), 3)
+    assert keeps(rewritten_by("ScanSaveMem", [again]))[0] is None
+
+
 def test_why_all_rows_are_kept_is_told():
     x = T.vector("x")
     h, _ = scanviz.scan(lambda v, h: h * v, x, T.constant(1.0))

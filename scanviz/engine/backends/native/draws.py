@@ -8,7 +8,7 @@ time.  The state that a draw leaves is the one that it reads with so many blocks
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -254,20 +254,14 @@ class DrawWriter:
 
 def _apart(code: Code, first: Value, second: Value) -> list[Value]:
     """Return every second number of those of two values one after another, and the others."""
-    return [_picked(code, first, second, range(k, 2 * first.lanes, 2)) for k in (0, 1)]
+    return [code.picked(first, second, range(k, 2 * first.lanes, 2)) for k in (0, 1)]
 
 
 def _interleaved(code: Code, first: Value, second: Value) -> list[Value]:
     """Return numbers of two values in turns, in two values one after another."""
     lanes = first.lanes
     turns = [k // 2 + lanes * (k % 2) for k in range(2 * lanes)]
-    return [_picked(code, first, second, turns[:lanes]), _picked(code, first, second, turns[lanes:])]
-
-
-def _picked(code: Code, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    picked = ", ".join(f"i32 {k}" for k in lanes)
-    text = f"shufflevector {first.typed}, {second.typed}, <{len(lanes)} x i32> <{picked}>"
-    return code.op(text, first.dtype, len(lanes))
+    return [code.picked(first, second, turns[:lanes]), code.picked(first, second, turns[lanes:])]
 
 
 def _needed(block: Block, count: int) -> Block:

@@ -241,12 +241,10 @@ class Code:
             wide = value.lanes * size_of(value.dtype) > PICKED
             return None if wide else self._lanes(parts[0])
         if len(parts) == 2 and count == parts[1].lanes:
-            picked = ", ".join(f"i32 {k}" for k in range(lanes))
             if count == 1:
                 return self.side_by_side(lambda k: self._lanes(parts[k]), value.dtype, lanes)
             first, second = map(self._lanes, parts)
-            text = f"shufflevector {first.typed}, {second.typed}, <{lanes} x i32> <{picked}>"
-            return self.op(text, value.dtype, lanes)
+            return self.picked(first, second, range(lanes))
         one = [StoredLanes(part.value, part.lane + k, 1) for part in parts for k in range(part.lanes)]
         return self.side_by_side(lambda k: self._lanes(one[k]), value.dtype, lanes)
 
@@ -257,9 +255,14 @@ class Code:
             return value
         if count == 1:
             return self.lane(value, lane)
-        picked = ", ".join(f"i32 {lane + k}" for k in range(count))
-        text = f"shufflevector {value.typed}, {value.type} poison, <{count} x i32> <{picked}>"
-        return self.op(text, value.dtype, count)
+        return self.picked(value, None, range(lane, lane + count))
+
+    def picked(self, first: Value, second: Value | None, lanes: Sequence[int]) -> Value:
+        """Return some lanes of two values, counted from the first of the one through those of the other."""
+        other = f"{first.type} poison" if second is None else second.typed
+        numbers = ", ".join(f"i32 {k}" for k in lanes)
+        text = f"shufflevector {first.typed}, {other}, <{len(lanes)} x i32> <{numbers}>"
+        return self.op(text, first.dtype, len(lanes))
 
     def lane(self, value: Value, k: int) -> Value:
         """Return the number in one lane."""
@@ -286,15 +289,7 @@ class Code:
         half = value.lanes // 2
         if half == 1:
             return self.lane(value, 0), self.lane(value, 1)
-        first, second = (
-            self.op(
-                f"shufflevector {value.typed}, {value.type} poison, <{half} x i32> <{picked}>",
-                value.dtype,
-                half,
-            )
-            for picked in (", ".join(f"i32 {start + k}" for k in range(half)) for start in (0, half))
-        )
-        return first, second
+        return self.picked(value, None, range(half)), self.picked(value, None, range(half, 2 * half))
 
     def either(self, first: Value, before: str, second: Value, otherwise: str) -> Value:
         """Return the value of the block that led here."""

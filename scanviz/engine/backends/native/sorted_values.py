@@ -188,15 +188,9 @@ class LineSort:
 def _exchanged(code: Code, keys: Value, partner: Callable[[int], int]) -> Value:
     """Return keys of which each lane and its partner are in order: the smaller one first."""
     picked = [partner(k) for k in range(keys.lanes)]
-    other = _picked(code, keys, keys, picked)
+    other = code.picked(keys, keys, picked)
     small, large = (code.intrinsic(name, keys, other) for name in ("smin", "smax"))
-    return _picked(code, small, large, [k if k < picked[k] else keys.lanes + k for k in range(keys.lanes)])
-
-
-def _picked(code: Code, first: Value, second: Value, lanes: Sequence[int]) -> Value:
-    numbers = ", ".join(f"i32 {k}" for k in lanes)
-    text = f"shufflevector {first.typed}, {second.typed}, <{len(lanes)} x i32> <{numbers}>"
-    return code.op(text, first.dtype, len(lanes))
+    return code.picked(small, large, [k if k < picked[k] else keys.lanes + k for k in range(keys.lanes)])
 
 
 def _sorted(code: Code, keys: Value) -> Value:
@@ -218,7 +212,7 @@ def _merged(code: Code, one: Value, other: Value) -> tuple[Value, Value]:
     Keys that are compared lie in the same lane of two registers, so that half as many comparisons do.
     """
     lanes = one.lanes
-    turned = _picked(code, other, other, range(lanes - 1, -1, -1))
+    turned = code.picked(other, other, range(lanes - 1, -1, -1))
     places, apart = list(range(2 * lanes)), lanes // 2  # where the keys belong that the two registers hold
     low, high = (code.intrinsic(name, one, turned) for name in ("smin", "smax"))
     while apart:
@@ -236,7 +230,7 @@ def _placed(
     """Return the keys of two registers in other lanes."""
     lanes = [places.index(k) for k in wanted]
     half = low.lanes
-    return _picked(code, low, high, lanes[:half]), _picked(code, low, high, lanes[half:])
+    return code.picked(low, high, lanes[:half]), code.picked(low, high, lanes[half:])
 
 
 def key_of(code: Code, value: Value, keys: str) -> Value:

@@ -97,3 +97,21 @@ def test_steps_of_two_codes_have_no_typical_step_together() -> None:
     assert record.operations[0].typical_ns == pytest.approx(200, abs=15)
     assert record.measures["other_code_steps"] == 20 * 564
     assert "11,280 steps ran in other code, 14.0 µs each" in slow_in_words(record, 1e8)
+
+
+def test_steps_of_runs_that_are_told_as_a_whole_are_of_the_code_that_was_made_last() -> None:
+    operations = (OperationRecord(0, "tanh(h)", "operation", "", None),)
+    told = LoopAggregate(LoopRecord(1, 1, None, "h", None, operations=operations), FREE)
+    told.detailed = True
+    for tier, ns, closely, passed_over in (("numpy", 14_000, 20, 5), ("native", 200, 4, 900)):
+        told.made(tier, "machine code for the shapes met", 0)
+        told.begin(1, 0, 0)
+        for first in range(0, 64 * closely, 64):
+            times = np.full((1, 64), ns)
+            told.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
+            told.take(1, StepSeries(1, first, np.full(64, ns + 10), tier=tier))
+        told.end(1, 128 * closely, 128 * closely * ns, 0, False)
+        told.ran((1, 1, 100, 100, 0, -1), [100 * ns] * passed_over)
+    record = told.snapshot(0)
+    assert record.step_times.p50_ns == pytest.approx(210, abs=15)  # though fewer of those with a time
+    assert record.measures["other_code_steps"] == 20 * 128 + 5 * 100

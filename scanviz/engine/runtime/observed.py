@@ -42,6 +42,7 @@ def run_observed(
         Whether there are loops in its step, whose watching is no part of the step's time.
     """
     schedule.plain_times, schedule.cheap_stamps = code.plain_times, code.cheap_stamps
+    schedule.runs_on(code.tier_name)
     run = _ObservedRun(arena, watch, schedule, begun, watch.own if holds_others else None)
     watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:

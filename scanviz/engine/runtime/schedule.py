@@ -136,21 +136,32 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_samples", "_span_ns", "_timed", "_usual_ns", "_wanted",
+        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_samples", "_span_ns", "_tiers", "_timed", "_usual_ns", "_wanted",
         "cheap_stamps", "control", "most_steps", "nested", "observer", "own_ns", "passed_over", "plain_times", "run_ns",
         "step_ns", "timed_ns",
     )  # fmt: skip
 
     def __init__(self, nested: bool = False, control: bool = False) -> None:
-        self.nested, self.control, self.step_ns, self.observer = nested, control, 0, 0
-        self._usual_ns = self._known_by = self.timed_ns = 0
+        self.nested, self.control, self.observer = nested, control, 0
         self.plain_times = self.cheap_stamps = False
-        self._span_ns = self._samples = 0
+        self._span_ns = self._samples = self._usual_ns = 0
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
-        self._pause, self._timed = self._pace.first_pause, self._pace.timed if nested else FIRST_SAMPLE
+        self._tiers: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Know nothing of the steps, and begin with a sample."""
+        self.step_ns = self.timed_ns = self._known_by = 0
+        self._pause, self._timed = self._pace.first_pause, self._pace.timed if self.nested else FIRST_SAMPLE
         self._wanted = self._timed  # steps of a sample whose operations are timed
         self._parts = [Part("ops", self._timed), Part("steps", WARM_UP)]  # the next one last
+
+    def runs_on(self, tier: str) -> None:
+        """Begin with a sample again where a tier's code runs for the first time, after another's: its steps are others."""
+        if self._tiers and tier not in self._tiers:
+            self._begin()
+        self._tiers.add(tier)
 
     def ran(self, steps: int, elapsed_ns: int) -> None:
         """Note that a run was looked at closely, and how long it took: many short ones need no times of their steps."""

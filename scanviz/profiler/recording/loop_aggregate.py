@@ -146,7 +146,7 @@ class LoopAggregate:
         if not count:
             return
         steps, elapsed, own = zip(*[waiting.popleft() for _ in range(count)], strict=True)
-        self._steps += sum(steps)
+        self._unseen(sum(steps))
         self._passed_over.add(steps, elapsed)
         self.recorder_ns += sum(own)
         self._totals.add_unseen(count, 0, sum(elapsed), max(steps))
@@ -212,7 +212,7 @@ class LoopAggregate:
     def counted(self, runs: CountedRuns) -> None:
         """Take whole runs of which nothing else was told."""
         self._totals.add_counted(runs)
-        self._steps += runs.steps
+        self._unseen(runs.steps)
         self._control_steps += runs.steps
         self._passed_over.add(runs.lengths, runs.times)
 
@@ -222,11 +222,16 @@ class LoopAggregate:
         together = max(0, sum(times))
         totals.add_unseen(runs * calls, failed * calls, together, longest)
         totals.alone_ns += together
-        self._steps += steps * calls
+        self._unseen(steps * calls)
         if runs == 1 and not failed:
             self._passed_over.add([steps] * calls, times)
         else:
             self._control_steps += steps * calls
+
+    def _unseen(self, steps: int) -> None:
+        """Count steps of whole runs."""
+        self._steps += steps
+        self._steps_by_tier.unseen(steps)
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""
@@ -263,6 +268,8 @@ class LoopAggregate:
 
     def made(self, tier: str, why: str, elapsed_ns: int) -> None:
         """Count code that was made for the loop."""
+        self.count_passed_over()
+        self._steps_by_tier.made(tier)
         key = (tier, why)
         if key not in self._tiers and len(self._tiers) >= TIERS:
             key = (tier, "for other reasons")

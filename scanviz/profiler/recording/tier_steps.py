@@ -24,10 +24,10 @@ class TierSteps:
         How many operations a step has whose times are kept.
     """
 
-    __slots__ = ("_operations", "_parts", "_steps")
+    __slots__ = ("_latest", "_operations", "_parts", "_steps")
 
     def __init__(self, operations: int) -> None:
-        self._operations = operations
+        self._operations, self._latest = operations, ""
         self._parts: dict[str, StepTally] = {}
         self._steps: dict[str, int] = {}
 
@@ -37,12 +37,22 @@ class TierSteps:
         if tally is None:
             tally = self._parts[series.tier] = StepTally(self._operations)
         tally.add(series)
+        self._latest = series.tier
         self._steps[series.tier] = self._steps.get(series.tier, 0) + series.steps
+
+    def made(self, tier: str) -> None:
+        """Note that a tier has code now, which runs mostly from then on."""
+        self._latest = tier
+
+    def unseen(self, steps: int) -> None:
+        """Count steps of runs of which nothing but their whole time was told: ones of the code that was made or seen last."""
+        self._steps[self._latest] = self._steps.get(self._latest, 0) + steps
 
     @property
     def usual(self) -> str:
-        """The tier whose code did most steps."""
-        return max(self._steps, key=self._steps.__getitem__, default="")
+        """The tier whose code did most steps, of those of which some had their operations timed where there are such."""
+        told = [tier for tier, parts in self._parts.items() if parts.steps] or self._parts
+        return max(told, key=self._steps.__getitem__, default="")
 
     @property
     def parts(self) -> StepTally:

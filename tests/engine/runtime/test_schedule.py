@@ -96,3 +96,19 @@ def test_of_runs_that_end_early_the_pauses_are_as_short_as_their_samples() -> No
         for name, first, end in scheduled(3, "steps", schedule):
             taken[name] += end - first
     assert taken["ops"] >= 6000 // 128
+
+
+def test_code_of_a_tier_that_runs_for_the_first_time_is_looked_at_closely_at_once_and_no_more_later() -> None:
+    schedule = SamplingSchedule(control=True)
+
+    def steps_looked_at(tier: str, step_ns: int) -> int:
+        schedule.runs_on(tier)
+        parts = list(scheduled(300, "steps", schedule))
+        schedule.took(300, 300 * step_ns)
+        return sum(end - first for name, first, end in parts if name == "ops")
+
+    for _ in range(400):
+        latest = steps_looked_at("numpy", 5_000)
+    assert not latest
+    assert steps_looked_at("native", 500) >= 8 and schedule.step_ns == 500
+    assert sum(steps_looked_at(tier, 500) for tier in ("numpy", "native") * 10) < 0.02 * 20 * 300

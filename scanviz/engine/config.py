@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Real
 from typing import Any, TypeVar
 
 from scanviz.engine.errors import ScanvizAttributeError, ScanvizValueError
@@ -30,7 +31,7 @@ def _from_environment(variable: str, usual: Number) -> Number:
 
 
 def _check_at_least_0(name: str, value: object) -> None:
-    if not isinstance(value, int | float) or not value >= 0:  # NaN is not
+    if not isinstance(value, Real) or not float(value) >= 0:  # NaN is not
         raise ScanvizValueError(f"{name} cannot be set", expected="a number from 0 on", found=repr(value))
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from scanviz.engine.config import Config
@@ -52,6 +53,12 @@ def test_infinity_may_be_asked_for_and_numbers_below_0_may_not(monkeypatch):
         for value in (-1, float("nan"), "2", None):
             with pytest.raises(ScanvizValueError, match=f"{name} cannot be set"):
                 setattr(of, name, value)
+
+
+def test_numbers_of_numpy_are_numbers():
+    made = Config()
+    made.native.threads, made.native.pays_after, made.kept_memory = np.int64(2), np.float32(0.5), np.uint32(9)
+    assert (made.native.threads, made.native.pays_after, made.kept_memory) == (2, 0.5, 9)
 
 
 def test_a_wrong_variable_ends_a_program_with_one_error():

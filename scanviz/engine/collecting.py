@@ -10,9 +10,11 @@ Where much was imported meanwhile, that is taken for old when the work ends: mod
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 
 from scanviz.engine.locks import lock
 from scanviz.starting import SELDOM, modules_stay
@@ -20,15 +22,15 @@ from scanviz.starting import SELDOM, modules_stay
 MANY = 20  # modules: their objects are most of those that were made
 
 _lock = lock()
-# the program's own threshold and how many modules there were, once for each that asked for fewer
-_before: list[tuple[int, int]] = []
+# the program's own threshold and how many modules there were, once for each that asked for fewer, and its thread
+_before: list[tuple[int, int, int]] = []
 
 
 def begin() -> None:
     """Collect seldom from now on, until as many calls of :func:`end`."""
     with _lock:
         threshold = gc.get_threshold()
-        _before.append((threshold[0], len(sys.modules)))
+        _before.append((threshold[0], len(sys.modules), get_ident()))
         if 0 < threshold[0] < SELDOM:  # 0 is never
             gc.set_threshold(SELDOM, *threshold[1:])
 
@@ -36,7 +38,7 @@ def begin() -> None:
 def end() -> None:
     """Collect as before, where nobody else asked for fewer: at once, for what was made since belongs to whoever made it."""
     with _lock:
-        own, modules = _before.pop()
+        own, modules, _ = _before.pop()
         now, *older = gc.get_threshold()
         is_last = not _before and now == SELDOM  # else somebody has set another meanwhile
         if is_last:
@@ -67,3 +69,14 @@ def seldom() -> Iterator[None]:
         yield
     finally:
         end()
+
+
+def _end_those_of_other_threads() -> None:
+    """In a process that was forked: threads that asked for fewer are not there."""
+    own = get_ident()
+    for _ in [thread for _, _, thread in _before if thread != own]:
+        end()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_end_those_of_other_threads)

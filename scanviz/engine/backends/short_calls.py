@@ -44,9 +44,8 @@ SHORT_NS = 2.5e6  # a call that takes no longer on NumPy by estimate is short
 # A longer one is, too, where being called is most of it and machine code of the loops takes little of that: what numbers cost
 # beside what is around the loops, and all that one call may cost on NumPy, for no ctrl+c is heard in it
 MOST_WORK, LONGEST_NS = 75, 1e8
-OF_LONG = (
-    1 / 3
-)  # of what pays for a short call does so: its loops are machine code long before, so it is faster than NumPy by then
+# of what pays for a short call does so for a longer one: its loops are machine code long before, so it is faster than NumPy by then
+OF_LONG = 1 / 3
 MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
 KEPT = 8  # sets of shapes
 Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
@@ -221,13 +220,8 @@ class ShortCalls:
 
         try:
             return WholeFunction(*self._for_key(key))
-        except (
-            NotWrittenError,
-            BackendError,
-            OSError,
-            MemoryError,
-        ):  # LLVM cannot be loaded, or code has no room
-            return None
+        except (NotWrittenError, BackendError, OSError, MemoryError):
+            return None  # LLVM cannot be loaded, or code has no room
 
 
 class CallCost(NamedTuple):
@@ -336,9 +330,8 @@ class ShortCallsExecutable(SourceExecutable):
             short.passed -= 1
             if watch is not None:
                 return SourceExecutable.run(self, inputs, watch)
-            before = (
-                ignore_errors()
-            )  # as there: this is the way of most calls, and asking it takes a part of a short one
+            # as there: this is the way of most calls, and asking it takes a part of a short one
+            before = ignore_errors()
             try:
                 found = self.flat.run_plain(self._taken(self.program, inputs))
                 return self._given(self.program, inputs, found)

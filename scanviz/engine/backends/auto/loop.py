@@ -49,9 +49,8 @@ if TYPE_CHECKING:
 AGAIN = 1.4  # times as much work as pays for machine code pays for making it twice
 THIS_RUN = 7  # times as much counts what a run saves whose steps are counted beforehand: it surely does, others only may
 LONG_STEP_NS = 1e6  # of steps that may be so long, what they cost is asked in a first run, else in the second of the same shapes
-ASKED_AGAIN = (
-    0.02  # of what pays is done until it is asked again whether the loops of a function pay together
-)
+# of what pays is done until it is asked again whether the loops of a function pay together
+ASKED_AGAIN = 0.02
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
 OUTSIDE_NS = 20.0  # at most, mostly, of what is done outside for an element of the rows that a step gets
 USUAL_STEP = 20  # operations of a step whose code costs no more than what pays after the usual time
@@ -135,9 +134,8 @@ class AutoLoop(SpecialisedLoop):
             return found
         cost = int(values[self._n_steps]) * code.step_ns
         left = code.left_ns - cost
-        if (
-            left - THIS_RUN * cost <= code.quiet_ns or self.counted.pays
-        ):  # something is due, or after one more run
+        # something is due, or after one more run
+        if left - THIS_RUN * cost <= code.quiet_ns or self.counted.pays:
             if not code.is_known or self._is_due(code, cost, left):
                 return None  # it is looked at and counted, and maybe compiled, where it is opened
             self._count(code, left - THIS_RUN * cost)

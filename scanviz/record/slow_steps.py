@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.units import duration
@@ -94,10 +94,10 @@ def in_other_code(loop: LoopRecord) -> str:
     if not other_code_ns(loop):
         return ""
     steps, step_ns = loop.measures["other_code_steps"], loop.measures["other_code_ns"]
-    made = [tier.tier for tier in loop.tiers]
-    is_numpy = made[:1] == ["numpy"] and set(made) == {"numpy", "native"}
-    code = "on NumPy before there was machine code" if is_numpy else "in other code"
-    return f"{steps:,.0f} steps ran {code}, {duration(step_ns)} each"
+    tiers = [tier for tier, _ in groupby(tier.tier for tier in loop.tiers)]
+    about = "about " if len(tiers) > 2 else ""  # they took turns: of most runs nobody looks which code it was
+    code = "on NumPy before there was machine code" if tiers == ["numpy", "native"] else "in other code"
+    return f"{about}{steps:,.0f} steps ran {code}, {duration(step_ns)} each"
 
 
 def reasons(loop: LoopRecord, slow_ns: float) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from scanviz.engine.observe import StepSeries
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import FREE
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
 from scanviz.record.sample import StepSample
-from scanviz.record.slow_steps import SLOWEST, period_of, slow_in_words
+from scanviz.record.slow_steps import SLOWEST, in_other_code, period_of, slow_in_words
 
 STEPS = 20_000
 
@@ -115,3 +116,14 @@ def test_steps_of_runs_that_are_told_as_a_whole_are_of_the_code_that_was_made_la
     record = told.snapshot(0)
     assert record.step_times.p50_ns == pytest.approx(210, abs=15)  # though fewer of those with a time
     assert record.measures["other_code_steps"] == 20 * 128 + 5 * 100
+
+
+def test_where_numpy_ran_other_shapes_later_its_steps_are_not_of_the_time_before_machine_code() -> None:
+    tiers = tuple(
+        TierRecord(tier, why, 1, 0) for tier, why in (("numpy", "a"), ("native", "b"), ("numpy", "c"))
+    )
+    loop = LoopRecord(
+        1, 1, None, "h", None, measures={"other_code_steps": 4e4, "other_code_ns": 14_500.0}, tiers=tiers
+    )
+    assert in_other_code(loop) == "about 40,000 steps ran in other code, 14.5 µs each"
+    assert "before there was machine code" in in_other_code(replace(loop, tiers=tiers[:2]))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
@@ -71,6 +72,8 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
     lines = [line.text for line in tail_lines(loop)]
     assert lines == ["  slow: 8 steps ran on NumPy before there was machine code, 9.00 µs each"]
     assert tail_lines(replace(loop, measures={**numbers, "other_code_ns": 150.0})) == []
+    told = [line.text for line in loop_lines(replace(loop, steps=100), "rnn", 100, 5)]
+    assert any(line.startswith("  steps that have a time: mean 8.00 µs") for line in told), told
 
 
 def test_slow_steps_of_one_code_are_told_without_a_reason():

@@ -15,6 +15,7 @@ from scanviz.record.names import loop_titles
 from scanviz.record.parts import PartKind, RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
+from scanviz.record.slow_steps import other_code_ns
 from scanviz.record.typical import BELOW, typical_step
 
 WIDE, MIDDLE = 96, 78
@@ -201,7 +202,9 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     parts = [] if typical and loop.typical_ns else [f"median {duration(times.p50_ns)}"]
     parts += [f"mean {duration(times.mean_ns)}", f"p95 {duration(times.p95_ns)}"]
     parts.append(f"max {duration(times.max_ns)}")
-    lines.append(ReportLine("  steps: " + ", ".join(parts) + _slowest(loop), wraps=True))
+    # of few steps, most of another code, an average is none of all
+    steps = "steps that have a time" if other_code_ns(loop) and 2 * times.count < loop.steps else "steps"
+    lines.append(ReportLine(f"  {steps}: " + ", ".join(parts) + _slowest(loop), wraps=True))
     lines += tail_lines(loop)
     if loop.setup_ns:
         before = f"  around the steps: {duration(loop.setup_ns)}"

@@ -14,6 +14,7 @@ import numpy as np
 
 from scanviz.engine.backends.reference import perform
 from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.file import from_bytes
@@ -186,7 +187,12 @@ class _Call:
         for number, constant in program.constants.items():
             self._values[number] = constant
         for number, place in zip(program.inputs, held.inputs, strict=True):
-            self._values[number] = held.arrays[place].array()
+            given = self._values[number] = held.arrays[place].array()
+            if program.registers[number].type == RANDOM_STATE and given.shape != RANDOM_STATE.shape:
+                raise RecomputeError(
+                    f"call {held.call} drew its random numbers with another generator, of an earlier version of scanviz",
+                    fix="scanviz profile --values SCRIPT",
+                )
         for name, place in held.results.items():
             if int(name) < len(self._values):
                 self._values[int(name)] = held.arrays[place].array()

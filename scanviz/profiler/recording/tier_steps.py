@@ -46,7 +46,8 @@ class TierSteps:
 
     def unseen(self, steps: int) -> None:
         """Count steps of runs of which nothing but their whole time was told: ones of the code that was made or seen last."""
-        self._steps[self._latest] = self._steps.get(self._latest, 0) + steps
+        if self._latest:
+            self._steps[self._latest] = self._steps.get(self._latest, 0) + steps
 
     @property
     def usual(self) -> str:

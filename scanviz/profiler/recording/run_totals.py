@@ -20,8 +20,9 @@ class RunTotals:
         these those in steps of a loop around.
     longest_run : int
         Steps of the longest one.
-    total_ns, setup_ns, first_run_ns, alone_ns : int
-        Time of all runs, around the steps of those seen, of the first one, and of those in calls that were told as a whole.
+    total_ns, unseen_ns, setup_ns, first_run_ns, alone_ns : int
+        Time of all runs, of those passed over, around the steps of the others, of the first one, and of those in calls that were
+        told as a whole.
     buffer_bytes : int
         The most that a run held.
     clock, resolution_ns, stamp_ns
@@ -42,13 +43,14 @@ class RunTotals:
         "setups",
         "stamp_ns",
         "total_ns",
+        "unseen_ns",
         "unseen_runs",
     )
 
     def __init__(self) -> None:
         self.runs = self.failed_runs = self.unseen_runs = self.counted_runs = 0
         self.longest_run = self.buffer_bytes = 0
-        self.total_ns = self.setup_ns = self.first_run_ns = self.alone_ns = 0
+        self.total_ns = self.unseen_ns = self.setup_ns = self.first_run_ns = self.alone_ns = 0
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
@@ -59,6 +61,7 @@ class RunTotals:
         self.unseen_runs += runs
         self.failed_runs += failed
         self.total_ns += elapsed_ns
+        self.unseen_ns += elapsed_ns
         self.longest_run = max(self.longest_run, longest)
 
     def add_counted(self, runs: CountedRuns) -> None:
@@ -75,9 +78,12 @@ class RunTotals:
         self.failed_runs += failed
 
     def around_ns(self) -> int:
-        """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others."""
+        """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others.
+
+        These may have run other code, of which it is less: it is no more than they took.
+        """
         typical = float(median_of(self.setups)) if self.setups else 0.0
-        return self.setup_ns + round(typical * self.unseen_runs)
+        return self.setup_ns + min(round(typical * self.unseen_runs), self.unseen_ns)
 
     def take_clock(self, series: StepSeries) -> None:
         """Note where times come from."""

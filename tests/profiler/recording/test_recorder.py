@@ -22,6 +22,7 @@ from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.loop_aggregate import TIERS
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.recording.run_totals import RunTotals
 from scanviz.record import program_snapshot, rewrites_snapshot
 from scanviz.record.model import LoopRecord, OutcomeRecord
 from scanviz.record.rewrites_source import RewritesSource
@@ -568,3 +569,12 @@ def test_what_calls_take_more_that_are_passed_over_is_recording_and_no_time_of_t
     (function,) = made.record().functions
     parts = function.call_parts
     assert (function.total_ns, parts.checks_ns, parts.copies_ns, parts.recording_ns) == (2880, 540, 180, 400)
+
+
+def test_what_is_around_the_steps_of_runs_that_are_told_as_a_whole_is_no_more_than_they_took():
+    totals = RunTotals()
+    totals.add_ended(3, 20_000, 15_000, False)
+    totals.add_unseen(1_000, 0, 200_000, 3)  # in other code, inside that of the loop around
+    assert totals.around_ns() == 215_000
+    totals.add_unseen(1_000, 0, 99_800_000, 3)
+    assert totals.around_ns() == 15_000 + 2_000 * 15_000

@@ -191,6 +191,7 @@ def work_ns(work: Work) -> float:
 
     Examples
     --------
+    >>> from scanviz.engine.program.work import Work
     >>> work_ns(Work(flops=1000, product_flops=0, bytes=10_000))
     200.0
     """

@@ -16,7 +16,7 @@ from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
 from scanviz.engine.function.names import told_apart
-from scanviz.engine.graph.shared import COMMIT_LOCK, set_values
+from scanviz.engine.graph.shared import set_values, values_of
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.locks import lock, with_all
 from scanviz.engine.program.instructions import Program, all_loops
@@ -94,6 +94,7 @@ class Function(Shown):
         self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
         self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
         self._structured = plan.structured
+        self._stored = list(plan.updates)
         self._updated = sorted(plan.updates, key=id)
         self._is_alone = not plan.shared and not plan.updates  # it has nothing in common with others
         self._watching: Watching | None = None
@@ -291,15 +292,15 @@ class Function(Shown):
     ) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
         if self.plan.shared:
-            with COMMIT_LOCK:
-                held = [shared_variable.get_value(borrow=True) for shared_variable in self.plan.shared]
-            arguments = [*arguments, *held]
+            arguments = [*arguments, *values_of(self.plan.shared)]
         results, count = self._run(arguments, watched, alone), len(self.plan.outputs)
-        fresh = [to_host(result) for result in results[count:]]
-        found = self._unshared([*fresh, *results[:count]], arguments)
+        outputs, fresh = results[:count], results[count:]
+        if not self._gives_own:
+            found = unshared([*map(to_host, fresh), *outputs], self._borrowed, arguments, self._constants)
+            fresh, outputs = found[: len(fresh)], found[len(fresh) :]
         if fresh:
-            set_values(list(self.plan.updates), found[: len(fresh)])
-        return found[len(fresh) :]
+            set_values(self._stored, fresh)
+        return outputs
 
     def _unshared(self, found: list[Array], arguments: list[Array]) -> list[Array]:
         """Return what a call found, copied where it shares memory with what it was given, with constants or with another result."""

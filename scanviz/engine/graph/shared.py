@@ -80,6 +80,12 @@ class SharedVariable(Variable):
             self._container[0] = kept
 
 
+def values_of(variables: Sequence[SharedVariable]) -> list[Array]:
+    """Return the arrays that shared variables hold at one moment; they must not be written to."""
+    with COMMIT_LOCK:
+        return [variable._container[0] for variable in variables]
+
+
 def set_values(variables: Sequence[SharedVariable], values: Sequence[Array]) -> None:
     """Store arrays themselves as the values of shared variables: all of them or, where one does not fit or on ctrl+c, none."""
     fitting = [
@@ -90,7 +96,10 @@ def set_values(variables: Sequence[SharedVariable], values: Sequence[Array]) -> 
     ]
     containers = [variable._container for variable in variables]
     with COMMIT_LOCK:  # and in one operation of Python: it hears ctrl+c before it or after it
-        deque(map(setitem, containers, repeat(0), fitting), 0)
+        if len(containers) == 1:
+            containers[0][0] = fitting[0]
+        else:
+            deque(map(setitem, containers, repeat(0), fitting), 0)
 
 
 def checked(value: Any, kind: Type, name: str) -> Array:

@@ -27,7 +27,7 @@ PROBABILITY_TOLERANCE = 1e-4
 
 def size_of(distribution: str, shape: Shape) -> int:
     """Return the number of elements of ``shape``; raise ScanvizValueError if a dimension is negative."""
-    if any(size < 0 for size in shape):
+    if shape and min(shape) < 0:
         raise ScanvizValueError(f"{distribution}: a dimension of `size` is negative", found=tuple(shape))
     return math.prod(shape)
 

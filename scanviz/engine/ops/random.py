@@ -150,7 +150,7 @@ def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> D
 
     def perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         count = op.parameters.sizes
-        shape = tuple(int(value) for value in values[1 : 1 + count])
+        shape = tuple(map(int, values[1 : 1 + count]))
         state, drawn = function(op, np.asarray(values[0]), shape, *values[1 + count :])
         return (state, drawn)
 

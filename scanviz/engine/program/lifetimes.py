@@ -51,7 +51,8 @@ def gives_own(program: Program) -> bool:
             rows = {slot.history: slot.result for slot in instruction.states}  # one is a part of the other
             made.update((number, (index, rows.get(number) or number)) for number in instruction.outputs)
         elif not isinstance(instruction, BranchInstruction):  # a side may give a constant of its own
-            made.update((number, (index,)) for number in instruction.outputs)
+            apart = instruction.op.declaration.family == "random"  # the state and what was drawn
+            made.update((number, (index, number) if apart else (index,)) for number in instruction.outputs)
     shared, seen = aliases(program), set[tuple[int, ...]]()
     for number in program.outputs:
         reached = {number, *shared.get(number, _NOTHING)}

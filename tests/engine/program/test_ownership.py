@@ -161,3 +161,14 @@ def test_what_may_share_memory_is_told_and_copied(case):
     held = [given, *f.program.constants.values()]
     for k, array in enumerate(found):
         assert not any(np.shares_memory(array, other) for other in (*held, *found[:k]))
+
+
+@pytest.mark.parametrize("size", [(), (3,), (9000,)])
+def test_draws_and_the_states_after_them_are_not_looked_at_and_share_nothing(size):
+    stream = T.random.RandomStreams(seed=1)
+    f = scanviz.function([], [stream.uniform(size=size), stream.integers(0, 10, size=size)], mode="numpy")
+    assert f.executable.gives_own
+    found = [array for _ in range(3) for array in f()]
+    assert all(array.flags.writeable for array in found)
+    for k, array in enumerate(found):
+        assert not any(np.shares_memory(array, other) for other in found[:k])

@@ -128,8 +128,10 @@ def _is_of(array: Array, kind: Type) -> bool:
     shape, sizes = kind.shape, array.shape
     if (array.dtype is not _dtype(kind.dtype) and array.dtype != kind.dtype) or len(sizes) != len(shape):
         return False
+    if sizes == shape:  # all are fixed, or there are none: on the way of every update
+        return True
     wanted = [size if known is None else known for known, size in zip(shape, sizes, strict=True)]
-    return wanted == [*sizes]  # on the way of every update: quicker than a generator
+    return wanted == [*sizes]  # quicker than a generator
 
 
 def _converts(value: Any, array: Array, dtype: str) -> bool:

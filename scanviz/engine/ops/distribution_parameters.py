@@ -22,6 +22,7 @@ Parameter = npt.ArrayLike  # of a distribution: what NumPy makes an array of
 DType = npt.DTypeLike
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_BY_NAME = {kind.name: kind for kind in _FLOATS}
 PROBABILITY_TOLERANCE = 1e-4
 
 
@@ -32,8 +33,17 @@ def size_of(distribution: str, shape: Shape) -> int:
     return math.prod(shape)
 
 
+def are_numbers(first: Parameter, second: Parameter) -> bool:
+    """Return whether two parameters are one number each."""
+    if type(first) is np.ndarray and type(second) is np.ndarray:  # as operations have them
+        return first.ndim == 0 and second.ndim == 0
+    return np.ndim(first) == 0 and np.ndim(second) == 0
+
+
 def real_dtype(distribution: str, dtype: DType) -> np.dtype[Any]:
     """Return float32 or float64; raise ScanvizTypeError for anything else."""
+    if type(dtype) is str and dtype in _BY_NAME:  # as operations have it: the way of every draw
+        return _BY_NAME[dtype]
     kind = np.dtype(dtype)
     if kind not in _FLOATS:
         raise ScanvizTypeError(

@@ -36,6 +36,7 @@ from scanviz.engine.ops.distribution_parameters import (
     DType,
     Parameter,
     Shape,
+    are_numbers,
     flat,
     real_dtype,
     reals,
@@ -112,7 +113,7 @@ def uniform(
     """
     kind = real_dtype("uniform", dtype)
     n = size_of("uniform", shape)
-    if kind.itemsize == 8 and np.ndim(low) == 0 and np.ndim(high) == 0:
+    if kind.itemsize == 8 and are_numbers(low, high):
         return _uniform_between(state, shape, float(low), float(high))  # type: ignore[arg-type]  # scalars
     start, stop = reals("uniform", "low", low, shape, kind), reals("uniform", "high", high, shape, kind)
     with np.errstate(over="ignore"):
@@ -172,7 +173,7 @@ def normal(
     """
     kind = real_dtype("normal", dtype)
     n = size_of("normal", shape)
-    if kind.itemsize == 8 and np.ndim(loc) == 0 and np.ndim(scale) == 0:
+    if kind.itemsize == 8 and are_numbers(loc, scale):
         drawn = _normal_around(state, shape, float(loc), float(scale))  # type: ignore[arg-type]  # scalars
         if drawn is not None:
             return drawn

@@ -29,9 +29,8 @@ HEAD = 4  # the first step, k - 1 where every k-th step has a stamp, the logarit
 OFTEN_NS = 200  # steps that take longer have a stamp each: a stamp costs some ten nanoseconds
 SHARED_NS = 500  # of shorter ones as many share a stamp as take about so long
 RAREST = 9  # the logarithm of the most steps that share a stamp
-IN_STRIPS = (
-    10  # and of as many where strips of elements go through them: each reads its elements anew after a stamp
-)
+# And of as many where strips of elements go through them: each reads its elements anew after a stamp.
+IN_STRIPS = 10
 Shares = Sequence[Sequence[tuple[int, float]]]  # of each stamp, the instructions and their shares of its time
 
 

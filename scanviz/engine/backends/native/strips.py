@@ -143,9 +143,8 @@ def _in_one_run(steps: StepsWriter, number: int, shape: tuple[int, ...] | None) 
     return place._replace(shape=(sizes[0],), strides=(np.dtype(place.dtype).itemsize,))
 
 
-Blocks = Callable[
-    [Callable[[Value, Value], None]], None
-]  # writes all steps, by what writes those from one to another
+# Writes all steps, by what writes those from one to another.
+Blocks = Callable[[Callable[[Value, Value], None]], None]
 
 
 def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks | None = None) -> Value:

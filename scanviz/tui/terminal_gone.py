@@ -3,14 +3,21 @@
 Textual writes in a thread of its own, from a queue of thirty texts.  Where the terminal goes first (a closed window, ``tmux
 kill-server``), writing fails, that thread ends, and whoever puts the thirty-first text into the queue waits forever: the
 application can then neither hear the signal that ends it nor leave by itself.
+
+Usually that signal is SIGHUP.  Where it is ignored (under ``nohup``), the application asks every second whether its terminal is
+still there: the thread that reads would otherwise read nothing for ever, as fast as it can.
 """
 
 from __future__ import annotations
 
+import select
+import signal
 from typing import Any, TextIO, cast
 
 from textual.app import App
 from textual.driver import Driver
+
+PERIOD = 1.0  # seconds between two looks whether the terminal is there
 
 
 class TerminalStream:
@@ -59,8 +66,29 @@ def outliving_its_terminal(driver: type[Driver]) -> type[Driver]:
     return type(driver.__name__, (driver,), {"__init__": made, "__module__": driver.__module__})
 
 
+def _has_gone(terminal: int) -> bool:
+    """Return whether nobody is at the other end of a terminal."""
+    if not hasattr(select, "poll"):  # Windows, whose terminals end their processes
+        return False
+    asked = select.poll()
+    asked.register(terminal, 0)  # a hang-up is told without being asked for
+    return any(found & select.POLLHUP for _, found in asked.poll(0))
+
+
 class OutlivesItsTerminal(App[None]):
     """An application that ends when its terminal goes."""
+
+    def on_mount(self) -> None:
+        """Look from time to time whether the terminal is there."""
+        terminal = getattr(
+            self._driver, "fileno", None
+        )  # of Textual's drivers for terminals; others have none
+        if isinstance(terminal, int):
+            self.set_interval(PERIOD, lambda: self._leave_without(terminal))
+
+    def _leave_without(self, terminal: int) -> None:
+        if _has_gone(terminal):
+            self.exit(return_code=128 + signal.SIGHUP)
 
     def get_driver_class(self) -> type[Driver]:
         """Return what the terminal is written to by."""

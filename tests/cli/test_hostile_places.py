@@ -202,7 +202,7 @@ def test_ctrl_c_while_the_command_is_imported_is_quiet(folder, wait):
     process.send_signal(signal.SIGINT)
     said, errors = process.communicate(timeout=60)
     assert errors == ""
-    if process.returncode == 0:  # all had been said before
-        assert wait == 0.3 and said == reported(folder)
+    if process.returncode == 0:  # all had been said before, as on a quick machine
+        assert wait > 0 and said == reported(folder)
     else:
         assert process.returncode in (130, -signal.SIGINT)

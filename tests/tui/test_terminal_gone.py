@@ -13,6 +13,7 @@ import time
 import pytest
 
 from scanviz.lessons.app import LearnApp
+from scanviz.tui import terminal_gone
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.terminal_gone import OutlivesItsTerminal, TerminalStream
 
@@ -68,12 +69,22 @@ def test_applications_write_to_a_terminal_that_may_go(app, monkeypatch):
     assert issubclass(found, LinuxDriver) and issubclass(app, OutlivesItsTerminal)
 
 
+def test_a_terminal_has_gone_when_nobody_is_at_its_other_end():
+    other_end, terminal = pty.openpty()
+    assert not terminal_gone._has_gone(terminal)
+    os.close(other_end)
+    assert terminal_gone._has_gone(terminal)
+    os.close(terminal)
+
+
 @pytest.mark.slow
-def test_an_application_ends_when_its_terminal_goes(tmp_path):
+@pytest.mark.parametrize("hang_up", [signal.SIG_DFL, signal.SIG_IGN], ids=["told", "under nohup"])
+def test_an_application_ends_when_its_terminal_goes(tmp_path, hang_up):
     script = tmp_path / "long.py"
     script.write_text("import time\nfor k in range(200): print(k, flush=True); time.sleep(0.1)\n")
     process, terminal = pty.fork()
     if not process:
+        signal.signal(signal.SIGHUP, hang_up)
         os.environ.update(TERM="xterm-256color", COLUMNS="100", LINES="30")
         command = [sys.executable, "-m", "scanviz", "tui", "-o", str(tmp_path / "x.scanviz"), str(script)]
         os.execv(sys.executable, command)

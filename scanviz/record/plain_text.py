@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import unicodedata
 from typing import Any, TextIO
 
 from scanviz.record.errors import CannotWriteError
@@ -67,18 +68,21 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def plainest(text: str, encoding: str) -> str:
-    """Return text that an encoding can hold, signs it lacks replaced by similar ones.
+    r"""Return text that an encoding can hold, signs it lacks replaced by similar ones.
 
     Examples
     --------
     >>> plainest("3 µs · ▁█ · é", "ascii")
     '3 us - _# - ?'
+    >>> plainest("e\u0301", "ascii")  # a mark above a letter takes no column: nothing stands for it
+    'e'
     """
     try:
         text.encode(encoding)
     except (UnicodeEncodeError, LookupError):
         known = encoding if _known(encoding) else "ascii"
-        return text.translate(_PLAIN_SIGNS).encode(known, "replace").decode(known)
+        bare = "".join(sign for sign in text.translate(_PLAIN_SIGNS) if not unicodedata.combining(sign))
+        return bare.encode(known, "replace").decode(known)
     return text
 
 

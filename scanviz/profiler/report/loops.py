@@ -207,9 +207,11 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     lines.append(ReportLine(f"  {steps}: " + ", ".join(parts) + _slowest(loop), wraps=True))
     lines += tail_lines(loop)
     if loop.setup_ns:
-        before = f"  around the steps: {duration(loop.setup_ns)}"
+        around = f"  around the steps: {duration(loop.setup_ns)}"
+        code_ns = sum(tier.total_ns for tier in loop.tiers)
+        code = f", of it making code {duration(code_ns)}" if 0 < code_ns <= loop.setup_ns else ""
         first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
-        lines.append(ReportLine(before + first, QUIET, wraps=True))
+        lines.append(ReportLine(around + code + first, QUIET, wraps=True))
     return lines
 
 

@@ -68,6 +68,12 @@ def loop_changed(**changes: object) -> ProfileRecord:
     return replace(SMALL, loops=(replace(RNN, **changes), INNER))
 
 
+def test_what_making_the_code_of_a_loop_took_is_told_of_the_time_around_its_steps() -> None:
+    code = (TierRecord("native", "it pays", 1, 1_500_000), TierRecord("native", "other shapes", 1, 500_000))
+    text = render_report(loop_changed(tiers=code, setup_ns=2_100_000), width=90)
+    assert "  around the steps: 2.10 ms, of it making code 2.00 ms, the first run took 2.50 ms\n" in text
+
+
 def test_a_small_record_reads_like_this() -> None:
     assert render_report(SMALL, width=90) == GOLDEN
 
@@ -102,6 +108,16 @@ def test_a_report_can_be_written_in_any_encoding(record: ProfileRecord, width: i
         assert all(
             len(line) <= width for line in raw.getvalue().decode(encoding).split("\n") if line.isascii()
         )
+
+
+def test_a_mark_without_a_column_makes_no_line_longer_where_the_encoding_lacks_it() -> None:
+    name = "e\u0301" * 60
+    raw = io.BytesIO()
+    file = io.TextIOWrapper(raw, encoding="ascii", newline="")
+    print_report(replace(SMALL, loops=(replace(RNN, name=name), INNER)), file, width=80)
+    file.flush()
+    lines = raw.getvalue().decode("ascii").split("\n")
+    assert any("eee" in line for line in lines) and max(map(len, lines)) <= 80
 
 
 @pytest.mark.parametrize("unit", [1, 1e-3, 1e-6, 1e-9, 1e3])

@@ -19,7 +19,8 @@ from scanviz.engine.observe import Building, Observer, observers
 # It returns the nanoseconds that it has counted as watching itself.
 BEFORE_BUILDING: list[Callable[[], int]] = []
 
-# `builds` where the thread builds something; `untold_ns` is what notifying of watching took that ended last
+# `builds` where the thread builds something; `untold_ns` is what notifying of watching took that ended last, which `untold_of` were
+# notified of: those who watched then, for nobody else is to hear of it
 _thread = threading.local()
 
 
@@ -87,11 +88,13 @@ class building:  # noqa: N801  # a context manager, written like a function
         _thread.builds = False
         for observer in self._watching:
             observer.build_end(self._kind, self._where, elapsed_ns)
-        ended = perf_counter_ns()
-        own = ended - own_since + getattr(_thread, "untold_ns", 0)
-        for observer in self._watching:
+        ended, watching = perf_counter_ns(), self._watching
+        own = ended - own_since
+        if getattr(_thread, "untold_of", ()) == watching:
+            own += _thread.untold_ns
+        for observer in watching:
             observer.build_observed(own)
-        _thread.untold_ns = perf_counter_ns() - ended
+        _thread.untold_of, _thread.untold_ns = watching, perf_counter_ns() - ended
 
 
 __all__ = ["BEFORE_BUILDING", "building"]

@@ -173,6 +173,33 @@ class Slow(Listener):
         super().build_end(kind, where, elapsed_ns)
 
 
+class SlowToHearOfWatching(Slow):
+    """Takes its time when it hears what watching took: what that takes is told with the next building."""
+
+    def build_observed(self, own_ns):
+        super().build_observed(own_ns)
+        self._wait()
+
+
+def test_what_notifying_another_observer_took_is_told_to_none_who_did_not_watch_then():
+    x = T.vector("x")
+    with observed_by(SlowToHearOfWatching()):
+        scanviz.scan(lambda x_t: x_t + 1, x)
+    listener = Listener()
+    with observed_by(listener):
+        scanviz.scan(lambda x_t: x_t + 1, x)
+    assert 0 < listener.building_watched[0] < Slow.NS
+
+
+def test_what_notifying_of_watching_took_is_told_with_the_next_building():
+    slow, x = SlowToHearOfWatching(), T.vector("x")
+    with observed_by(slow):
+        for _ in range(2):
+            scanviz.scan(lambda x_t: x_t + 1, x)
+    first, second = slow.building_watched
+    assert second >= 3 * Slow.NS > 2 * Slow.NS <= first
+
+
 def test_what_watching_a_building_takes_is_no_time_of_it_and_nothing_else_is_lost():
     slow, x, lost = Slow(), T.vector("x"), []
     with observed_by(slow):

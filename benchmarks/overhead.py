@@ -6,8 +6,8 @@ Rows are of the NumPy tier unless they say native.  Steps of 1, 5 and 20 µs are
 are is found at the start, by the CPU time of plain calls.
 Times are of the thread's CPU clock, so that what else runs on the machine does not count.  *Stated* is the slowdown that the
 profile tells: of the loop, or of the whole run where calls or nested loops are measured, for that is what takes longer; it
-is of the wall clock and wants a quiet machine.  For
-the first call *stated* is what the profile shows of it, as a multiple of the first call of the same function without a profile.
+is of the wall clock and wants a quiet machine.  A row says *untrue* where it is off by more than a third of what is added.
+For the first call *stated* is what the profile shows of it, as a multiple of the first call of the same function without a profile.
 Start-up is a process that does next to nothing, under python, cProfile and scanviz.
 """
 
@@ -33,6 +33,7 @@ from scanviz.engine.backends.registry import availability
 
 TINY = "import numpy, scanviz\n"
 STARTUP_MS = 20  # beyond cProfile's
+TOLERANCE, LITTLE = 1 / 3, 0.05  # of what a profile adds, as it is stated: of it, and of the plain time
 FIRST_CALL = (
     1.1  # what is shown of a first call beside one without a profile: no code of the profiler's is in it
 )
@@ -201,6 +202,11 @@ def stated(record: Any, loop: str | None) -> float:
     return float((shown - in_steps + record.cost.total_ns) / (shown - in_steps))
 
 
+def is_true(told: float, slowdown: float) -> bool:
+    """Return whether what a profile says of its cost is near enough to what was measured."""
+    return abs(told - slowdown) <= max(LITTLE, TOLERANCE * (slowdown - 1))
+
+
 def measured(case: Case, rounds: int) -> dict[str, Any]:
     """Return one row of the table: medians of runs in turns, all profiled ones in one profile."""
     session = scanviz.profile()
@@ -215,11 +221,13 @@ def measured(case: Case, rounds: int) -> dict[str, Any]:
     pairs = [(cpu_ns(case.work), cpu_ns(profiled)) for _ in range(rounds)]
     plain = statistics.median(before for before, _ in pairs)
     slowdown = statistics.median(after / before for before, after in pairs)
+    told = stated(session.record, case.loop)
     return {
         "what": case.name,
         "plain_us": plain / case.per / 1e3,
         "slowdown": slowdown,
-        "stated": stated(session.record, case.loop),
+        "stated": told,
+        "stated_is_true": is_true(told, slowdown),
         "goal": case.goal,
         "met": None if case.goal is None else slowdown <= case.goal,
     }
@@ -289,8 +297,9 @@ def line(row: dict[str, Any]) -> str:
             f"start-up beyond python: cProfile {row['cProfile']:.0f} ms of CPU, scanviz {row['scanviz']:.0f} ms"
             f" (goal: at most {row['goal']} ms more) {verdict}"
         )
-    goal = "" if row["goal"] is None else f"{row['goal']:>7.2f}"
-    return f"{row['what']:<32}{row['plain_us']:>10.4g} µs{row['slowdown']:>10.2f}{row['stated']:>9.2f}{goal} {verdict}"
+    goal = f"{'':7}" if row["goal"] is None else f"{row['goal']:>7.2f}"
+    untrue = "" if row.get("stated_is_true", True) else " (stated: untrue)"
+    return f"{row['what']:<32}{row['plain_us']:>10.4g} µs{row['slowdown']:>10.2f}{row['stated']:>9.2f}{goal} {verdict}{untrue}"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Whether profiles are true: of twelve loops what the profile states, beside what instruments say that know nothing of it.
+"""Whether profiles are true: of thirteen loops what the profile states, beside what instruments say that know nothing of it.
 
     python benchmarks/profile_truth.py [--mode TIER] [--load N] [--profiles N] [--rounds N] [--only WORD …] [--json FILE]
 

@@ -162,6 +162,7 @@ CASES = [
         "lstm",
     ),
     Case("nested loop", nested, lambda n: (_normal(n, 40),), 600, "outer"),
+    Case("nested loop of one step", nested, lambda n: (_normal(n, 1),), 5000, "outer"),
     Case(
         "gradient loop",
         gradient,

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from copy import copy
+from typing import Any, Literal
+
+import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
-
-if TYPE_CHECKING:
-    import numpy as np
 
 Detail = Literal["steps", "ops", "values"]
 Building = Literal["scan", "gradient", "function"]
@@ -110,11 +110,14 @@ class StepSeries:
         How long of ``span_ns`` the thread did not run, where that was looked for; of control steps it is in no interval.
     tier : str
         Of the code that ran, which may change from run to run: its typical step is one of its own.
+    counted_runs : int
+        Runs of loops inside that were timed one by one while these steps went on, of which only that is told: taking their times
+        is in those of the steps.
     """
 
     __slots__ = (
-        "control", "copy_ns", "covers", "entry_ns", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns", "plain", "resolution_ns",
-        "source", "span_ns", "stamp_ns", "starts", "steps", "tier", "timed_steps",
+        "control", "copy_ns", "counted_runs", "covers", "entry_ns", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns",
+        "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier", "timed_steps",
     )  # fmt: skip
 
     def __init__(
@@ -147,7 +150,14 @@ class StepSeries:
         self.steps, self.timed_steps = timed_steps if steps is None else steps, timed_steps
         self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
         self.entry_ns = self.span_ns - int(interval_ns.sum()) if entry_ns is None else entry_ns
-        self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns
+        self.resolution_ns, self.stamp_ns, self.counted_runs = resolution_ns, stamp_ns, 0
+
+    def shorter(self, step_ns: float) -> StepSeries:
+        """Return the same with so much taken off each step."""
+        found, covers = copy(self), 1 if self.covers is None else self.covers
+        found.interval_ns = np.maximum(0, self.interval_ns - np.rint(step_ns * covers).astype(np.int64))
+        found.span_ns = max(0, self.span_ns - round(step_ns * self.steps))
+        return found
 
     @property
     def step_ns(self) -> np.ndarray[Any, Any]:
@@ -163,8 +173,8 @@ class CountedRuns:
 
     Attributes
     ----------
-    runs, failed : int
-        How many, and how many of them an error ended.
+    runs, failed, timed : int
+        How many; how many of them an error ended; how many were timed one by one, which is in the times of the steps around them.
     steps, longest : int
         Steps of all of them, and the most of one.
     elapsed_ns : int
@@ -176,11 +186,11 @@ class CountedRuns:
         time.
     """
 
-    __slots__ = ("elapsed_ns", "failed", "lengths", "longest", "noted", "runs", "steps", "times")
+    __slots__ = ("elapsed_ns", "failed", "lengths", "longest", "noted", "runs", "steps", "timed", "times")
     MOST_KEPT = 4096
 
     def __init__(self) -> None:
-        self.runs = self.failed = self.steps = self.longest = self.elapsed_ns = 0
+        self.runs = self.failed = self.timed = self.steps = self.longest = self.elapsed_ns = 0
         self.lengths: list[int] = []
         self.times: list[int] = []
         self.noted: list[tuple[int, int]] = []
@@ -217,6 +227,7 @@ class CountedRuns:
         self.noted.clear()
         room = max(0, self.MOST_KEPT - self.runs)
         self.runs += len(lengths)
+        self.timed += len(lengths)
         self.steps += sum(lengths)
         self.elapsed_ns += sum(times)
         self.longest = max(self.longest, *lengths)
@@ -226,6 +237,7 @@ class CountedRuns:
     def add(self, steps: int, elapsed_ns: int, failed: bool) -> None:
         """Count a run."""
         self.runs += 1
+        self.timed += 1
         self.failed += failed
         self.steps += steps
         self.elapsed_ns += elapsed_ns

@@ -273,9 +273,14 @@ class LoopRecord(Shown):
     overhead_ns : float
         The rest of the typical step: taking slices and going round the loop.
     cost_ns : float
-        What taking times in its steps cost, estimated; part of ``total_ns``.
+        What taking times in its steps cost, estimated; part of ``total_ns``.  Timing runs of loops inside them is among it.
     watching_ns : int
-        What else watching its runs took: taking in their times, making the code that takes times.  Measured, and part of no time.
+        What else watching its runs took: taking in their times, making the code that takes times.  Measured, and part of no time
+        of it.
+    inner_cost_ns : float
+        The same as ``cost_ns`` of loops inside it, which is part of ``total_ns`` too.
+    inner_watching_ns : int
+        What else watching these took that is part of no time.
     buffer_bytes : int
         The most that states, results and temporaries took in one run.
     clock : str
@@ -342,6 +347,8 @@ class LoopRecord(Shown):
     overhead_ns: float = 0.0
     cost_ns: float = 0.0
     watching_ns: int = 0
+    inner_cost_ns: float = 0.0
+    inner_watching_ns: int = 0
     buffer_bytes: int = 0
     clock: str = ""
     resolution_ns: float = 0.0
@@ -393,15 +400,15 @@ class LoopRecord(Shown):
 
     @property
     def slowdown(self) -> float:
-        """How many times longer its runs took because they were recorded; 1 where nothing is known.
+        """How many times longer its runs took because they and the loops inside were recorded; 1 where nothing is known.
 
         Examples
         --------
         >>> LoopRecord(1, 1, None, "rnn", None, total_ns=1100, cost_ns=100.0, watching_ns=100).slowdown
         1.2
         """
-        without = self.total_ns - self.cost_ns
-        return (self.total_ns + self.watching_ns) / without if without > 0 else 1.0
+        without = self.total_ns - self.cost_ns - self.inner_cost_ns
+        return (self.total_ns + self.watching_ns + self.inner_watching_ns) / without if without > 0 else 1.0
 
     @property
     def typical_ns(self) -> float:

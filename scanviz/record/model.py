@@ -125,6 +125,10 @@ class CostRecord:
         Time measured in watching: notifying, taking in, making the code that takes times.
     values_ns : int
         Time of the runs in which values were computed one by one and kept; what is timed are runs without.
+    counted : int
+        Runs of loops inside others that were timed one by one, of which no more is known.
+    counted_ns : float
+        Calibrated cost of timing one.
 
     Examples
     --------
@@ -138,11 +142,14 @@ class CostRecord:
     chunk_ns: float = 0.0
     recorder_ns: int = 0
     values_ns: int = 0
+    counted: int = 0
+    counted_ns: float = 0.0
 
     @property
     def total_ns(self) -> float:
         """All of it."""
-        return self.stamps * self.stamp_ns + self.chunks * self.chunk_ns + self.recorder_ns + self.values_ns
+        in_times = self.stamps * self.stamp_ns + self.chunks * self.chunk_ns + self.counted * self.counted_ns
+        return in_times + self.recorder_ns + self.values_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,12 +266,15 @@ class Watch:
         found.branches = self.branches
         return found
 
-    def tell_counted(self) -> None:
-        """Tell the runs that were only counted."""
+    def tell_counted(self) -> int:
+        """Tell the runs that were only counted, and return how many of them were timed one by one."""
+        timed = 0
         for loop, runs in (self.counted or {}).items():
             runs.count_noted()
+            timed += runs.timed
             for observer in self.observers:
                 observer.loop_counted(self.function, loop, runs)
+        return timed
 
     def step_begins(self, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]) -> None:
         """Tell that a step is about to begin."""

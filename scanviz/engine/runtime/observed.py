@@ -121,10 +121,9 @@ class _ObservedRun:
                 stamps.end()
             finally:
                 self.inside += perf_counter_ns() - begun
-                if control:
-                    arena.watch.tell_counted()
+                counted = arena.watch.tell_counted() if control else 0
                 series = stamps.series(arena.loop, self.done)
-                series.tier = code.tier_name
+                series.tier, series.counted_runs = code.tier_name, counted
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name == "ops":

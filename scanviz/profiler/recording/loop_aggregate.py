@@ -182,6 +182,8 @@ class LoopAggregate:
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
+        if series.counted_runs and series.steps:
+            series = series.shorter(series.counted_runs / series.steps * self._calibration.counted_ns)
         self._steps += series.steps
         self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # it may go on
         self.chunks += 1
@@ -286,9 +288,15 @@ class LoopAggregate:
         timed_steps = (self.stamps - self._ticks) / (len(division.operations) + 2)
         return self._ticked_steps * division.tick_ns + timed_steps * division.timing_ns
 
-    def _counted_ns(self) -> float:
-        """Return what counting a run took: nothing where none was counted, for the price is measured when it is asked for."""
-        return self._calibration.counted_ns if self._totals.counted_runs else 0.0
+    @property
+    def counted_runs(self) -> int:
+        """How many of its runs were timed one by one in steps of a loop around, with nothing else told of them."""
+        return self._totals.counted_runs
+
+    @property
+    def counting_ns(self) -> float:
+        """What that took, which is part of the steps around: the price is measured when it is asked for."""
+        return self.counted_runs * self._calibration.counted_ns if self.counted_runs else 0.0
 
     def snapshot(self, now: int, price: float = 0.0) -> LoopRecord:
         """Return the record so far; runs that go on count up to now, and those of calls passed over took that share less."""
@@ -322,7 +330,7 @@ class LoopAggregate:
             copy_ns=division.copies if division is not None else 0.0,
             overhead_ns=division.rest if division is not None else 0.0,
             cost_ns=self.cost_ns(division),
-            watching_ns=self.recorder_ns + round(totals.counted_runs * self._counted_ns()),
+            watching_ns=self.recorder_ns + round(self.counting_ns),
             buffer_bytes=totals.buffer_bytes,
             clock=totals.clock,
             resolution_ns=totals.resolution_ns,

@@ -24,6 +24,7 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
 from scanviz.profiler.recording.function_aggregate import MOST_WAITING
 from scanviz.profiler.recording.functions_met import FunctionsMet
+from scanviz.profiler.recording.nested_cost import with_nested_costs
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
@@ -334,10 +335,12 @@ class Recorder(Observer):
                 threads=self._timeline.record(now, call_ns),
             )
 
-    def _loop_records(self, now: int, alone_ns: float) -> Iterator[LoopRecord]:
-        for loop in self._met.loops.values():
+    def _loop_records(self, now: int, alone_ns: float) -> list[LoopRecord]:
+        records = {}
+        for key, loop in self._met.loops.items():
             function = self._met.functions.get(loop.record.function)
-            yield loop.snapshot(now, 0.0 if function is None else function.price(alone_ns))
+            records[key] = loop.snapshot(now, 0.0 if function is None else function.price(alone_ns))
+        return with_nested_costs(records, self._met.loops)
 
     def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
         """Iterate over loops with the sides of branches that their steps took."""
@@ -360,6 +363,7 @@ class Recorder(Observer):
         from scanviz.record.model import CostRecord
 
         loops = self._met.loops.values()
+        counted = sum(loop.counted_runs for loop in loops)
         return CostRecord(
             stamps=sum(loop.stamps for loop in loops),
             stamp_ns=self._calibration.stamp_ns if any(loop.stamps for loop in loops) else 0.0,
@@ -369,6 +373,8 @@ class Recorder(Observer):
                 function.recorder_ns + function.alone_cost_ns(alone_ns)
                 for function in self._met.functions.values()
             ),
+            counted=counted,
+            counted_ns=self._calibration.counted_ns if counted else 0.0,
         )
 
 

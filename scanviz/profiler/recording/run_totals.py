@@ -17,7 +17,7 @@ class RunTotals:
     ----------
     runs, failed_runs, unseen_runs, counted_runs : int
         All runs; of them those that an error ended, those that were passed over, so that there is no time of their steps, and of
-        these those in steps of a loop around.
+        these those that were timed one by one in steps of a loop around.
     longest_run : int
         Steps of the longest one.
     total_ns, unseen_ns, setup_ns, first_run_ns, alone_ns : int
@@ -67,7 +67,7 @@ class RunTotals:
     def add_counted(self, runs: CountedRuns) -> None:
         """Count runs in steps of a loop around."""
         self.add_unseen(runs.runs, runs.failed, runs.elapsed_ns, runs.longest)
-        self.counted_runs += runs.runs
+        self.counted_runs += runs.timed
 
     def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Count the time of a run that was counted when it began."""

@@ -1,0 +1,92 @@
+"""What recording a loop inside another costs is stated, for the loop itself, for the loop around it, and for the run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.observe import CountedRuns, RunsAlone, StepSeries
+from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.recorder import Recorder
+from tests.profiler.events import loop_keys, recorder
+
+ROWS, CELLS = loop_keys()
+PRICE = OverheadCalibration(counted_ns=700.0)
+
+
+def counted(runs: int) -> CountedRuns:
+    found = CountedRuns()
+    for _ in range(runs):
+        found.add(1, 500, False)
+    return found
+
+
+def of_runs(runs: int, noted: CountedRuns) -> Recorder:
+    """Return a recorder that was told of one control block of the outer loop, a run of the inner one in each of its steps."""
+    made = recorder(calibration=PRICE)
+    made.loop_begin(1, ROWS, runs, 0)
+    made.loop_counted(1, CELLS, noted)
+    block = StepSeries(
+        ROWS, 0, np.array([runs * 3000], np.int64), covers=np.array([runs], np.int64), control=True
+    )
+    block.counted_runs = noted.timed
+    made.loop_steps(block)
+    made.loop_end(1, ROWS, runs, runs * 3000, 0, None)
+    return made
+
+
+def test_timing_runs_inside_is_a_cost_of_the_loop_around_and_of_the_run() -> None:
+    record = of_runs(40, counted(40)).record()
+    rows, cells = (next(loop for loop in record.loops if loop.key == key) for key in (ROWS, CELLS))
+    assert (rows.cost_ns, cells.cost_ns, cells.watching_ns) == (28_000, 0, 28_000)
+    assert rows.slowdown == 3000 / 2300
+    assert (record.cost.counted, record.cost.counted_ns, record.cost.total_ns) == (40, 700, 28_000)
+    assert (rows.measures["plain_steps"], rows.measures["plain_ns"]) == (40, 40 * 2300)
+
+
+def test_runs_that_machine_code_counts_cost_nothing() -> None:
+    found = CountedRuns()
+    found.add_all(RunsAlone(CELLS, 40, 40, 1, 0, -1))
+    record = of_runs(40, found).record()
+    assert record.cost.total_ns == 0 and all(loop.slowdown == 1 for loop in record.loops)
+    assert record.loops[0].measures["plain_ns"] == 40 * 3000
+
+
+def test_what_is_told_of_steps_that_share_a_recorder_is_not_changed() -> None:
+    series = StepSeries(
+        ROWS, 3, np.array([900, 10], np.int64), covers=np.array([3, 1], np.int64), control=True
+    )
+    less = series.shorter(100.0)
+    assert (less.interval_ns.tolist(), less.span_ns) == ([600, 0], 510)
+    assert (series.interval_ns.tolist(), series.span_ns, less.first) == ([900, 10], 910, 3)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_every_run_inside_of_a_loop_that_is_timed_in_a_plain_block_is_stated_with_its_price(
+    mode: str,
+) -> None:
+    x = T.matrix("x")
+    totals, _ = scanviz.scan(
+        lambda row, total: T.tanh(
+            total + scanviz.scan(lambda v, s: T.sin(s + v), row, 0.0, name="inner")[0][-1]
+        ),
+        x,
+        0.0,
+        name="outer",
+    )
+    f = scanviz.function([x], totals, mode=mode)
+    made = Recorder(calibration=PRICE)
+    with scanviz.engine.observe.observed_by(made):
+        f(np.ones((4000, 1)))
+    record = made.record()
+    outer, inner = sorted(record.loops, key=lambda loop: loop.parent is not None)
+    assert inner.runs == outer.steps == 4000
+    if mode == "native":
+        assert record.cost.counted == 0  # they stay in the code
+    else:
+        assert 2000 < record.cost.counted <= outer.control_steps
+        assert outer.cost_ns >= inner.watching_ns - made._met.loops[inner.key].recorder_ns > 2000 * 700
+        assert outer.inner_watching_ns == made._met.loops[inner.key].recorder_ns
+    assert record.cost.total_ns >= record.cost.counted * 700

@@ -78,7 +78,7 @@ def saved_ns(program: Program, plan: Plan) -> float:
     >>> 0.4 < saved_ns(loop.body, plan) / step_ns(loop.body, plan) < 0.8  # most of it is the product, which both do
     True
     """
-    return sum(_step_costs(program, plan, _work_saved_ns))
+    return sum(_step_costs(program, plan, work_saved_ns))
 
 
 def _step_costs(
@@ -202,7 +202,7 @@ def work_ns(work: Work) -> float:
     )
 
 
-def _work_saved_ns(work: Work) -> float:
+def work_saved_ns(work: Work) -> float:
     """Return how much of that machine code saves."""
     return work_ns(work) - machine_ns(work)
 

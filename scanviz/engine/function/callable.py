@@ -12,6 +12,7 @@ from scanviz.engine import observe
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.building import building
 from scanviz.engine.display import Shown
+from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
@@ -238,14 +239,28 @@ class Function(Shown):
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables if all went well."""
-        if self._counted is not None and self._counted.due:
-            return (self._later or self._made_for_machine_code())(*values, **named)
+        if self._counted is not None:
+            if self._counted.is_new:
+                values, named = self._foreseen(values, named)
+            if self._counted.due:
+                return (self._later or self._made_for_machine_code())(*values, **named)
         watching = observe.observers()
         if self.profile_observer is not None:
             watching = (*watching, self.profile_observer)
         if not watching:
             return self._given(self._arguments(values, named), None)
         return (self._watching or self._seen()).call(values, named, watching)
+
+    def _foreseen(
+        self, values: tuple[Any, ...], named: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Look what a first call will do, of which nothing has run; return what it is given, as arrays."""
+        try:
+            arguments = self._arguments(values, named)
+        except ScanvizError:  # the call tells it
+            return values, named
+        self._counted.foresee([*arguments, *values_of(self.plan.shared)])
+        return tuple(arguments), {}
 
     def _seen(self) -> Watching:
         """Return what tells of calls, made when the first is told of: most programs are run unseen."""

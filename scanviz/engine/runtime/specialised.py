@@ -305,13 +305,17 @@ class SpecialisedLoop:
     def _planned_for(
         self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]
     ) -> Specialised:
+        return self._made(self.plan_for(shapes, rows))
+
+    def plan_for(self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]) -> Plan:
+        """Return the plan for shapes of a step's inputs and of states' rows; loops inside take theirs."""
         made = plan_loop(self.loop, shapes, self.tier.groups, self.tier.emits, rows)
         verify_plan(self.loop.body, made)
         for index, (inner, *_) in made.inner.items():
             take = getattr(self.runners[index], "take_plan", None)
             if take is not None:
                 take(inner)
-        return self._made(made)
+        return made
 
     def put_in_place(self, old: Specialised, new: Specialised) -> bool:
         """Keep other code for the shapes of some; return whether that was still kept."""

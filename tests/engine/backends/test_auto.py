@@ -11,9 +11,11 @@ import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
+from scanviz.engine.backends.auto import foreseen
 from scanviz.engine.backends.auto.loop import THIS_RUN
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizError
 from scanviz.profiler.recording.session import profile
 
 needs_llvm = pytest.mark.skipif(
@@ -406,8 +408,49 @@ def test_a_function_that_is_rewritten_the_same_for_machine_code_is_not_built_aga
 
 
 @needs_llvm
-def test_a_loop_that_is_compiled_in_its_first_call_is_compiled_again_only_when_it_has_done_much_more():
+def test_a_first_call_that_surely_pays_for_machine_code_has_nothing_run_on_numpy():
+    given = RNG.normal(size=(1_500, 8))
+    (f, total), (plain, _) = smooth(updates=True), smooth("native", updates=True)
+    np.testing.assert_array_equal(f(given), plain(given))
+    assert tiers_of(f) == [] and tiers_of(f.for_machine_code)[0][0] == "native"
+    before = f.for_machine_code
+    f(given[:5])
+    np.testing.assert_array_equal(f(given), plain(given))
+    assert f.for_machine_code is before and total.get_value() != 0
+
+
+@needs_llvm
+def test_what_left_the_loop_is_foreseen_too(monkeypatch):
+    asked = []
+    monkeypatch.setattr(foreseen, "left_by_shapes", lambda *given: asked.append(1) or {"smooth": 1e9})
     f, _ = smooth()
+    f(RNG.normal(size=(200, 8)))
+    assert asked and tiers_of(f.for_machine_code)[0][0] == "native"
+
+
+@needs_llvm
+@pytest.mark.parametrize("given", ["a wrong type", [[1.0, 2.0], [3.0]]])
+def test_what_is_wrong_with_a_first_call_is_told_and_the_next_is_looked_at(given):
+    f, _ = smooth()
+    with pytest.raises(ScanvizError):
+        f(given)
+    f(x=RNG.normal(size=(1_500, 8)).tolist())
+    assert tiers_of(f.for_machine_code)[0][0] == "native"
+
+
+@needs_llvm
+def test_the_first_call_is_foreseen_the_same_when_a_profile_records_it():
+    given, (f, _) = RNG.normal(size=(1_500, 8)), smooth()
+    with profile() as session:
+        f(given)
+    (made,) = session.record.functions
+    assert (made.name, made.calls) == ("f, for machine code", 1)
+
+
+@needs_llvm
+def test_a_loop_that_is_compiled_before_its_first_step_is_compiled_again_only_when_it_has_done_much_more():
+    f, _ = smooth()
+    f(np.empty((0, 8)))
     given = RNG.normal(size=(1_500, 8))
     f(given)
     assert tiers_of(f)[0][0] == "native" and f.for_machine_code is None

@@ -5,15 +5,17 @@ A loop pays for being compiled once its steps have cost enough on NumPy: :mod:`s
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.auto.counted import Counted
-from scanviz.engine.backends.auto.loop import AutoLoop
+from scanviz.engine.backends.auto.loop import AutoLoop, may_pay
 from scanviz.engine.backends.numpy import LIBRARY, NumpyBackend
+from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
+from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.verify import verify_program
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class AutoExecutable(ShortCallsExecutable):
     def __init__(self, program: Program) -> None:
         self.counted = Counted()
         super().__init__(program, LIBRARY._replace(loops=partial(AutoLoop, counted=self.counted)))
-        self.counted.left_work = self._left_work
+        self.counted.left_work, self.counted.foresee = self._left_work, self._foresee
 
     def _left_work(self, rules: Collection[str]) -> dict[str, float]:
         """Return what rules moved out of each loop, for the shapes of the call that was looked at last."""
@@ -41,6 +43,35 @@ class AutoExecutable(ShortCallsExecutable):
 
         met = self.latest_program()
         return {} if met is None else left_ns(*met, rules)
+
+    def _foresee(self, inputs: Sequence[Any]) -> None:
+        """Look what the first call will do, which has not begun: where a loop pays, the other Program is due before it."""
+        self.counted.is_new = False
+        if not may_pay(self._most_steps(inputs)):
+            return
+        from scanviz.engine.backends.auto.foreseen import loops_that_pay  # of no use for few steps
+
+        runners = self.flat.runners.items()
+        loops = {
+            index: run.tier for index, run in runners if isinstance(getattr(run, "tier", None), AutoLoop)
+        }
+        found = loops_that_pay(self.program, inputs, loops, self.counted.rules)
+        if found and availability("native").works:
+            self.counted.foreseen.update(found)
+            self.counted.due = True
+
+    def _most_steps(self, inputs: Sequence[Any]) -> int:
+        """Return how many steps a loop takes at most, if that is a number or a size that a call is given."""
+        constants = self.program.constants
+        found = [
+            int(constants[loop.n_steps]) for loop, _ in all_loops(self.program) if loop.n_steps in constants
+        ]
+        for value in inputs:
+            if value.ndim:
+                found += value.shape
+            elif value.dtype.kind in "iu":
+                found.append(int(value))
+        return max(found, default=0)
 
     def spent_ns(self) -> float:
         """Return about what its loops have taken so far."""

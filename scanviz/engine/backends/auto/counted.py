@@ -5,9 +5,9 @@ When that is enough for machine code is said in :mod:`scanviz.engine.backends.au
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.runtime.specialised import CACHED, Specialised, Tier, Write
 
@@ -27,6 +27,10 @@ class Counted:
         Whether there is such a Program to be made.
     due : bool
         Whether it pays now.
+    is_new : bool
+        Whether there is, and nobody has asked yet what the first call will do.
+    foreseen : set of str
+        Names of loops that were found to pay in the first call before it began.
     pays : bool
         Whether machine code pays for all loops: calls are many.
     left_ns : dict
@@ -43,6 +47,8 @@ class Counted:
         By a loop's name, if it has a stop condition, how many runs there were on NumPy, and how many steps these took.
     left_work : callable or None
         ``left_work(rules)``: by a loop's name how many nanoseconds a call takes, by estimate, for what rules moved out of the loop.
+    foresee : callable or None
+        ``foresee(inputs)``: look what a first call with such arrays will do, before it begins.
     rules : set of str
         Those that are left out of the Program to be made.
     """
@@ -52,6 +58,9 @@ class Counted:
         "begun",
         "compiled",
         "due",
+        "foresee",
+        "foreseen",
+        "is_new",
         "is_open",
         "left_ns",
         "left_work",
@@ -62,7 +71,8 @@ class Counted:
     )
 
     def __init__(self) -> None:
-        self.is_open = self.due = self.pays = False
+        self.is_open = self.is_new = self.due = self.pays = False
+        self.foreseen: set[str] = set()
         self.loops = 0
         self.left_ns: dict[str, float] = {}
         self.before: dict[str, float] = {}
@@ -70,11 +80,12 @@ class Counted:
         self.compiled: set[str] = set()
         self.taken: dict[str, list[int]] = {}
         self.left_work: Callable[[Collection[str]], dict[str, float]] | None = None
+        self.foresee: Callable[[Sequence[Any]], None] | None = None
         self.rules: set[str] = set()
 
     def open(self, rules: Collection[str]) -> None:
         """Count for a Program to be made, too, without some rules."""
-        self.is_open, self.rules = True, set(rules)
+        self.is_open, self.is_new, self.rules = True, True, set(rules)
 
     def left_of(self, name: str) -> float:
         """Return how many nanoseconds a call takes for what left a loop that machine code does inside."""
@@ -113,7 +124,7 @@ class Counted:
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are; those that will be machine code soon are so at once."""
         other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in list(self.begun.items())}
-        other.left_ns.update(dict.fromkeys(self.compiled, 0.0))
+        other.left_ns.update(dict.fromkeys(self.compiled | self.foreseen, 0.0))
         shares = {name: self._share(name) for name in other.left_ns}
         other.left_ns.update((name, 0.0) for name, share in shares.items() if share >= FURTHER)
         other.before = {name: 1.0 if share >= FURTHER else share for name, share in shares.items()}

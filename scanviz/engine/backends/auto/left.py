@@ -7,12 +7,12 @@ it is follows from the shapes that a call met, by the estimate of :mod:`scanviz.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from scanviz.engine.backends.estimate import call_ns, work_ns
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
 from scanviz.engine.program.shapes import Partial, partial_shapes
-from scanviz.engine.program.work import work_by_shapes
+from scanviz.engine.program.work import Work, work_by_shapes
 
 
 def left_ns(program: Program, inputs: Sequence[Partial | None], rules: Collection[str]) -> dict[str, float]:
@@ -27,18 +27,34 @@ def left_ns(program: Program, inputs: Sequence[Partial | None], rules: Collectio
     rules : collection of str
         Rules that are left out for machine code.
     """
+    moved = moved_by(program, rules)
+    return left_by_shapes(program, partial_shapes(program, inputs), moved) if moved else {}
+
+
+def moved_by(program: Program, rules: Collection[str]) -> dict[int, str]:
+    """Return for what rules moved out of loops, by index of the instruction, the name of the loop."""
     moved = {
         index: instruction
         for index, instruction in enumerate(program.instructions)
         if isinstance(instruction, Instruction) and instruction.provenance.rule in rules
     }
-    if not moved:
-        return {}
-    shapes, found = partial_shapes(program, inputs), dict[str, float]()
-    for index, name in _loops_of(program, moved).items():
-        work = work_by_shapes(program, moved[index], shapes)
+    return _loops_of(program, moved) if moved else {}
+
+
+def left_by_shapes(
+    program: Program,
+    shapes: Sequence[Partial],
+    moved: Mapping[int, str],
+    of_work: Callable[[Work], float] = work_ns,
+) -> dict[str, float]:
+    """Return the same for the shapes of all registers, and what was moved; ``of_work`` says what operations and bytes cost."""
+    found = dict[str, float]()
+    for index, name in moved.items():
+        instruction = program.instructions[index]
+        assert isinstance(instruction, Instruction)
+        work = work_by_shapes(program, instruction, shapes)
         if work is not None:
-            found[name] = found.get(name, 0.0) + call_ns(moved[index]) + work_ns(work)
+            found[name] = found.get(name, 0.0) + call_ns(instruction) + of_work(work)
     return found
 
 
@@ -78,4 +94,4 @@ def _reached(
     return found
 
 
-__all__ = ["left_ns"]
+__all__ = ["left_by_shapes", "left_ns", "moved_by"]

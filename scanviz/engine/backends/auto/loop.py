@@ -15,8 +15,9 @@ runs, at steps at which its rows grow.
 
 Rewrites for NumPy may have moved work out of a loop that machine code does better inside.  Where they have, loops also count for
 a Program of the same function that is rewritten for machine code (:class:`Counted`): the function makes it once a call like the
-last would compile a loop, so the loop is compiled there, once.  A loop that is compiled in its first call is compiled as it is, and
-again in the other Program when it has done much more.
+last would compile a loop, so the loop is compiled there, once.  The first call is looked at before anything of it runs
+(:mod:`scanviz.engine.backends.auto.foreseen`).  A loop that is compiled before its first step in a later call is compiled as it is,
+and again in the other Program when it has done much more.
 
 Integers, truth values and draws are the same either way; floating-point numbers of a call after the change may differ from those
 of a call before it in their last bits.
@@ -57,6 +58,11 @@ USUAL_STEP = 20  # operations of a step whose code costs no more than what pays 
 LOADING = 40  # operations that are compiled while LLVM is loaded
 
 
+def may_pay(steps: int) -> bool:
+    """Return whether so many steps may pay for machine code in one run, however long they are within reason."""
+    return THIS_RUN * steps * LONG_STEP_NS >= config.native.pays_after * 1e9
+
+
 class AutoLoop(SpecialisedLoop):
     """The code of one loop by shapes: NumPy's, and machine code once that pays.
 
@@ -84,6 +90,8 @@ class AutoLoop(SpecialisedLoop):
         self._taken = self.counted.taken.setdefault(loop.name, [0, 0])
         # of a loop that was compiled in its first call: what its steps may cost until that pays again, and what one does
         self._again_ns, self._step_ns = inf, 0.0
+        # the plan of a run that has not begun, and what machine code saves of a step
+        self._saved: tuple[Plan | None, float] = (None, 0.0)
 
     def code_for(
         self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
@@ -222,6 +230,28 @@ class AutoLoop(SpecialisedLoop):
             made.left_ns += cost
         return made
 
+    def pays_in(
+        self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int, left_ns: float
+    ) -> bool:
+        """Return whether a run of so many steps pays for machine code alone, before it has begun; its plan is kept for it.
+
+        Parameters
+        ----------
+        shapes, rows
+            Of a step's inputs, and of the rows of states.
+        steps : int
+            How many there will be.
+        left_ns : float
+            What is done outside for the run that machine code does inside.
+        """
+        pays_after = self._pays_after_ns()
+        if self._may_end or self.loop.mode == "numpy" or not may_pay(steps):
+            return False
+        plan = self.plan_for(shapes, rows)
+        self.take_plan(plan)
+        self._saved = plan, max(1.0, saved_ns(self.loop.body, plan))
+        return THIS_RUN * (steps * self._saved[1] + left_ns) >= pays_after
+
     def _made(self, plan: Plan) -> Specialised:
         body = self.loop.body
         shapes_change = any(plan.places[number].shape is None for number in body.inputs)
@@ -241,7 +271,8 @@ class AutoLoop(SpecialisedLoop):
 
     def _estimate(self, begun: Begun) -> None:
         """Find out what a step costs: that takes as long as writing a part of its code."""
-        begun.costs(max(1.0, saved_ns(self.loop.body, begun.plan)))
+        known, step_ns = self._saved
+        begun.costs(step_ns if known is begun.plan else max(1.0, saved_ns(self.loop.body, begun.plan)))
         if self.counted.is_open:
             rows = [begun.plan.places[slot.inner].shape or () for slot in self.loop.sequences]
             begun.look_after(OUTSIDE_NS * sum(map(prod, rows)))
@@ -300,4 +331,4 @@ class AutoLoop(SpecialisedLoop):
             return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
 
 
-__all__ = ["AutoLoop"]
+__all__ = ["AutoLoop", "may_pay"]

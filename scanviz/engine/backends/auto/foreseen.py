@@ -1,0 +1,92 @@
+"""What a call will save in machine code, by estimate, before anything of it has run: from the shapes of its arguments alone.
+
+A loop that is compiled before its first step has had its rows made for NumPy by then: rewrites for NumPy compute products of all
+rows before the loop, in memory that is as long as all steps.  So before the first call it is asked what each loop would do; where
+one surely pays for machine code, the function is rewritten for that first, and nothing of the call runs on NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scanviz.engine.backends.auto.left import left_by_shapes, moved_by
+from scanviz.engine.backends.estimate import work_saved_ns
+from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of
+from scanviz.engine.program.shapes import shapes_and_sizes, step_inputs
+from scanviz.engine.program.slots import passed
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.auto.loop import AutoLoop
+    from scanviz.engine.program.shapes import ConcreteShape
+
+FRESH_BYTE_NS = 0.25  # of a byte of memory that is used for the first time: the system clears it
+
+
+def loops_that_pay(
+    program: Program, inputs: Sequence[Any], loops: Mapping[int, AutoLoop], rules: Collection[str]
+) -> list[str]:
+    """Return the names of loops that pay for machine code in a first call.
+
+    Parameters
+    ----------
+    program : Program
+        The function's, rewritten for NumPy.
+    inputs : sequence of array
+        What its registers for inputs are given.
+    loops : mapping
+        What decides for its loops, by index of the instruction.
+    rules : collection of str
+        Rewrites for NumPy alone.
+    """
+    pairs = list(zip(program.inputs, inputs, strict=True))
+    numbers = {number: int(value) for number, value in pairs if value.ndim == 0 and value.dtype == np.int64}
+    shapes, sizes = shapes_and_sizes(program, [value.shape for value in inputs], numbers)
+    left = _left_ns(program, shapes, rules)
+    found = []
+    for index, tier in loops.items():
+        loop = program.instructions[index]
+        assert isinstance(loop, LoopInstruction)
+        steps = _steps(program, loop, sizes)
+        met = _met(loop, shapes)
+        if met is not None and steps and tier.pays_in(*met, steps, left.get(loop.name, 0.0)):
+            found.append(loop.name)
+    return found
+
+
+def _steps(program: Program, loop: LoopInstruction, sizes: Mapping[int, int]) -> int:
+    """Return how many steps a loop takes, 0 where that is not known."""
+    constant = program.constants.get(loop.n_steps)
+    return sizes.get(loop.n_steps, 0) if constant is None else int(constant)
+
+
+def _met(
+    loop: LoopInstruction, shapes: Sequence[ConcreteShape]
+) -> tuple[list[ConcreteShape], list[tuple[int, ...]]] | None:
+    """Return the shapes of a step's inputs and of states' rows, None where some are not known."""
+    known = [shape if shape is not None else () for shape in shapes]
+    if any(shapes[entry.outer] is None for entry in passed(loop)):
+        return None
+    rows = [known[slot.outer] if slot.kind == "sitsot" else known[slot.outer][1:] for slot in loop.states]
+    return list(step_inputs(loop, known)), rows  # type: ignore[arg-type]  # complete shapes give complete ones
+
+
+def _left_ns(program: Program, shapes: Sequence[ConcreteShape], rules: Collection[str]) -> dict[str, float]:
+    """Return by the name of each loop what machine code saves of what rules moved out of it, into memory that was never used."""
+    moved = moved_by(program, rules)
+    partial = [
+        register.type.shape if shape is None else shape
+        for register, shape in zip(program.registers, shapes, strict=True)
+    ]
+    found = left_by_shapes(program, partial, moved, work_saved_ns)
+    for index, name in moved.items():
+        for number in program.instructions[index].outputs:
+            size = prod(shapes[number] or (0,)) * np.dtype(dtype_of(program, number)).itemsize
+            found[name] = found.get(name, 0.0) + FRESH_BYTE_NS * size
+    return found
+
+
+__all__ = ["loops_that_pay"]

@@ -136,7 +136,7 @@ def _rows(expression: Variable, seed: Variable, derivatives: Sequence[Variable])
 def _born_again(node: Apply, inputs: Sequence[Variable]) -> Apply:
     """Return a node over other inputs as one of the step: with a node id of its own, so that it is not taken from outside."""
     names = [output.name for output in node.outputs]
-    return Apply(node.op, inputs, node.op.infer(inputs), node.provenance, names=names)
+    return Apply(node.op, inputs, provenance=node.provenance, names=names)
 
 
 def hessian(

@@ -162,9 +162,8 @@ def _augmented(node: Apply, variables: Sequence[LoopVariable]) -> Apply:
     op = ScanView(node).op
     fresh = op.with_variables(variables, op.until)
     names = [output.name for output in node.outputs]
-    types = fresh.infer(node.inputs)
     added = [variable.name for variable in variables[len(op.variables) :]]
-    return Apply(fresh, node.inputs, types, node.provenance, node.node_id, [*names, *added])
+    return Apply(fresh, node.inputs, None, node.provenance, node.node_id, [*names, *added])
 
 
 def _added(like: Variable, place: slice, rows: Variable) -> Variable:

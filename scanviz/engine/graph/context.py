@@ -6,16 +6,13 @@ thing is said by ``with holding(…)``, so that no function between has to hand 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, TypeVar
+from contextvars import ContextVar, Token
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
-@contextmanager
-def holding(variable: ContextVar[Any], value: T) -> Iterator[T]:
+class holding(Generic[T]):  # noqa: N801  # a context manager, written like a function
     """Let a context variable have a value in the block, and give it; outside of blocks most have another type, as None.
 
     Examples
@@ -27,8 +24,17 @@ def holding(variable: ContextVar[Any], value: T) -> Iterator[T]:
     >>> depth.get()
     0
     """
-    token = variable.set(value)
-    try:
-        yield value
-    finally:
-        variable.reset(token)
+
+    __slots__ = ("_token", "_value", "_variable")
+
+    def __init__(self, variable: ContextVar[Any], value: T) -> None:
+        self._variable, self._value = variable, value
+        self._token: Token[Any] | None = None
+
+    def __enter__(self) -> T:
+        self._token = self._variable.set(self._value)
+        return self._value
+
+    def __exit__(self, *ending: object) -> None:
+        assert self._token is not None
+        self._variable.reset(self._token)

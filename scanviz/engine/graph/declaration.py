@@ -251,17 +251,28 @@ class Op:
         What it is.
     parameters : hashable
         A named tuple of the family's parameters, or None.
+    facts : Facts
+        What the layers above may count on of it: found when it is asked for, if that depends on parameters.
     """
 
-    __slots__ = ("_hash", "declaration", "parameters")
+    __slots__ = ("_hash", "declaration", "facts", "parameters")
     declaration: Declaration
     parameters: Any  # each family has a named tuple of its own
+    facts: Facts
 
     def __init__(self, declaration: Declaration, parameters: Hashable = None) -> None:
         put = object.__setattr__
         put(self, "declaration", declaration)
         put(self, "parameters", parameters)
         put(self, "_hash", hash((declaration.name, parameters)))
+        if isinstance(declaration.facts, Facts):
+            put(self, "facts", declaration.facts)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "facts" or isinstance(self.declaration.facts, Facts):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        object.__setattr__(self, name, self.declaration.facts(self))
+        return self.facts
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"ops are immutable: make a new Op instead of setting {name}")
@@ -276,12 +287,6 @@ class Op:
         """What a message calls it: by what the user called, where that is something else."""
         return getattr(self.parameters, "asked_as", self.name)
 
-    @property
-    def facts(self) -> Facts:
-        """What the layers above may count on of it."""
-        given = self.declaration.facts
-        return given if isinstance(given, Facts) else given(self)
-
     def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:
         """Return the output types for these inputs, or raise what does not fit.
 
@@ -290,6 +295,11 @@ class Op:
         ScanvizTypeError
             If the operation takes fewer inputs, or more.
         """
+        if len(inputs) != self.declaration.arity:
+            self._check_count(inputs)
+        return self.declaration.infer(self, inputs)
+
+    def _check_count(self, inputs: Sequence[Variable]) -> None:
         least, most = self.arity
         if len(inputs) < least or (most is not None and len(inputs) > most):
             raise ScanvizTypeError(
@@ -301,7 +311,6 @@ class Op:
                 else f"{least} to {most}",
                 found=len(inputs),
             )
-        return self.declaration.infer(self, inputs)
 
     @property
     def arity(self) -> tuple[int, int | None]:
@@ -339,7 +348,7 @@ class Op:
         )
 
     def __hash__(self) -> int:
-        return int(self._hash)  # type: ignore[attr-defined]  # set in __init__ behind the guard
+        return int(self._hash)  # set in __init__ behind the guard
 
     def __str__(self) -> str:
         if self.parameters is None:

@@ -156,25 +156,31 @@ class Apply:
         Where it came from.
     node_id : int
         Birth id: kept when the node is only rebuilt because something below it changed.
+    inferred : bool
+        Whether the types of its outputs are what its op inferred, so that nothing about them is left to check.
     """
 
-    __slots__ = ("__weakref__", "inputs", "node_id", "op", "outputs", "provenance")
+    __slots__ = ("__weakref__", "inferred", "inputs", "node_id", "op", "outputs", "provenance")
     op: Op
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
     provenance: Provenance
     node_id: int
+    inferred: bool
 
     def __init__(
         self,
         op: Op,
         inputs: Sequence[Variable],
-        types: Sequence[Type],
+        types: Sequence[Type] | None = None,
         provenance: Provenance | None = None,
         node_id: int | None = None,
         names: Sequence[str | None] = (),
     ) -> None:
         put = object.__setattr__
+        put(self, "inferred", types is None)
+        if types is None:
+            types = op.infer(inputs)
         put(self, "op", op)
         put(self, "inputs", tuple(inputs))
         put(self, "provenance", provenance if provenance is not None else current())
@@ -197,7 +203,7 @@ def build(op: Op, inputs: Sequence[Variable], names: Sequence[str | None] = ()) 
     ScanvizError
         If the operation does not take inputs of these types; the message names them.
     """
-    return Apply(op, inputs, op.infer(inputs), names=names).outputs
+    return Apply(op, inputs, names=names).outputs
 
 
 def build_one(op: Op, *inputs: Variable, name: str | None = None) -> Variable:
@@ -208,14 +214,12 @@ def build_one(op: Op, *inputs: Variable, name: str | None = None) -> Variable:
 def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Apply:
     """Return the same node over other inputs: provenance, node id and names kept, types inferred anew."""
     new_op = op or node.op
-    return Apply(
-        new_op,
-        inputs,
-        _same_types(node, inputs, new_op) or new_op.infer(inputs),
-        node.provenance,
-        node.node_id,
-        [output.name for output in node.outputs],
-    )
+    types = _same_types(node, inputs, new_op)
+    names = [output.name for output in node.outputs]
+    fresh = Apply(new_op, inputs, types, node.provenance, node.node_id, names)
+    if types is not None:
+        object.__setattr__(fresh, "inferred", node.inferred)
+    return fresh
 
 
 def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Type] | None:

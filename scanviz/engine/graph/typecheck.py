@@ -1,6 +1,7 @@
 """Checking that a graph is sound: every node's outputs have the types its op infers, and nothing is free.
 
-It runs after each phase of rewrites and before a function's graph is lowered, so a rule that breaks a graph is found where it did
+A node whose types were inferred when it was built has them for good, for neither it nor what it reads ever changes; those that
+were given types are asked.  It runs after each phase of rewrites and before a function's graph is lowered, so a rule that breaks a graph is found where it did
 so and not where the program fails.
 """
 
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply, Variable, describe
-from scanviz.engine.graph.traversal import free_leaves, toposort
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
+from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import fits
 
 
@@ -32,7 +33,8 @@ def typecheck(
     checked : set of Apply, optional
         Nodes known to hold, which never changes; those found to hold are added.
     """
-    for node in toposort(outputs, inputs):
+    nodes = toposort(outputs, inputs)
+    for node in nodes:
         if checked is not None:
             if node in checked:
                 continue
@@ -41,14 +43,26 @@ def typecheck(
             if len(set(given)) < len(given):
                 raise InternalError(f"{node.op} gives a variable of its step two values")
             typecheck(given, results, checked=checked)
-        inferred = node.op.infer(node.inputs)
-        if len(inferred) != len(node.outputs):
-            raise InternalError(f"{node.op} gives {len(inferred)} outputs, its node has {len(node.outputs)}")
-        for output, kind in zip(node.outputs, inferred, strict=True):
-            if not fits(kind, output.type):
-                raise InternalError(
-                    f"`{describe(output)}` has the wrong type", expected=kind, found=output.type
-                )
-    free = free_leaves(outputs, inputs) if closed else []
-    if free:
-        raise InternalError(f"`{describe(free[0])}` is computed by nothing and is no input")
+        if not node.inferred:
+            _check_types(node)
+    if closed:
+        _check_closed(inputs, nodes, outputs)
+
+
+def _check_types(node: Apply) -> None:
+    """Check the types of a node's outputs, which somebody gave, against those that its op infers."""
+    inferred = node.op.infer(node.inputs)
+    if len(inferred) != len(node.outputs):
+        raise InternalError(f"{node.op} gives {len(inferred)} outputs, its node has {len(node.outputs)}")
+    for output, kind in zip(node.outputs, inferred, strict=True):
+        if not fits(kind, output.type):
+            raise InternalError(f"`{describe(output)}` has the wrong type", expected=kind, found=output.type)
+
+
+def _check_closed(inputs: Sequence[Variable], nodes: Sequence[Apply], outputs: Sequence[Variable]) -> None:
+    """Check that every leaf of a graph is an input or a constant."""
+    known = set(inputs)
+    for read in (*(node.inputs for node in nodes), outputs):
+        for variable in read:
+            if variable.owner is None and variable not in known and not isinstance(variable, Constant):
+                raise InternalError(f"`{describe(variable)}` is computed by nothing and is no input")

@@ -39,10 +39,14 @@ def constant_folding(level: Level) -> Rewritten | None:
 
 def _folded(node: Apply) -> Constant | None:
     """Return the value of a node, None where it is not known, not small, or an error that belongs to run time."""
-    if not node.op.facts.foldable or len(node.outputs) != 1:
+    values = []
+    for variable in node.inputs:
+        if not isinstance(variable, Constant):
+            return None
+        values.append(variable.value)
+    if not values or not node.op.facts.foldable or len(node.outputs) != 1:
         return None
-    values = [variable.value for variable in node.inputs if isinstance(variable, Constant)]
-    if len(values) < len(node.inputs) or not node.inputs or sum(array.size for array in values) > LARGEST:
+    if sum(array.size for array in values) > LARGEST:
         return None
     try:
         with np.errstate(all="ignore"):

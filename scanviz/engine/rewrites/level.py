@@ -121,9 +121,10 @@ class Level:
         """Return the outputs where each node, over what its inputs have become, is replaced by what ``act`` gives of it."""
         new_of: dict[Variable, Variable] = {}
         for node in self.nodes:
-            inputs = [new_of.get(variable, variable) for variable in node.inputs]
-            changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
-            results = act(rebuild(node, inputs) if changed else node)
+            now = node
+            if not new_of.keys().isdisjoint(node.inputs):
+                now = rebuild(node, [new_of.get(variable, variable) for variable in node.inputs])
+            results = act(now)
             if results is not node.outputs:
                 new_of.update(zip(node.outputs, results, strict=True))
         return [new_of.get(output, output) for output in self.outputs]

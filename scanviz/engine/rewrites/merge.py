@@ -7,12 +7,13 @@ equal nodes have equal values.  Source: value numbering as in Aho, Lam, Sethi, U
 from __future__ import annotations
 
 from collections.abc import Hashable
+from operator import is_not
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
 from scanviz.engine.rewrites.formatting import counted
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Rewritten, graph_rule
-from scanviz.engine.scan.effects import effects_among
+from scanviz.engine.scan.effects import effects_among, has_effect
 from scanviz.engine.scan.loop import Scan
 
 LARGEST = 64  # elements of constants that are compared by value
@@ -26,23 +27,27 @@ def merge_equal(level: Level) -> Rewritten | None:
     constants: dict[Hashable, Variable] = {}
     new_of: dict[Variable, Variable] = {}
 
-    def canonical(variable: Variable) -> Variable:
-        if isinstance(variable, Constant) and variable.value.size <= LARGEST:
-            key = (variable.type, variable.weak, variable.value.tobytes())
-            return constants.setdefault(key, variable)
-        return new_of.get(variable, variable)
+    def canonical(constant: Constant) -> Variable:
+        if constant.value.size > LARGEST:
+            return constant
+        key = (constant.type, constant.weak, constant.value.tobytes())
+        return constants.setdefault(key, constant)
 
     for node in level.nodes:
-        inputs = tuple(canonical(operand) for operand in node.inputs)
+        inputs = tuple(
+            [
+                canonical(operand) if isinstance(operand, Constant) else new_of.get(operand, operand)
+                for operand in node.inputs
+            ]
+        )
         # loops of two names stay two in a profile; those that only their numbers tell apart have one name
         name = node.op.settings.name if isinstance(node.op, Scan) else None
         # what prints or checks twice goes on doing so; copies of one node are one
-        effects = frozenset(effects_among([node]))
+        effects = frozenset(effects_among([node])) if has_effect(node) else None
         key = (node.op, name, effects, inputs)
         same = known.get(key)
         if same is None:
-            changed = any(new is not old for new, old in zip(inputs, node.inputs, strict=True))
-            same = rebuild(node, inputs) if changed else node
+            same = rebuild(node, inputs) if any(map(is_not, inputs, node.inputs)) else node
             known[key] = same
         else:
             merged.append(node.op.name)

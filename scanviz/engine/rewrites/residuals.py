@@ -94,7 +94,7 @@ def _joined(a: ScanView, b: ScanView) -> dict[Variable, Variable]:
         if variable is not None
     ]
     with made_by(NAME, a.node.provenance, (a.node.node_id, b.node.node_id)):
-        merged = Apply(op, inputs, op.infer(inputs), node_id=a.node.node_id, names=names)
+        merged = Apply(op, inputs, node_id=a.node.node_id, names=names)
     view = ScanView(merged)
     mapping: dict[Variable, Variable] = {}
     for old in (a, b):

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import partial
+from operator import is_not
 from types import MappingProxyType
 
 from scanviz.engine.graph.declaration import Declaration
@@ -152,7 +153,7 @@ class Levels:
         """Return the level of a function's graph."""
         known = self._outer
         same = known is not None and len(known.outputs) == len(outputs)
-        if not same or known is None or any(a is not b for a, b in zip(known.outputs, outputs, strict=True)):
+        if not same or known is None or any(map(is_not, known.outputs, outputs)):
             known = self._outer = Level(outputs)
         return known
 

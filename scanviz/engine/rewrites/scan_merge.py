@@ -159,8 +159,6 @@ def _merged(members: Sequence[ScanView]) -> Match:
     op = Scan([variable for one in told_apart(members) for variable in one], first.op.until, settings)
     inputs = [first.n_steps, *(variable for one in members for variable in one.node.inputs[1:])]
     outputs = [output for one in members for output in one.node.outputs]
-    node = Apply(
-        op, inputs, op.infer(inputs), node_id=first.node.node_id, names=[output.name for output in outputs]
-    )
+    node = Apply(op, inputs, node_id=first.node.node_id, names=[output.name for output in outputs])
     names = listed(f"`{loop.name}`" for loop in loops)
     return Match(dict(zip(outputs, node.outputs, strict=True)), f"{names} run as one loop")

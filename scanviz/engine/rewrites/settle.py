@@ -32,25 +32,32 @@ def rebuilt(
     list of Variable
         The new outputs; nodes above all that changed are those of the old graph, and rebuilt ones keep their ids.
     """
-    new_of: dict[Variable, Variable] = {}
+    new_of: dict[Variable, Variable] = {}  # of what does not stay as it is
     begun: set[Apply] = set()
+    settled: set[Apply] = set()
     for output in outputs:
         stack = [output.owner] if output.owner is not None else []
         while stack:
             node = stack[-1]
-            if node in begun:
-                stack.pop()
+            if node not in begun:
+                begun.add(node)
+                waiting = [needed for needed in _needed(node, mapping) if needed not in begun]
+                if waiting:
+                    stack += reversed(waiting)
+                    continue
+            stack.pop()
+            if node not in settled:
+                settled.add(node)
                 _settle(node, mapping, ops, new_of)
-                continue
-            begun.add(node)
-            stack.extend(needed for needed in reversed(_needed(node, mapping)) if needed not in begun)
     return [new_of.get(output, output) for output in outputs]
 
 
 def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> list[Apply]:
     """Return what must be settled before a node: what computes its replacements, else what it reads."""
-    given = [mapping[output] for output in node.outputs if output in mapping] if mapping else []
-    read = [*given, *node.inputs] if len(given) < len(node.outputs) else given
+    read: Sequence[Variable] = node.inputs
+    if not mapping.keys().isdisjoint(node.outputs):
+        given = [mapping[output] for output in node.outputs if output in mapping]
+        read = [*given, *read] if len(given) < len(node.outputs) else given
     return [variable.owner for variable in read if variable.owner is not None]
 
 
@@ -60,22 +67,16 @@ def _settle(
     ops: Mapping[Apply, Scan],
     new_of: dict[Variable, Variable],
 ) -> None:
-    """Say what the outputs of a node have become, when all they need is settled; a second time changes nothing."""
-    left = False
-    for output in node.outputs:
-        if output in new_of:
-            return
-        given = mapping.get(output) if mapping else None
-        if given is None:
-            left = True
-        else:
+    """Say what the outputs of a node have become, when all they need is settled."""
+    if not mapping.keys().isdisjoint(node.outputs):
+        replaced = {output: mapping[output] for output in node.outputs if output in mapping}
+        for output, given in replaced.items():
             new_of[output] = new_of.get(given, given)
-    if not left:
+        if len(replaced) == len(node.outputs):
+            return
+    op = ops.get(node)
+    if op is None and new_of.keys().isdisjoint(node.inputs):
         return
-    inputs = [new_of.get(variable, variable) for variable in node.inputs]
-    op = ops.get(node) if ops else None
-    fresh = node
-    if op is not None or any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
-        fresh = rebuild(node, inputs, op)
+    fresh = rebuild(node, [new_of.get(variable, variable) for variable in node.inputs], op)
     for old, new in zip(node.outputs, fresh.outputs, strict=True):
         new_of.setdefault(old, new)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
@@ -21,14 +22,14 @@ def effects_among(nodes: Iterable[Apply]) -> Effects:
     """Return the effects of nodes and of the steps of loops among them."""
     found: Counter[tuple[int, int]] = Counter()
     for node in nodes:
-        if isinstance(node.op, Scan):
-            found.update(
-                {(depth + 1, node_id): count for (depth, node_id), count in effects_of(node.op).items()}
-            )
-        elif node.op.facts.effect:
+        op = node.op
+        if isinstance(op, Scan):
+            for (depth, node_id), count in effects_of(op).items():
+                found[depth + 1, node_id] += count
+        elif op.facts.effect:
             found[0, node.node_id] += 1
-        else:
-            for _, results in node.op.subgraphs():
+        elif type(op) is not Op:  # it may hold a graph
+            for _, results in op.subgraphs():
                 found.update(effects_among(toposort(results)))
     return found
 
@@ -44,7 +45,8 @@ def _effects_of_step(op: Scan) -> Effects:
 
 def has_effect(node: Apply) -> bool:
     """Return whether a node prints or checks something, in its steps if it is a loop."""
-    return bool(effects_among([node]))
+    op = node.op
+    return op.facts.effect if type(op) is Op else bool(effects_among([node]))
 
 
 def same_effects(before: Effects, outputs: Sequence[Variable]) -> bool:

@@ -82,7 +82,7 @@ def rebuilt_loop(
         inputs.append(source)
     fresh = Scan([now for _, now in pairs], until, op.settings if settings is None else settings)
     names = [_name(view, old, now) for old, now in pairs if has_outer_output(now)]
-    node = Apply(fresh, inputs, fresh.infer(inputs), node_id=view.node.node_id, names=names)
+    node = Apply(fresh, inputs, node_id=view.node.node_id, names=names)
     new = ScanView(node)
     mapping: dict[Variable, Variable] = {}
     for old, now in pairs:

@@ -186,7 +186,7 @@ class Apply:
         put(self, "provenance", provenance if provenance is not None else current())
         put(self, "node_id", next_node_id() if node_id is None else node_id)
         labels = names or (None,) * len(types)
-        put(self, "outputs", tuple(Variable(kind, labels[k], self, k) for k, kind in enumerate(types)))
+        put(self, "outputs", tuple([Variable(kind, labels[k], self, k) for k, kind in enumerate(types)]))
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"graphs are immutable: build a new Apply instead of setting `{attribute}`")
@@ -230,9 +230,11 @@ def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Typ
     if op is not node.op:
         return None
     for new, old in zip(inputs, node.inputs, strict=True):
-        if new is not old and (
-            isinstance(new, Constant) or isinstance(old, Constant) or new.type != old.type
-        ):
+        if new is old:
+            continue
+        if isinstance(new, Constant) or isinstance(old, Constant):
+            return None
+        if new.type is not old.type and new.type != old.type:
             return None
     return [output.type for output in node.outputs]
 

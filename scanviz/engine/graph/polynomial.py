@@ -48,7 +48,9 @@ class Polynomial:
     @staticmethod
     def of(value: Number | Hashable, built: Any = None) -> Polynomial:
         """Return a number, or an unknown size."""
-        return Polynomial({(): value} if isinstance(value, Rational) else {(value,): 1}, built)
+        if type(value) is int or isinstance(value, Rational):  # the second asks at length
+            return Polynomial({(): value}, built)
+        return Polynomial({(value,): 1}, built)
 
     def __add__(self, other: Polynomial | Number) -> Polynomial:
         return self._plus(other, 1)
@@ -106,7 +108,7 @@ class Polynomial:
     @property
     def unknowns(self) -> list[Any]:
         """The sizes it depends on, as they occur."""
-        return list(dict.fromkeys(unknown for key in self.terms for unknown in key))
+        return list(dict.fromkeys([unknown for key in self.terms for unknown in key]))
 
     @property
     def simplest(self) -> Any:

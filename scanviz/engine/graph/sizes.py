@@ -13,6 +13,7 @@ from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.named_tuple import NamedTuple
 
+MOST_UNKNOWNS = 16  # in one call that are listed
 DEEPEST = 12  # calls in calls that are compared; below, one is equal to itself alone
 
 
@@ -49,17 +50,23 @@ class Call:
         Whether it is 0 or more whatever the inputs are.
     computed : bool
         Whether it is made of something about a variable that a graph computes.
+    made_of : tuple of Unknown or None
+        The unknown sizes in it and in calls in it, in order; None of more than :data:`MOST_UNKNOWNS`.
     """
 
-    __slots__ = ("_depth", "_hash", "_key", "args", "computed", "name", "not_negative")
+    __slots__ = ("_depth", "_hash", "_key", "args", "computed", "made_of", "name", "not_negative")
     _depth: int  # of calls in calls
 
     def __init__(self, name: str, args: tuple[Any, ...]) -> None:
         self.name, self.args = name, args
         self.not_negative = name in _SIGNS and _SIGNS[name](map(surely_not_negative, args))
         inside = [unknown for arg in args if isinstance(arg, Polynomial) for unknown in arg.unknowns]
-        self._depth = 1 + max((call._depth for call in inside if isinstance(call, Call)), default=0)
-        self.computed = any(unknown.computed for unknown in inside)
+        self._depth, self.computed = 1, False
+        for unknown in inside:
+            if isinstance(unknown, Call) and unknown._depth >= self._depth:
+                self._depth = 1 + unknown._depth
+            self.computed = self.computed or unknown.computed
+        self.made_of = _made_of(inside)
         in_any_order = name in _SIGNS and name != "floor_divide"
         self._key = (name, frozenset(args) if in_any_order else args)
         self._hash = hash(self._key)
@@ -76,6 +83,22 @@ class Call:
         return f"{self.name}({', '.join(map(str, self.args))})"
 
 
+def _made_of(unknowns: Iterable[Unknown | Call]) -> tuple[Unknown, ...] | None:
+    """Return what unknowns are made of: themselves, and those in calls; None where there are many."""
+    found: dict[Unknown, None] = {}
+    for unknown in unknowns:
+        inside = unknown.made_of if isinstance(unknown, Call) else (unknown,)
+        if inside is None:
+            return None
+        found.update(dict.fromkeys(inside))
+    return tuple(found) if len(found) <= MOST_UNKNOWNS else None
+
+
+def unknowns_in(size: Polynomial) -> tuple[Unknown, ...] | None:
+    """Return the unknown sizes that a size is made of, those in calls too; None where there are many."""
+    return _made_of(size.unknowns)
+
+
 _SIGNS: dict[str, Callable[[Any], bool]] = {"maximum": any} | dict.fromkeys(
     ("add", "broadcast_size", "floor_divide", "minimum", "multiply"), all
 )
@@ -85,10 +108,13 @@ def surely_not_negative(size: Any) -> bool:
     """Return whether a size, or a number made of sizes, is 0 or more whatever the inputs are."""
     if not isinstance(size, Polynomial):
         return isinstance(size, int) and size >= 0
-    return all(
-        factor > 0 and all(unknown.not_negative for unknown in product)
-        for product, factor in size.terms.items()
-    )
+    for product, factor in size.terms.items():
+        if factor < 0:
+            return False
+        for unknown in product:
+            if not unknown.not_negative:
+                return False
+    return True
 
 
 def surely_at_most(first: Any, second: Any, depth: int = 4) -> bool:

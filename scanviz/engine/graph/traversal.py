@@ -43,17 +43,17 @@ def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> 
             if node in begun:
                 continue
             begun.add(node)
-            waiting = [
-                variable.owner
-                for variable in node.inputs
-                if variable.owner is not None and variable.owner not in begun and variable not in stop
-            ]
-            if not waiting:
-                order.append(node)
-                continue
-            reading.append(node)
             stack.append(None)
-            stack += reversed(waiting)
+            height = len(stack)
+            for variable in reversed(node.inputs):
+                owner = variable.owner
+                if owner is not None and owner not in begun and variable not in stop:
+                    stack.append(owner)
+            if len(stack) > height:
+                reading.append(node)
+            else:
+                stack.pop()
+                order.append(node)
     return order
 
 

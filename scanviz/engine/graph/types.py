@@ -57,8 +57,12 @@ def canonical_dtype(dtype: object) -> str:
 
 def _checked_sizes(shape: object) -> tuple[int | None, ...]:
     """Return a shape as a tuple of int or None, or raise what it is instead."""
-    if type(shape) is tuple and all(size is None or (type(size) is int and size >= 0) for size in shape):
-        return shape  # as rules of operations give it
+    if type(shape) is tuple:
+        for size in shape:
+            if size is not None and (type(size) is not int or size < 0):
+                break
+        else:
+            return shape  # as rules of operations give it
     if isinstance(shape, tuple | list) and any(isinstance(size, bool) for size in shape):
         meant = tuple((1 if size else None) if isinstance(size, bool) else size for size in shape)
         raise ScanvizTypeError(
@@ -105,9 +109,10 @@ class TensorType:
 
     def __init__(self, dtype: object, shape: tuple[int | None, ...] | list[int | None] = ()) -> None:
         sizes = _checked_sizes(shape)
-        object.__setattr__(self, "dtype", canonical_dtype(dtype))
+        name = canonical_dtype(dtype)
+        object.__setattr__(self, "dtype", name)
         object.__setattr__(self, "shape", sizes)
-        object.__setattr__(self, "_hash", hash((self.dtype, sizes)))
+        object.__setattr__(self, "_hash", hash((name, sizes)))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"types are immutable: make a new TensorType instead of setting {name}")
@@ -131,7 +136,7 @@ class TensorType:
 
     def with_shape(self, shape: tuple[int | None, ...]) -> TensorType:
         """Return the type with another shape."""
-        if shape is self.shape:
+        if shape == self.shape:
             return self
         return TensorType(self.dtype, shape)
 
@@ -140,6 +145,8 @@ class TensorType:
         return TensorType(dtype, self.shape)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
         return isinstance(other, TensorType) and self.dtype == other.dtype and self.shape == other.shape
 
     def __hash__(self) -> int:
@@ -185,13 +192,19 @@ RANDOM_STATE = RandomStateType()
 
 def fits(given: Type, wanted: Type) -> bool:
     """Return whether every value of ``given`` may stand where ``wanted`` is asked, as far as shapes are known."""
+    if given is wanted:
+        return True
     if not (isinstance(given, TensorType) and isinstance(wanted, TensorType)):
         return given == wanted
-    if given.dtype != wanted.dtype or given.ndim != wanted.ndim:
+    if given.dtype != wanted.dtype or len(given.shape) != len(wanted.shape):
         return False
-    return all(a is None or b is None or a == b for a, b in zip(given.shape, wanted.shape, strict=True))
+    return given.shape == wanted.shape or all(
+        a is None or b is None or a == b for a, b in zip(given.shape, wanted.shape, strict=True)
+    )
 
 
 def common_shape(first: Shape, second: Shape) -> Shape:
     """Return what is known of a dimension in either of two shapes of one rank that describe the same value."""
+    if first == second:
+        return first
     return tuple(a if a is not None else b for a, b in zip(first, second, strict=True))

@@ -161,5 +161,7 @@ def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
             continue
         found.add(node)
         needed = node.inputs[:1] if node.op.declaration is IFELSE else node.inputs
-        stack.extend(variable.owner for variable in needed if variable.owner is not None)
+        for variable in needed:
+            if variable.owner is not None:
+                stack.append(variable.owner)
     return found

@@ -53,11 +53,16 @@ _ARITHMETIC: dict[str, Callable[..., Dim]] = {
 
 
 class KnownSizes(NamedTuple):
-    """What is known of sizes so far: of integer scalars as sizes, of shapes, and of graphs that are alike."""
+    """What is known of sizes so far: of integer scalars as sizes, of shapes, of graphs that are alike, of sizes put in others."""
 
     of_scalars: dict[Variable, Dim]
     shapes: dict[Variable, tuple[Dim, ...]]
     numbers: Numbers
+    substituted: dict[Hashable, Dim]
+
+
+def _nothing_known() -> KnownSizes:
+    return KnownSizes({}, {}, Numbers(), {})
 
 
 _known: ContextVar[KnownSizes | None] = ContextVar("known_sizes", default=None)
@@ -69,7 +74,7 @@ def sizes_kept() -> Iterator[None]:
     if _known.get() is not None:
         yield
         return
-    token = _known.set(KnownSizes({}, {}, Numbers()))
+    token = _known.set(_nothing_known())
     try:
         yield
     finally:
@@ -80,8 +85,10 @@ def known_sizes() -> KnownSizes:
     """Return what is known of sizes in this run of rewrites or block; nothing outside of these."""
     run = found_in_run()
     if run is None:
-        return _known.get() or KnownSizes({}, {}, Numbers())
-    found: KnownSizes = run.setdefault(KnownSizes, KnownSizes({}, {}, Numbers()))
+        return _known.get() or _nothing_known()
+    found: KnownSizes | None = run.get(KnownSizes)
+    if found is None:
+        found = run[KnownSizes] = _nothing_known()
     return found
 
 
@@ -219,8 +226,12 @@ def _variable(unknown: Unknown | Call) -> Variable:
     return e.cast(unknown.source, "int64")
 
 
-def substituted(size: Dim, value: Callable[[Unknown], Dim]) -> Dim:
+def substituted(
+    size: Dim, value: Callable[[Unknown], Dim], known: dict[Polynomial, Dim] | None = None
+) -> Dim:
     """Return a size with other sizes in place of its unknowns; None where one of those is None.
+
+    ``known`` is kept between sizes that are asked for with the same ``value``: many are made of the same ones.
 
     Examples
     --------
@@ -231,7 +242,7 @@ def substituted(size: Dim, value: Callable[[Unknown], Dim]) -> Dim:
     """
     if not isinstance(size, Polynomial):
         return size
-    known: dict[Polynomial, Dim] = {}
+    known = {} if known is None else known
 
     def value_of(unknown: Unknown | Call) -> Dim:
         if isinstance(unknown, Unknown):

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace as with_fields
 from functools import partial
+from operator import is_not
 
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import (
@@ -69,9 +70,12 @@ def _everywhere(program: Program, act: Callable[[Program], Changed]) -> Changed:
         messages.extend(more)
         return changed
 
-    fresh = tuple(with_programs(instruction, inside) for instruction in program.instructions)
-    if any(new is not old for new, old in zip(fresh, program.instructions, strict=True)):
-        program = with_fields(program, instructions=fresh)
+    fresh = [
+        instruction if isinstance(instruction, Instruction) else with_programs(instruction, inside)
+        for instruction in program.instructions
+    ]
+    if any(map(is_not, fresh, program.instructions)):
+        program = with_fields(program, instructions=tuple(fresh))
     program, own = act(program)
     return program, [*messages, *own]
 

@@ -61,10 +61,12 @@ class Level:
         Names of the loops around it, outermost first.
     loop : Scan or None
         The loop that it is the step of.
+    nodes : sequence of Apply, optional
+        Its nodes in order of computation, where they are known.
 
     Attributes
     ----------
-    nodes : list of Apply
+    nodes : sequence of Apply
         In order of computation.
     by_declaration : dict
         Declaration → its nodes, in order of computation.
@@ -79,11 +81,15 @@ class Level:
     __slots__ = ("_found", "_users", "by_declaration", "loop", "nodes", "outputs", "path", "quiet", "wanted")
 
     def __init__(
-        self, outputs: Sequence[Variable], path: tuple[str, ...] = (), loop: Scan | None = None
+        self,
+        outputs: Sequence[Variable],
+        path: tuple[str, ...] = (),
+        loop: Scan | None = None,
+        nodes: Sequence[Apply] | None = None,
     ) -> None:
         self.outputs, self.path, self.loop = list(outputs), path, loop
         self.wanted = frozenset(self.outputs)
-        self.nodes = toposort(self.outputs)
+        self.nodes: Sequence[Apply] = toposort(self.outputs) if nodes is None else nodes
         self.by_declaration: dict[Declaration, list[Apply]] = {}
         for node in self.nodes:
             self.by_declaration.setdefault(node.op.declaration, []).append(node)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.level import Level
@@ -48,6 +49,11 @@ def results_without(op: Scan, gone: Collection[LoopVariable]) -> list[Variable]:
     kept = [variable for variable in op.variables if variable not in gone]
     results = [output for variable in kept for output in inner_outputs(variable)]
     return results if op.until is None else [*results, op.until.condition]
+
+
+def always_in_step(op: Scan) -> frozenset[Apply]:
+    """Return the nodes that every step of a loop computes; ask ``op.once(always_in_step)``."""
+    return frozenset(always_computed(op.inner_outputs))
 
 
 def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import own_tier, results_without, size_nodes
+from scanviz.engine.rewrites.loops import always_in_step, own_tier, results_without, size_nodes
 from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.closure import outputs_of
-from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     sums = _sums_of_rows(view, level)
     if sums is not None:
         return sums
-    nodes = toposort(view.op.inner_outputs)
+    nodes = view.op.once(nodes_of)
     late = _late(view, nodes)
     if not late:
         return Refusal(f"all that `{view.op.scan_name}` computes goes on in its next step", 0)
@@ -65,7 +64,7 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
 def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes that only step outputs need."""
     early = set(toposort(results_without(view.op, view.op.of_type(StepOutput))))
-    needed = always_computed(view.op.inner_outputs)
+    needed = view.op.once(always_in_step)
     return [node for node in nodes if node not in early and node in needed]
 
 
@@ -111,7 +110,7 @@ def _computed_after(
     from scanviz.engine.rewrites.rows import Rows
 
     rows = Rows(view, level)
-    asked = size_nodes(toposort(view.op.inner_outputs))
+    asked = size_nodes(view.op.once(nodes_of))
     read = list(
         dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
     )

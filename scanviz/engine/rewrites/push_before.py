@@ -16,7 +16,7 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebu
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import frontier, toposort
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.control import IFELSE, always_computed
+from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
@@ -24,6 +24,7 @@ from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.formatting import counted, named, some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
+    always_in_step,
     nobody_checks,
     own_tier,
     results_left,
@@ -43,8 +44,8 @@ from scanviz.engine.rewrites.profitability import (
     is_view,
 )
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.closure import closure, is_known, outputs_of
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.closure import all_known, closure, is_known, outputs_of
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
@@ -55,7 +56,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     """Compute once, before the loop, what depends on its non-sequences alone."""
     view = ScanView(node)
     given = view.fixed
-    nodes = toposort(view.op.inner_outputs)
+    nodes = view.op.once(nodes_of)
     sizes = size_nodes(nodes)
     movable = [node for node in _eager(closure(view.op, given, nodes), view.op) if node not in sizes]
     same = _same_each_step(view, {*given, *outputs_of(movable)})
@@ -98,7 +99,7 @@ def _why_none(op: Scan, nodes: Sequence[Apply], kind: str) -> str:
 
 def _eager(nodes: Sequence[Apply], op: Scan) -> list[Apply]:
     """Return the nodes that every step computes, with all that an ``ifelse`` among them chooses from."""
-    needed = always_computed(op.inner_outputs)
+    needed = op.once(always_in_step)
     inside = set(nodes)
     whole = [node.outputs[0] for node in nodes if node in needed and node.op.declaration is IFELSE]
     with_branches = {node for node in toposort(whole) if node in inside}
@@ -158,7 +159,7 @@ def _push_out(
     op = view.op
     if not op.of_type(LoopSequence):
         return Refusal(f"`{op.scan_name}` has no sequence")
-    nodes = toposort(op.inner_outputs)
+    nodes = op.once(nodes_of)
     movable = _movable_of_sequences(op, nodes)
     passed = _passed_on(view)
     if not movable and not passed:
@@ -231,10 +232,10 @@ def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes computed from sequences and non-sequences alone that have a batched meaning."""
     varying = {sequence.slice for sequence in op.of_type(LoopSequence)}
     known = varying | {non_sequence.variable for non_sequence in op.of_type(NonSequence)}
-    needed, sizes = always_computed(op.inner_outputs), size_nodes(nodes)
+    needed, sizes = op.once(always_in_step), size_nodes(nodes)
     found: list[Apply] = []
     for node in nodes:
-        if not all(is_known(variable, known) for variable in node.inputs):
+        if not all_known(node.inputs, known):
             continue
         if node in sizes:
             known |= set(node.outputs)

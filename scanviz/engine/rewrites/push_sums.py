@@ -18,6 +18,7 @@ from typing import Literal
 
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import Provenance, moved_from
+from scanviz.engine.graph.traversal import users
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
 from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, reshape
@@ -28,7 +29,7 @@ from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import own_tier
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import State, inner_outputs
 from scanviz.engine.slotted import dataclass
@@ -109,12 +110,11 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
     """Return the states that only add up terms, and why the nearest of the others does not."""
     found: list[RunningSum] = []
     nearest: Refusal | None = None
-    inside = Level(view.op.inner_outputs)
     results = Counter(value for variable in view.op.variables for value in inner_outputs(variable))
     for variable in view.op.variables:
         if not isinstance(variable, State) or variable.kind != "sitsot":
             continue
-        answer = _running_sum(variable, view, level, inside, results)
+        answer = _running_sum(variable, view, level, results)
         if isinstance(answer, RunningSum):
             found.append(answer)
         elif nearest is None or answer.preconditions_met > nearest.preconditions_met:
@@ -122,17 +122,22 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
     return found, nearest
 
 
+def _users_in_step(op: Scan) -> dict[Variable, list[tuple[Apply, int]]]:
+    return users(op.once(nodes_of))
+
+
 def _running_sum(
-    state: State, view: ScanView, level: Level, inside: Level, results: Counter[Variable]
+    state: State, view: ScanView, level: Level, results: Counter[Variable]
 ) -> RunningSum | Refusal:
     read, write = state.reads[-1], state.writes[0]
     adding = write.owner
     if adding is None or adding.op.declaration is not e.add or read not in adding.inputs:
         return Refusal(f"`{state.name}` is more than a sum over the steps", 1)
     term = adding.inputs[1] if adding.inputs[0] is read else adding.inputs[0]
-    if len(inside.readers(read)) > 1 or read in results:
+    inside = view.op.once(_users_in_step)
+    if len(inside[read]) > 1 or read in results:
         return Refusal(f"the step reads `{state.name}` elsewhere too", 2)
-    if inside.readers(write) or results[write] > 1:
+    if write in inside or results[write] > 1:
         return Refusal(f"the step goes on with the sum `{state.name}`", 2)
     if tensor_type(term).dtype != tensor_type(write).dtype:
         return Refusal(f"what `{state.name}` adds up has another dtype", 3)

@@ -22,7 +22,7 @@ from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
-from scanviz.engine.scan.loop import Scan, loop_of
+from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results
 from scanviz.engine.slotted import dataclass
 
@@ -161,7 +161,8 @@ class Levels:
         """Return the level of a loop's step."""
         known = self._steps.get((id(op), path))
         if known is None:
-            known = self._steps[id(op), path] = Level(op.inner_outputs, (*path, op.scan_name), op)
+            inside = (*path, op.scan_name)
+            known = self._steps[id(op), path] = Level(op.inner_outputs, inside, op, op.once(nodes_of))
         return known
 
     def declarations(self, outputs: Sequence[Variable]) -> frozenset[Declaration]:

@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
-from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.effects import effects_of, has_effect
-from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.loop import Scan, nodes_of
 
 
 def is_known(variable: Variable, known: Collection[Variable]) -> bool:
     """Return whether a variable of a step is a constant or among known ones."""
     return isinstance(variable, Constant) or variable in known
+
+
+def all_known(variables: Collection[Variable], known: Collection[Variable]) -> bool:
+    """Return whether all of some variables of a step are constants or among known ones."""
+    for variable in variables:  # noqa: SIM110  # asked of every node by every rule about loops
+        if variable not in known and not isinstance(variable, Constant):
+            return False
+    return True
 
 
 def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | None = None) -> list[Apply]:
@@ -37,10 +44,10 @@ def closure(op: Scan, sources: Collection[Variable], nodes: Sequence[Apply] | No
     known = set(sources)
     found: list[Apply] = []
     effects = bool(effects_of(op))
-    for node in toposort(op.inner_outputs) if nodes is None else nodes:
+    for node in op.once(nodes_of) if nodes is None else nodes:
         if effects and has_effect(node):
             continue
-        if all(is_known(variable, known) for variable in node.inputs):
+        if all_known(node.inputs, known):
             found.append(node)
             known.update(node.outputs)
     return found

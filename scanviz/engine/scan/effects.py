@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.loop import Scan, nodes_of
 
 Effects = Mapping[tuple[int, int], int]  # (loops around it, node id) → how often
 
@@ -40,7 +40,7 @@ def effects_of(op: Scan) -> Effects:
 
 
 def _effects_of_step(op: Scan) -> Effects:
-    return effects_among(toposort(op.inner_outputs))
+    return effects_among(op.once(nodes_of))
 
 
 def has_effect(node: Apply) -> bool:

@@ -19,6 +19,7 @@ from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Variable, build, describe
 from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scan.inference import result_types
 from scanviz.engine.scan.properties import ScanPropertiesMixin
@@ -147,23 +148,22 @@ class Scan(Op, ScanPropertiesMixin):
     @property
     def inner_inputs(self) -> list[Variable]:
         """Variables of the step that the loop gives values to, in the order of the loop variables."""
-        return [inner for variable in self.variables for inner in inner_inputs(variable)]
+        return list(self.once(_inner_inputs))
 
     @property
     def inner_outputs(self) -> list[Variable]:
         """Variables of the step whose values the loop takes, in the order of the loop variables, ``until`` last."""
-        results = [output for variable in self.variables for output in inner_outputs(variable)]
-        return [*results, self.until.condition] if self.until else results
+        return list(self.once(_inner_outputs))
 
     @property
     def readers(self) -> list[LoopVariable]:
         """Loop variables that read something around the loop, in the order of its inputs after the number of steps."""
-        return [variable for variable in self.variables if has_outer_input(variable)]
+        return list(self.once(_readers))
 
     @property
     def result_variables(self) -> list[LoopVariable]:
         """Loop variables that have a result, in the order of the loop's outputs."""
-        return [variable for variable in self.variables if has_outer_output(variable)]
+        return list(self.once(_result_variables))
 
     @property
     def counters(self) -> list[LoopVariable]:
@@ -172,9 +172,10 @@ class Scan(Op, ScanPropertiesMixin):
 
     def once(self, find: Callable[[Scan], T]) -> T:
         """Return what a function finds out about this loop; it is asked once."""
-        if find not in self.derived:
-            self.derived[find] = find(self)
-        return cast(T, self.derived[find])  # what was kept under a function is what it gave
+        found = self.derived.get(find, _MISSING)
+        if found is _MISSING:
+            found = self.derived[find] = find(self)
+        return cast(T, found)  # what was kept under a function is what it gave
 
     def subgraphs(self) -> SequenceOf[tuple[SequenceOf[Variable], SequenceOf[Variable]]]:
         """Return the step: its inputs and its outputs."""
@@ -221,6 +222,26 @@ class Scan(Op, ScanPropertiesMixin):
         return reduce_op(self)
 
 
+_MISSING = object()
+
+
+def _inner_inputs(op: Scan) -> tuple[Variable, ...]:
+    return tuple([inner for variable in op.variables for inner in inner_inputs(variable)])
+
+
+def _inner_outputs(op: Scan) -> tuple[Variable, ...]:
+    results = [output for variable in op.variables for output in inner_outputs(variable)]
+    return tuple(results if op.until is None else [*results, op.until.condition])
+
+
+def _readers(op: Scan) -> tuple[LoopVariable, ...]:
+    return tuple([variable for variable in op.variables if has_outer_input(variable)])
+
+
+def _result_variables(op: Scan) -> tuple[LoopVariable, ...]:
+    return tuple([variable for variable in op.variables if has_outer_output(variable)])
+
+
 def _compared(settings: ScanSettings) -> ScanSettings:
     """Return the settings less those that do not change what a loop computes or how."""
     return settings._replace(name="", number=0, profile=False, gradient_of=None, steps_read=False, merged=())
@@ -256,6 +277,11 @@ def _shape_of_variable(variable: LoopVariable) -> tuple[object, ...]:
             return ("nitsot", variable.keep)
         case _:
             return (kind_of(variable), types)
+
+
+def nodes_of(op: Scan) -> tuple[Apply, ...]:
+    """Return the nodes of a loop's step in order of computation; ask ``op.once(nodes_of)``."""
+    return tuple(toposort(op.inner_outputs))
 
 
 def loop_of(node: Apply) -> Scan:

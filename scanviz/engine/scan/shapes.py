@@ -12,10 +12,10 @@ from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.sizes import Unknown
+from scanviz.engine.graph.sizes import Unknown, unknowns_in
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.sizes import size_of, sizes_kept, substituted
+from scanviz.engine.ops.sizes import known_sizes, size_of, sizes_kept, substituted
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, Shape, ShapeOf, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.variables import (
@@ -96,8 +96,20 @@ def size_outside(size: Dim, view: ScanView, sizes: dict[Variable, Shape]) -> Dim
     if not isinstance(size, Polynomial):
         return size
     if size not in view.sizes:
-        view.sizes[size] = substituted(size, lambda unknown: _outside(unknown, view, sizes))
+        view.sizes[size] = _found_outside(size, view, sizes)
     return view.sizes[size]
+
+
+def _found_outside(size: Polynomial, view: ScanView, sizes: dict[Variable, Shape]) -> Dim:
+    """Return a size of the step in sizes around the loop; for loops that differ elsewhere alone, what was found for another."""
+    unknowns = unknowns_in(size)
+    if unknowns is None:
+        return substituted(size, lambda unknown: _outside(unknown, view, sizes), view.sizes)
+    values = {unknown: _outside(unknown, view, sizes) for unknown in unknowns}
+    known, key = known_sizes().substituted, (size, *values.values())
+    if key not in known:
+        known[key] = substituted(size, values.__getitem__, view.sizes)
+    return known[key]
 
 
 def _rows(steps: Dim, last: int | None) -> Dim:

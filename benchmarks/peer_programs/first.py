@@ -43,7 +43,8 @@ def main() -> None:
     call(*given)
     ended = time.perf_counter()
     held = most_held() - before
-    compiled = int("llvmlite.binding" in sys.modules)
+    native = sys.modules.get("scanviz.engine.backends.native.llvm")
+    compiled = int(native is not None and native.is_loaded())
     call(*given)
     call(*given)
     forecast = call.memory_forecast(*given).peak_bytes if hasattr(call, "memory_forecast") else 0

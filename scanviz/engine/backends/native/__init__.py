@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native.llvm import REINSTALL
@@ -27,16 +26,16 @@ class NativeBackend:
 
     def availability(self) -> Availability:
         """Return whether LLVM is there."""
-        if "llvmlite" not in sys.modules and find_spec("llvmlite") is None:
-            return Availability(False, "llvmlite is not installed", "pip install llvmlite")
-        if sys.platform != "linux":
-            return Availability(False, "native code has been tried on Linux alone")
         try:
             import llvmlite
         except Exception as error:  # a broken installation may raise anything at import
+            if isinstance(error, ModuleNotFoundError) and error.name == "llvmlite":
+                return Availability(False, "llvmlite is not installed", "pip install llvmlite")
             return Availability(
                 False, f"llvmlite cannot be imported ({type(error).__name__}: {error})", REINSTALL
             )
+        if sys.platform != "linux":
+            return Availability(False, "native code has been tried on Linux alone")
         return Availability(True, "machine code through LLVM", version=getattr(llvmlite, "__version__", ""))
 
     def supports(self, instruction: Instruction, program: Program) -> Support:

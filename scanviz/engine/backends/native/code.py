@@ -9,7 +9,7 @@ from scanviz.engine import collecting
 from scanviz.engine.backends.native import cache, kept_code
 from scanviz.engine.backends.native.arguments import CallArguments, Counts
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.jit import Machine, compiled, machine_of, object_of, target
+from scanviz.engine.backends.native.jit import Machine, compiled, machine_of, object_of, prepare, target
 from scanviz.engine.backends.native.loop_key import key_of_loop
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import LoopInstruction
@@ -95,6 +95,7 @@ def code_of(loop: LoopInstruction, late: LatePlan, met: Met, kind: Kind) -> tupl
         handed, memory, code = found
         late.know(memory)
         return machine_of(code, True), handed
+    prepare()
     with collecting.seldom():
         verify_plan(loop.body, late.plan)
         text, handed = text_of(loop, late.plan, kind)

@@ -9,14 +9,17 @@ import ctypes
 import mmap
 import os
 import re
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
-from scanviz.engine.backends.native.llvm import LOCK, llvm, llvm_package
+from scanviz.engine.backends.native.llvm import LOCK, is_loaded, llvm, llvm_package
 from scanviz.engine.backends.native.object_file import ForeignError, loaded
 from scanviz.engine.backends.native.special import SPECIAL, address_of, special
+from scanviz.engine.backends.native.workers import threads_allowed
 from scanviz.engine.errors import OutOfMemoryError, ScanvizValueError
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -94,6 +97,18 @@ def _target(wanted: str) -> Processor:
     width = 64 if host.features.get("avx512f") else 32 if host.features.get("avx2") else 16
     features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(host.features.items()))
     return Processor(host.name, features, width)
+
+
+def prepare() -> None:
+    """Load LLVM in another thread, where a processor is free for it, while this thread writes what is to be compiled."""
+    if not is_loaded() and threads_allowed() > 1:
+        with suppress(RuntimeError):  # there is no thread to be had
+            threading.Thread(target=_prepared, name="scanviz: LLVM").start()
+
+
+def _prepared() -> None:
+    with suppress(Exception):  # who asks for it meets the same, and tells
+        target()
 
 
 class Machine(NamedTuple):
@@ -212,5 +227,6 @@ __all__ = [
     "machine_of",
     "module_text",
     "object_of",
+    "prepare",
     "target",
 ]

@@ -19,13 +19,16 @@ from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
 
-# Held by who loads LLVM or compiles: LLVM is begun once, and its engines are made one at a time.
-LOCK = lock()
+# Held by who compiles: LLVM's engines are made one at a time; and by who loads LLVM, which is begun once.  Who wants both takes
+# them in this order.
+LOCK, LOADING = lock(), lock()
 if hasattr(os, "register_at_fork"):  # a process forked meanwhile would find locks of LLVM's own held for ever
-    os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
+    for _lock in LOADING, LOCK:  # what is registered last is done first before a fork, and last after it
+        os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 KNOWN = range(45, 51)  # versions 0.45 to 0.50 of llvmlite declare the same functions
 BINDING = "llvmlite.binding"
+_LONG = {"ParseAssembly", "TargetMachineEmitToMemory"}  # functions that take milliseconds
 REINSTALL = "pip install --force-reinstall llvmlite"
 
 
@@ -69,8 +72,13 @@ class Llvm(Protocol):
 
 def llvm() -> Llvm:
     """Return LLVM, loaded when it is first asked for: that takes some ten milliseconds."""
-    with LOCK:
+    with LOADING:
         return llvm_package() if BINDING in sys.modules else _by_library() or llvm_package()
+
+
+def is_loaded() -> bool:
+    """Return whether LLVM is there, or another package has loaded its own."""
+    return BINDING in sys.modules or _by_library.cache_info().currsize > 0
 
 
 @cache
@@ -83,9 +91,18 @@ def _by_library() -> Llvm | None:
         return None
     path = os.path.join(os.path.dirname(llvmlite.__file__), "binding", "libllvmlite.so")
     try:
-        return LlvmLibrary(ctypes.CDLL(path))
+        _open_while_others_run(path)
+        return LlvmLibrary(ctypes.CDLL(path), ctypes.PyDLL(path))
     except (OSError, AttributeError):  # it lies elsewhere, or is another one in spite of its version
         return None
+
+
+def _open_while_others_run(path: str) -> None:
+    """Have the system open a library: ``ctypes.CDLL``, which finds it open then, has Python's other threads wait for that."""
+    if os.name == "posix":
+        system = ctypes.CDLL(None).dlopen
+        system.argtypes, system.restype = (ctypes.c_char_p, ctypes.c_int), ctypes.c_void_p
+        system(os.fsencode(path), os.RTLD_NOW)
 
 
 @cache
@@ -106,10 +123,11 @@ class LlvmLibrary:
     ----------
     library : ctypes.CDLL
         The library.
+    quick : ctypes.PyDLL
+        The same, for what returns at once: another thread of Python does not run meanwhile, and need not be waited for then.
     """
 
-    def __init__(self, library: Any) -> None:  # ctypes makes its functions as they are asked for
-        self._library = library
+    def __init__(self, library: Any, quick: Any) -> None:  # ctypes makes its functions as they are asked for
         text, handle, told = ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_char_p)
         number, size = ctypes.c_int, ctypes.c_size_t
         declared = {
@@ -136,7 +154,7 @@ class LlvmLibrary:
         }  # fmt: skip
         self._functions = {}
         for name, (result, *arguments) in declared.items():
-            function = getattr(library, f"LLVMPY_{name}")
+            function = getattr(library if name in _LONG else quick, f"LLVMPY_{name}")
             function.restype, function.argtypes = result, arguments
             self._functions[name] = function
         version = self._call("GetVersionInfo")
@@ -239,4 +257,14 @@ class LlvmPackage:
         )
 
 
-__all__ = ["LOCK", "REINSTALL", "Host", "Llvm", "LlvmLibrary", "LlvmPackage", "llvm", "llvm_package"]
+__all__ = [
+    "LOCK",
+    "REINSTALL",
+    "Host",
+    "Llvm",
+    "LlvmLibrary",
+    "LlvmPackage",
+    "is_loaded",
+    "llvm",
+    "llvm_package",
+]

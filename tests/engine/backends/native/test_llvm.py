@@ -74,3 +74,64 @@ def test_compiling_imports_nothing_of_the_package():
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "['llvmlite._version']\n"
+
+
+def in_a_new_process(*lines):
+    """Return what a script prints that may use two threads."""
+    script = "\n".join(["from scanviz.engine.config import config", "config.native.threads = 2", *lines])
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert not done.stderr
+    return done.stdout.split()
+
+
+def test_llvm_is_loaded_by_another_thread_and_who_needs_it_waits():
+    found = in_a_new_process(
+        "import threading",
+        "from scanviz.engine.backends.native import jit, llvm",
+        "jit.prepare()",
+        "print(llvm.is_loaded() or 'scanviz: LLVM' in [thread.name for thread in threading.enumerate()])",
+        "print(bool(jit.target().name), llvm.is_loaded())",
+        "jit.threading.Thread = None",
+        "jit.prepare()",
+    )
+    assert found == ["True", "True", "True"]
+
+
+def test_a_process_that_may_use_one_thread_starts_none():
+    found = in_a_new_process(
+        "config.native.threads = 1",
+        "from scanviz.engine.backends.native import jit",
+        "jit.threading.Thread = None",
+        "jit.prepare()",
+        "print(bool(jit.target().name))",
+    )
+    assert found == ["True"]
+
+
+def test_a_process_that_is_forked_while_llvm_is_loaded_has_it():
+    found = in_a_new_process(
+        "import os",
+        "from scanviz.engine.backends.native import jit",
+        "jit.prepare()",
+        "child = os.fork()",
+        f"code = jit.object_of({TEXT!r})",
+        "if child:",
+        "    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0",
+        "    print(len(code) > 50)",
+    )
+    assert found == ["True"]
+
+
+def test_what_is_wrong_while_llvm_is_loaded_is_told_where_it_is_needed():
+    found = in_a_new_process(
+        "import os",
+        "os.environ['SCANVIZ_NATIVE_TARGET'] = 'garbage'",
+        "from scanviz.engine.backends.native import jit",
+        "jit.prepare()",
+        "try:",
+        "    jit.target()",
+        "except ValueError as error:",
+        "    print('names no level' in str(error))",
+    )
+    assert found == ["True"]

@@ -44,6 +44,7 @@ _ABSENT: dict[str, Callable[[], Any]] = {
     "node_id": lambda: NO_NODE,
     "frees": tuple,
     "fuse": lambda: True,  # programs of before say nothing of it
+    "backwards": lambda: False,  # nor of that
     "provenance": lambda: Provenance(None),
 }
 _OF_A_PROCESS = frozenset(("key", "node_id", "frees"))

@@ -129,12 +129,17 @@ class StateSlot:
 
 @dataclass(frozen=True, slots=True)
 class StepOutputSlot:
-    """The value of ``inner`` at step t is row t of ``result`` (None if nothing uses it)."""
+    """The value of ``inner`` at step t is row t of ``result`` (None if nothing uses it).
+
+    With ``backwards`` the rows lie in memory from the last to the first, where the tier can do that: the result is a view, of which
+    what is read from the last row on lies in order.
+    """
 
     name: str
     inner: int
     result: int | None
     keep_last: int | None
+    backwards: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -308,7 +308,8 @@ def _results(loop: LoopInstruction) -> Iterator[tuple[int | None, int, str]]:
         if state.history is not None:
             yield state.history, state.writes[0][1], f"state {state.name}, all rows after the initial ones"
     for output in loop.step_outputs:
-        yield output.result, output.inner, f"output {output.name}, {_rows(output.result, output.keep_last)}"
+        kept = _rows(output.result, output.keep_last) + (", the last first" if output.backwards else "")
+        yield output.result, output.inner, f"output {output.name}, {kept}"
     for carry in loop.carries:
         yield carry.result, carry.write, f"carry {carry.name}, the last"
 

@@ -139,6 +139,18 @@ def scan_inplace(program: Program) -> Changed:
     return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
 
 
+@program_rule(name="lay_rows_backwards", tags=("scan", "memory"))
+def lay_rows_backwards(program: Program) -> Changed:
+    """Let a loop lay down rows from the last to the first that are read in this order."""
+    if not any(isinstance(instruction, LoopInstruction) for instruction in program.instructions):
+        return program, []
+    from scanviz.engine.program.backward_rows import laid_backwards
+
+    fresh, turned = laid_backwards(program.instructions, program.outputs)
+    messages = [f"`{loop}` lays down `{rows}` from the last row to the first" for loop, rows in turned]
+    return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
+
+
 @program_rule(name="fuse_elementwise", tags=("fusion",))
 def fuse_elementwise(program: Program) -> Changed:
     """Let a tier that compiles do elementwise operations of one shape as one, with no memory between them."""

@@ -14,7 +14,7 @@ is spread in the end.  Where it is not known that the term fits the state, that 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import Provenance, moved_from
@@ -268,7 +268,10 @@ def _product_of_rows(a: Variable, a_turned: bool, b: Variable, b_turned: bool) -
 
 
 def _in_one_order(a: Variable, b: Variable) -> tuple[Variable, Variable]:
-    """Return rows of which none, or the second alone, is turned round: a sum does not care, and turned rows are copied."""
+    """Return rows of which none, or the second alone, is turned round: a sum does not care, and turned rows are copied.
+
+    The second are those that the loop makes, mostly, which may lie in memory in any order (``lay_rows_backwards``).
+    """
     from scanviz.engine.gradient.loop_rows import reversed_rows
 
     first, second = _unturned(a), _unturned(b)
@@ -282,9 +285,17 @@ def _unturned(rows: Variable) -> Variable | None:
     if node is None or node.op.declaration is not INDEX or len(node.inputs) > 1:
         return None
     first, *rest = node.op.parameters.entries
-    if first.kind != "slice" or first.numbers() != (None, None, -1):
+    start, stop, step = first.numbers()
+    if first.kind != "slice" or (stop, step) != (None, -1) or not _is_from_the_end(start):
         return None
-    return node.inputs[0] if all(entry.numbers() == (None, None, None) for entry in rest) else None
+    if any(entry.numbers() != (None, None, None) for entry in rest):
+        return None
+    # those of the states before steps lack the last row
+    return node.inputs[0] if start in (None, -1) else getitem(node.inputs[0], slice(None, start + 1))
+
+
+def _is_from_the_end(start: object) -> TypeGuard[int | None]:
+    return start is None or (isinstance(start, int) and start < 0)
 
 
 def _flat(rows: Variable, summed_first: bool) -> Variable:

@@ -195,6 +195,7 @@ ORDER: Sequence[str] = (
     "fewer_steps",
     "share_state_history",
     "ScanInplaceOptimizer",
+    "lay_rows_backwards",
     "fuse_elementwise",
     "reuse_buffers",
 )

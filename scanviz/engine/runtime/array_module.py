@@ -23,11 +23,14 @@ class ArrayModule:
         Gives nanoseconds, when all is done that was asked before.
     takes_device_arrays : bool
         Whether arrays of a device may be given to a program.
+    lays_backwards : bool
+        Whether rows of an output may lie from the last to the first.
     """
 
     __slots__ = ()
     clock = staticmethod(perf_counter_ns)
     takes_device_arrays = False
+    lays_backwards = True
 
     def empty(self, shape: tuple[int, ...], dtype: str | np.dtype[Any]) -> Any:
         """Return a new array."""

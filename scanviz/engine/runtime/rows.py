@@ -234,11 +234,12 @@ class OutputForm:
         Where arrays come from.
     """
 
-    __slots__ = ("dtype", "keep", "loop", "module", "slot")
+    __slots__ = ("backwards", "dtype", "keep", "loop", "module", "slot")
 
     def __init__(self, loop: LoopInstruction, slot: StepOutputSlot, module: ArrayModule) -> None:
         self.loop, self.slot, self.module, self.keep = loop, slot, module, slot.keep_last
         self.dtype = np.dtype(dtype_of(loop.body, slot.inner))
+        self.backwards = slot.backwards and module.lays_backwards
 
 
 class OutputRows:
@@ -268,7 +269,8 @@ class OutputRows:
     def start(self, row_shape: tuple[int, ...]) -> None:
         """Make the buffer."""
         self.row_shape = row_shape
-        self.array = self.form.module.empty((self.size, *row_shape), self.form.dtype)
+        made = self.form.module.empty((self.size, *row_shape), self.form.dtype)
+        self.array = made[::-1] if self.form.backwards else made
 
     def reserve(self, room: int) -> None:
         """Make rows for ``room`` steps, keeping what is there."""

@@ -29,6 +29,7 @@ class DeviceModule(ArrayModule):
 
     __slots__ = ("_constants", "xp")
     takes_device_arrays = True
+    lays_backwards = False  # kernels count rows from the first
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp

@@ -118,7 +118,9 @@ class StepsWriter(ProgramWriter):
             moved = code.times(self.position(k, self.step, tap), self.row_bytes(own, k) * self.parts)
         else:
             position = self.turning.get((own, k), self.step)
-            moved = code.times(position, self.row_bytes(own, k) * self.parts)
+            # the address is that of the first row, which of a loop that is run by itself may lie last
+            turned = -1 if self.around is None and self.loop.step_outputs[k].backwards else 1
+            moved = code.times(position, turned * self.row_bytes(own, k) * self.parts)
         self.rows[base] = code.at(start, moved)
         return self.rows[base]
 

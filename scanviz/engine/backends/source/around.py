@@ -190,6 +190,8 @@ class AroundSteps:
                 size = self.names.output_sizes[k]
                 self.rows.append(f"{size} = min(last, {output.keep_last})")
             self._make(self.names.outputs[k], size, store.row, store.dtype)
+            if output.backwards and self.module.lays_backwards:
+                self.rows[-1] += "[::-1]"
 
     def take(self, outer: int, inner: int) -> None:
         """Take what is the same in all steps, or is carried from one to the next."""

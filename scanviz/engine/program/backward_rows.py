@@ -1,7 +1,7 @@
 """Rows that a loop lays down from the last to the first, for what reads them does so from the last one on.
 
 A gradient goes back through time: its first row is that of the last step.  What is computed of all its rows with those of the loop
-before it, such as one product of matrices, wants both in one order, and in one piece: rows the other way round would be copied first.
+before it, such as one product of matrices, wants both in one order and in one piece: else all rows would be copied first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FROM_THE_LAST = None, None, -1
 def laid_backwards(
     instructions: Sequence[AnyInstruction], outputs: Sequence[int]
 ) -> tuple[list[AnyInstruction], list[tuple[str, str]]]:
-    """Return instructions whose loops lay rows backwards that are read from the last one on alone, with the loops' names and these rows'.
+    """Return instructions whose loops lay rows backwards that are read from the last one on, with names of the loops and the rows.
 
     Parameters
     ----------
@@ -49,9 +49,7 @@ def laid_backwards(
     return fresh, names
 
 
-def _are_turned(
-    number: int | None, readers: dict[int, list[AnyInstruction]], kept: set[int]
-) -> bool:
+def _are_turned(number: int | None, readers: dict[int, list[AnyInstruction]], kept: set[int]) -> bool:
     """Return whether somebody reads rows, and all who do take them from the last one on."""
     if number is None:
         return False

@@ -139,7 +139,7 @@ def scan_inplace(program: Program) -> Changed:
     return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
 
 
-@program_rule(name="lay_rows_backwards", tags=("scan", "memory"))
+@program_rule(name="lay_rows_backwards", tags=("scan",))
 def lay_rows_backwards(program: Program) -> Changed:
     """Let a loop lay down rows from the last to the first that are read in this order."""
     if not any(isinstance(instruction, LoopInstruction) for instruction in program.instructions):

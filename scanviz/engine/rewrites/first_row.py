@@ -1,9 +1,10 @@
 """mitmot_to_sitsot: a buffer of which only the first row is no zero is no buffer, but a row that steps hand on.
 
 Back through time a state's cotangents lie in a buffer with a row for each step: what arrives there from outside, and what the
-step after it has added.  Where the cost reads the last row alone, ``h[-1]``, nothing but zeros arrives at all others.  So each
-cell holds, when it is read, what the step before wrote, and when it is added to, zero: the state reads its row before (tap -1) and
-writes a row, as a sitsot does.  That saves the buffer, and filling it with zeros.
+step after it has added.  Where the cost reads the last row alone, ``h[-1]``, nothing but zeros arrives at all others; where it
+reads none, as of the cell of an LSTM, at any.  So each cell holds, when it is read, what the step before wrote, and when it is
+added to, zero: the state reads its row before (tap -1) and writes a row, as a sitsot does.  That saves the buffer, and filling it
+with zeros.
 
 The step still adds the zero, as a number: -0.0 + 0.0 is 0.0.
 """
@@ -11,6 +12,7 @@ The step still adds the zero, as a number: -0.0 + 0.0 is 0.0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
@@ -52,8 +54,9 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
     """Return the first row of a buffer whose other rows are zeros, and of whose result the last row is read alone."""
     if set(state.reads) != {0, 1} or set(state.writes) != {1}:
         return Refusal(f"steps read or write other rows of `{state.name}` than their own and the next", 0)
-    buffer = view.outer(state)
-    given = buffer.owner
+    given = view.outer(state).owner
+    if given is not None and _is_zeros(given):
+        return _of_zeros(state, given, view, level)
     zeros = given.inputs[0].owner if given is not None else None
     if given is None or given.op.declaration is not ASSIGN or zeros is None or not _is_zeros(zeros):
         return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
@@ -68,15 +71,32 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
         return Refusal(f"another row of `{state.name}` than the first is set before the loop", 2)
     shape = level.shape(zeros.outputs[0])
     # of fewer than no steps the loop makes an error itself
-    one_a_step = view.op.until is None and surely_equal(shape[0], SIZES.add(size_of(view.n_steps), 1))
+    one_a_step = _has_one_a_step(shape[0], view)
     if not one_a_step and not surely_exists(entries, shape):
         return Refusal(f"it is not known that `{state.name}` has a row", 3)
     if not _is_read_at_its_end(state, view, level):
         return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
     if not one_a_step and _is_read(state, view, level):
         return Refusal(f"the last row of `{state.name}` may be one that no step writes", 4)
-    one = rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]
-    return getitem(rebuild(given, [one, *given.inputs[1:]]).outputs[0], 0)
+    return getitem(rebuild(given, [_one_row(zeros), *given.inputs[1:]]).outputs[0], 0)
+
+
+def _of_zeros(state: State, zeros: Apply, view: ScanView, level: Level) -> Variable | Refusal:
+    """Return the first row of a buffer that is all zeros, and of whose result the last row is read alone."""
+    if not _has_one_a_step(level.shape(zeros.outputs[0])[0], view):
+        return Refusal(f"it is not known that `{state.name}` has a row a step", 3)
+    if not _is_read_at_its_end(state, view, level):
+        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
+    return getitem(_one_row(zeros), 0)
+
+
+def _has_one_a_step(rows: Any, view: ScanView) -> bool:
+    """Return whether a buffer surely has a row for each step, and the one before the first."""
+    return view.op.until is None and surely_equal(rows, SIZES.add(size_of(view.n_steps), 1))
+
+
+def _one_row(zeros: Apply) -> Variable:
+    return rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]
 
 
 def _is_read_at_its_end(state: State, view: ScanView, level: Level) -> bool:

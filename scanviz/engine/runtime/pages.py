@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SHORTEST = 1 << 20  # bytes: of less, what a call of the system takes counts
 HUGE = 1 << 22  # as of NumPy's own arrays: pages of 2 MB, where the system has them
+_PAGE = 1 << 21
 
 
 def new_bytes(size: int) -> Array:
@@ -33,14 +34,18 @@ def new_bytes(size: int) -> Array:
         return np.empty(size, np.uint8)
     import mmap  # short arrays do without it
 
+    huge = size >= HUGE
+    # addresses cost nothing: of whole pages alone Linux lets the first begin where a page does
+    room = -(-size // _PAGE) * _PAGE if huge else size
     try:
-        pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        pages = mmap.mmap(-1, room, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except OSError:  # NumPy says in its words that there is no memory
         return np.empty(size, np.uint8)
-    if size >= HUGE:
+    if huge:
+        whole = (size + _PAGE // 2) // _PAGE * _PAGE  # of which the last is needed at least by half
         with suppress(OSError, AttributeError):  # a system without them
-            pages.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(pages, np.uint8)
+            pages.madvise(mmap.MADV_HUGEPAGE, 0, whole)
+    return np.frombuffer(pages, np.uint8, size)
 
 
 __all__ = ["new_bytes"]

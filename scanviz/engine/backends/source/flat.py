@@ -108,7 +108,7 @@ class FlatProgram:
         if isinstance(instruction, Instruction):
             over = self._written_over(emitter, instruction)
             long = self.library.long_statements
-            found = None if over is not None or long is None else long(emitter, instruction)
+            found = None if long is None else long(emitter, instruction, over)
             return self.library.statements(emitter, instruction, over) if found is None else found
         hint = "loop_" + instruction.name if isinstance(instruction, LoopInstruction) else "branch"
         return [emitter.call_statement(instruction, self.runners[index], hint)]

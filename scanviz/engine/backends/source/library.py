@@ -25,14 +25,14 @@ class Library(NamedTuple):
     loops : callable
         ``loops(loop, runners, tier, write)`` makes the code of a loop.
     long_statements : callable or None
-        ``long_statements(emitter, instruction)`` gives the lines of an instruction outside of loops whose result may be long, None
-        where they are those of any other.
+        ``long_statements(emitter, instruction, over)`` gives the lines of an instruction outside of loops whose result may be long,
+        None where they are those of any other; ``over`` names the array that it changes, where it makes none.
     """
 
     tier: Tier
     statements: Statements
     loops: Callable[..., SpecialisedLoop] = SpecialisedLoop
-    long_statements: Callable[[Emitter, Instruction], list[str] | None] | None = None
+    long_statements: Callable[[Emitter, Instruction, str | None], list[str] | None] | None = None
 
     def emitter(self, program: Program) -> Emitter:
         """Return the names for the source of a program."""

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace as with_fields
 
 from scanviz.engine.ops.index import INDEX
-from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
 
@@ -65,7 +64,7 @@ def _how_read(number: int, readers: dict[int, list[AnyInstruction]], kept: set[i
         declaration = reader.op.declaration
         if not isinstance(reader, Instruction) or number in reader.inputs[1:]:
             yield False
-        elif declaration is SUM_TO_SHAPE:  # most often of the shape that it is to have: the very array
+        elif declaration.name == "sum_to_shape":  # most often of the shape that it is to have: the very array
             yield from _how_read(reader.outputs[0], readers, kept)
         elif declaration is not DIMENSION:
             yield declaration is INDEX and reader.op.parameters.entries[0].numbers() == FROM_THE_LAST

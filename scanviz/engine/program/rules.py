@@ -142,7 +142,7 @@ def scan_inplace(program: Program) -> Changed:
 @program_rule(name="lay_rows_backwards", tags=("scan",))
 def lay_rows_backwards(program: Program) -> Changed:
     """Let a loop lay down rows from the last to the first that are read in this order."""
-    if not any(isinstance(instruction, LoopInstruction) for instruction in program.instructions):
+    if not any(isinstance(one, LoopInstruction) and one.step_outputs for one in program.instructions):
         return program, []
     from scanviz.engine.program.backward_rows import laid_backwards
 

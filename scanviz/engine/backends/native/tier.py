@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 from scanviz.engine.backends.native.arguments import Counts
@@ -146,11 +146,16 @@ class NativeCode:
         return self._as_whole(arena, first, last)
 
     def _learnt(self, arena: LoopArena, first: int, in_parts: InParts) -> Outcome:
-        """Take some steps, after which it is known how long one takes."""
-        taken: Outcome = first, DONE, -1
-        for steps in (1, LEARNT - 1):
-            if taken[1] == DONE and steps * in_parts.step_ns <= LEARNT_NS:
-                taken = self._as_whole(arena, taken[0], taken[0] + steps)
+        """Take some steps, after which it is known how long one takes: not the first, whose code and rows were never used before.
+
+        What counts is this thread's own time: while others have the processors, steps take longer and threads gain nothing.
+        """
+        taken, further = (first, DONE, -1), 1
+        while further and taken[1] == DONE and taken[0] < first + LEARNT:
+            begun = thread_time_ns()
+            taken = self._as_whole(arena, taken[0], taken[0] + further)
+            in_parts.step_ns = max(1.0, (thread_time_ns() - begun) / further)
+            further = 0 if further > 1 else min(LEARNT - 1, int(LEARNT_NS / in_parts.step_ns))
         return taken
 
     def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:

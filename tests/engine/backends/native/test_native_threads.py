@@ -16,9 +16,10 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
+from scanviz.engine.backends.native import tier
 from scanviz.engine.backends.native.cycles import counter
 from scanviz.engine.backends.native.stamps import NativeRecord
-from scanviz.engine.backends.native.threads import InParts
+from scanviz.engine.backends.native.threads import InParts, PartedCode
 from scanviz.engine.backends.native.workers import Workers
 from scanviz.testing.laws.rows_apart import parts_always
 
@@ -87,6 +88,23 @@ def test_steps_whose_times_are_noted_are_taken_by_threads_too(monkeypatch):
             np.testing.assert_array_equal(f(given), expected)
     (loop,) = session.record.loops
     assert sum(timed) > 300 and loop.steps == 900
+
+
+def test_what_a_step_takes_is_learnt_after_the_first_in_time_of_its_own(
+    monkeypatch,
+):
+    f, given = batch_of_rows()
+    usual, seen = PartedCode.run, []
+    times = iter([0, 1e6, 0, 12_000.0])  # of one step, whose code is new, and of ten
+    monkeypatch.setattr(tier, "thread_time_ns", lambda: next(times))
+
+    def run(self, arena, first, last, step_ns, noted):
+        seen.append((first, last, step_ns))
+        return usual(self, arena, first, last, step_ns, noted)
+
+    monkeypatch.setattr(PartedCode, "run", run)
+    f(given)
+    assert seen == [(11, 300, 1_200.0)]
 
 
 def test_steps_are_done_when_all_threads_have_done_them():

@@ -1,7 +1,8 @@
 """Reductions: sums, products, largest, smallest, all and any along axes.
 
 Where the last axis goes, its elements are taken in several accumulators of as many lanes as a register has, which are put together
-at the end; where it stays, as many results as there are lanes are reduced side by side.
+at the end; where it stays, as many results as there are lanes are reduced side by side. A long sum of floats is the sum of those of
+its stretches, as NumPy's is, so that what is lost by rounding does not grow with the number of elements.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from scanviz.engine.graph.types import BOOLEAN, FLOATS
 from scanviz.engine.named_tuple import NamedTuple
 
 ACCUMULATORS = 4
+STRETCH = 4096
 
 
 class Reduction(NamedTuple):
@@ -167,8 +169,31 @@ class _Rows:
         return self.code.turns(range(self.sizes[axis]), [so_far], turn, few)[0]
 
     def _row(self, offset: Value) -> Value:
-        """Return what the elements along the innermost axis give."""
+        """Return what the elements along the innermost axis give.
+
+        Long sums of floats go by stretches, whose sums are added in 64 bits.
+        """
         size, step, code = self.sizes[-1], self.steps[-1], self.code
+        if not self.turns_zero or size < 2 * STRETCH:
+            return self._stretch(offset, size)
+
+        def with_next(so_far: Value, first: Value, size: int) -> Value:
+            found = self._stretch(code.along(offset, first, step), size)
+            return combined(code, self.name, so_far, cast(code, found, "float64"))
+
+        rest = size % STRETCH
+        total = code.turns(
+            range(0, size - rest, STRETCH),
+            [constant(0, "float64")],
+            lambda first, carried: [with_next(carried[0], first, STRETCH)],
+        )[0]
+        if rest:
+            total = with_next(total, constant(size - rest, "int64"), rest)
+        return cast(code, total, self.dtype)
+
+    def _stretch(self, offset: Value, size: int) -> Value:
+        """Return what so many elements along the innermost axis give."""
+        step, code = self.steps[-1], self.code
         even = step == np.dtype(self.source.place.dtype).itemsize
         parts: list[Value] = []
         for first, count, width in pieces(size, self.lanes if even else 1):

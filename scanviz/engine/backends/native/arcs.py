@@ -7,6 +7,8 @@ larger, turned to where the point lies.  What is 0, infinite or NaN, and quotien
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from scanviz.engine.backends.native.circular import cosine, sine
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Value
@@ -93,4 +95,8 @@ def tangent(d: Floats, value: Value) -> Value:
     return d.divide(sine(d, value), cosine(d, value))
 
 
-__all__ = ["arctan", "arctan2", "hypotenuse", "tangent"]
+WRITERS: dict[str, Callable[..., Value]] = {
+    "sin": sine, "cos": cosine, "tan": tangent, "arctan": arctan, "arctan2": arctan2, "hypot": hypotenuse,
+}  # fmt: skip
+
+__all__ = ["WRITERS"]

@@ -8,7 +8,7 @@ from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import copy
 from scanviz.engine.backends.native.ir import Value
-from scanviz.engine.backends.native.program import INSIDE, ProgramWriter
+from scanviz.engine.backends.native.program import ProgramWriter
 from scanviz.engine.program.instructions import BranchInstruction, is_scalar
 
 
@@ -83,6 +83,4 @@ def write_branch(around: ProgramWriter, index: int, branch: BranchInstruction) -
             around.give(output, code.either(first, ends[0], second, ends[1]))
 
 
-INSIDE[BranchInstruction] = write_branch
-
-__all__ = ["BranchSide"]
+__all__ = ["BranchSide", "write_branch"]

@@ -14,12 +14,11 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.runtime.arena import LoopArena
-from scanviz.engine.runtime.errors import Failure, in_words
-from scanviz.engine.runtime.events import Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.places import ArrayPlace, Base
     from scanviz.engine.backends.native.stamps import NativeRecord
+    from scanviz.engine.runtime.events import Watch
 
 Runners = Mapping[int, Any]  # what runs the loops and branches of a program, by index
 Perform = Callable[[Sequence[Any], "Watch | None"], Sequence[Any]]
@@ -171,6 +170,8 @@ def put_error(arena: LoopArena, calls: Calls | None, sites: Sequence[Site], told
     told : sequence of int
         What the code left: the site, -1 of what was called out; the steps of all loops around it; numbers that it read.
     """
+    from scanviz.engine.runtime.errors import Failure, in_words  # few runs fail
+
     if calls is not None and calls.failed is not None and calls.error is not None:
         if not isinstance(calls.error, Exception):
             raise calls.error

@@ -5,6 +5,8 @@ What writes code, and LLVM, are imported when something is written: that takes l
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scanviz.engine import collecting
 from scanviz.engine.backends.native import cache, kept_code
 from scanviz.engine.backends.native.arguments import CallArguments, Counts
@@ -16,7 +18,9 @@ from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import LatePlan, Plan
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.verify import verify_plan
-from scanviz.engine.runtime.schedule import Variant
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.schedule import Variant
 
 
 class Met(NamedTuple):

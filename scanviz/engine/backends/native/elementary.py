@@ -16,12 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scanviz.engine.backends.native.arcs import arctan, arctan2, hypotenuse, tangent
-from scanviz.engine.backends.native.circular import cosine, sine
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Code, Value
-from scanviz.engine.backends.native.known_powers import known_number, known_power
-from scanviz.engine.backends.native.powers import logarithm, product_in_two
 from scanviz.engine.backends.native.special import SPECIAL
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -214,6 +210,11 @@ def _log1p(d: Floats, value: Value) -> Value:
 
 def _power(d: Floats, value: Value, exponent: Value) -> Value:
     """Return x^y: of many known exponents by products and roots, otherwise by the logarithm."""
+    from scanviz.engine.backends.native.known_powers import (  # of use for powers alone
+        known_number,
+        known_power,
+    )
+
     known = known_number(exponent)
     found = None if known is None else known_power(d, value, known)
     return _power_of_positive(d, value, exponent) if found is None else found
@@ -221,6 +222,8 @@ def _power(d: Floats, value: Value, exponent: Value) -> Value:
 
 def _power_of_positive(d: Floats, value: Value, exponent: Value) -> Value:
     """Return x^y = e^(y log x) of positive normal numbers, where that is one; the rest is the C library's."""
+    from scanviz.engine.backends.native.powers import logarithm, product_in_two
+
     wide = Floats(d.code, d.lanes, "float64")
     base, times = (d.as_format(number, "float64") for number in (value, exponent))
     if d.format.dtype == "float64":
@@ -255,10 +258,21 @@ def _remainder(d: Floats, value: Value, divisor: Value) -> Value:
     return d.called_where(beyond, "fmod", [value, divisor], found)
 
 
+def _of_angles(name: str) -> Callable[..., Value]:
+    """Return what writes a function of angles."""
+
+    def write(d: Floats, *operands: Value) -> Value:
+        from scanviz.engine.backends.native.arcs import WRITERS  # few loops have one
+
+        return WRITERS[name](d, *operands)
+
+    return write
+
+
 OWN: dict[str, Callable[..., Value]] = {
     "exp": _exp, "expm1": _expm1, "tanh": _tanh, "log": _log, "log2": _log2, "log1p": _log1p,
-    "sin": sine, "cos": cosine, "power": _power, "remainder": _remainder,
-    "arctan": arctan, "arctan2": arctan2, "hypot": hypotenuse, "tan": tangent,
+    "power": _power, "remainder": _remainder,
+    **{name: _of_angles(name) for name in ("sin", "cos", "tan", "arctan", "arctan2", "hypot")},
 }  # fmt: skip
 FUNCTIONS = frozenset({*OWN, *CALLED})
 

@@ -14,7 +14,7 @@ from scanviz.engine.backends.native.instructions import copy
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.long_runs import is_long
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
-from scanviz.engine.backends.native.program import INSIDE, ProgramWriter
+from scanviz.engine.backends.native.program import ProgramWriter
 from scanviz.engine.backends.native.steps import StepsWriter
 from scanviz.engine.backends.native.strips import strips_of, write_strips
 from scanviz.engine.program.instructions import (
@@ -242,6 +242,4 @@ def write_inner_loop(around: ProgramWriter, index: int, loop: LoopInstruction) -
     InnerLoop(around, index, loop, around.plan.inner[index][0]).write()
 
 
-INSIDE[LoopInstruction] = write_inner_loop
-
-__all__ = ["InnerLoop"]
+__all__ = ["InnerLoop", "write_inner_loop"]

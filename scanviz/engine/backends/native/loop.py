@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from scanviz.engine.backends.native.callouts import refuse_many_callouts
 from scanviz.engine.backends.native.frame import Shared
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.operations import WRITE  # noqa: F401  # which is filled with it
-from scanviz.engine.backends.native.stamps import StampWriter
 from scanviz.engine.backends.native.steps import StepsWriter
 from scanviz.engine.backends.native.strips import strips_of, write_strips
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind
-from scanviz.engine.runtime.schedule import Variant
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.stamps import StampWriter
+    from scanviz.engine.runtime.schedule import Variant
 
 
 class LoopEmitter(StepsWriter):
@@ -68,6 +71,8 @@ class LoopEmitter(StepsWriter):
         self.open()
         code = self.code
         if self.variant != "plain":
+            from scanviz.engine.backends.native.stamps import StampWriter  # of use while somebody watches
+
             width = self._stamps_a_step() if self.variant == "ops" else 0
             self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)
         code.jump("prepare")  # which is written last, when it is known what the steps need

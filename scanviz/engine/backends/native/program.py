@@ -26,7 +26,7 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.plan import Where
 
-# what writes a loop or a branch inside: the files of both fill it
+# what writes a loop or a branch inside: `operations.py` fills it
 INSIDE: dict[type[AnyInstruction], Callable[[ProgramWriter, int, Any], None]] = {}
 
 

@@ -19,11 +19,11 @@ from scanviz.engine.program.plan import Emits, Grouping, LatePlan
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
-from scanviz.engine.runtime.schedule import Variant
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.parts import Parts
     from scanviz.engine.backends.native.places import Base
+    from scanviz.engine.runtime.schedule import Variant
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
 PAYS_NS = (

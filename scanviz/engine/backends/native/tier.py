@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from time import perf_counter_ns, thread_time_ns
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native.arguments import Counts
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
@@ -25,11 +25,13 @@ from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.events import OwnTime, Watch
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
-from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
-from scanviz.engine.runtime.stamps import Clock, Stamps
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.schedule import Variant
+    from scanviz.engine.runtime.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
 LOOKS = 8  # of so many samples of operations one watches loops inside themselves

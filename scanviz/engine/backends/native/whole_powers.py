@@ -17,7 +17,6 @@ from scanviz.engine.backends.native.instructions import (
     write_elementwise,
 )
 from scanviz.engine.backends.native.ir import Value
-from scanviz.engine.backends.native.reductions import reduce
 from scanviz.engine.graph.types import SIGNED
 from scanviz.engine.ops.elementwise import power
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
@@ -34,6 +33,8 @@ def may_fail(instruction: AnyInstruction, program: Program) -> bool:
 
 def _lowest(step: Step, number: int) -> Value:
     """Return the lowest number of an array of integers that has some."""
+    from scanviz.engine.backends.native.reductions import reduce  # seldom needed
+
     if is_scalar(step.body, number):
         return step.value(number)
     source = source_of(step, number)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def _formula_of(name: str) -> Formula:
     from scanviz.engine.ops.elementwise_formulas import FORMULAS
 
-    return FORMULAS[name]
+    return FORMULAS[name]()
 
 
 def _declared(numpy: Callable[..., Any] | str, doc: str, **known: Any) -> ElementwiseDeclaration:

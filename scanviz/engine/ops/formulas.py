@@ -1,7 +1,7 @@
 """Formulas of elementwise operations that are more than one primitive, at special values as NumPy has them.
 
-They are written over expressions, so that one may stand in another: :mod:`scanviz.engine.ops.elementwise` applies them to
-arguments.  Where NumPy computes float16 in float32 and rounds once, so do they.
+They are written over expressions, so that one may stand in another.  Each is made when somebody asks for it: programs use few.
+Where NumPy computes float16 in float32 and rounds once, so do they.
 """
 
 from __future__ import annotations
@@ -73,22 +73,44 @@ def _mixed(of_unsigned: Binary, signed_below: Expression) -> tuple[Expression, E
     )
 
 
-EQUAL = comparison(
-    equal(x, y),
-    equal(x, y),
-    ~(x < 0) & equal(cast(x, "uint64"), y),
-    ~(y < 0) & equal(x, cast(y, "uint64")),
-)
-NOT_EQUAL = comparison(
-    ~equal(x, y),
-    x ^ y,
-    (x < 0) | ~equal(cast(x, "uint64"), y),
-    (y < 0) | ~equal(x, cast(y, "uint64")),
-)
-LESS = comparison(x < y, ~x & y, *_mixed(lambda a, b: a < b, TRUE))
-LESS_EQUAL = comparison(x <= y, ~x | y, *_mixed(lambda a, b: a <= b, TRUE))
-GREATER = comparison(x > y, x & ~y, *_mixed(lambda a, b: a > b, FALSE))
-GREATER_EQUAL = comparison(x >= y, x | ~y, *_mixed(lambda a, b: a >= b, FALSE))
+def equality() -> Formula:
+    """Return the formula of ``equal``."""
+    return comparison(
+        equal(x, y),
+        equal(x, y),
+        ~(x < 0) & equal(cast(x, "uint64"), y),
+        ~(y < 0) & equal(x, cast(y, "uint64")),
+    )
+
+
+def inequality() -> Formula:
+    """Return the formula of ``not_equal``."""
+    return comparison(
+        ~equal(x, y),
+        x ^ y,
+        (x < 0) | ~equal(cast(x, "uint64"), y),
+        (y < 0) | ~equal(x, cast(y, "uint64")),
+    )
+
+
+def less() -> Formula:
+    """Return the formula of ``less``."""
+    return comparison(x < y, ~x & y, *_mixed(lambda a, b: a < b, TRUE))
+
+
+def less_equal() -> Formula:
+    """Return the formula of ``less_equal``."""
+    return comparison(x <= y, ~x | y, *_mixed(lambda a, b: a <= b, TRUE))
+
+
+def greater() -> Formula:
+    """Return the formula of ``greater``."""
+    return comparison(x > y, x & ~y, *_mixed(lambda a, b: a > b, FALSE))
+
+
+def greater_equal() -> Formula:
+    """Return the formula of ``greater_equal``."""
+    return comparison(x >= y, x | ~y, *_mixed(lambda a, b: a >= b, FALSE))
 
 
 def larger(a: Expression, b: Expression) -> Expression:
@@ -113,11 +135,29 @@ def _of_two(floating: Expression, integer: Expression, boolean: Expression) -> F
     return Formula(floating, integer, integer, boolean)
 
 
-MAXIMUM = _of_two(larger(x, y), _whole_larger(x, y), x | y)
-MINIMUM = _of_two(smaller(x, y), _whole_smaller(x, y), x & y)
-FMAX = _of_two(select((x >= y) | is_nan(y), x, y), _whole_larger(x, y), x | y)
-FMIN = _of_two(select((x <= y) | is_nan(y), x, y), _whole_smaller(x, y), x & y)
-CLIP = _of_two(smaller(larger(x, y), z), _whole_smaller(_whole_larger(x, y), z), (x | y) & z)
+def maximum() -> Formula:
+    """Return the formula of ``maximum``."""
+    return _of_two(larger(x, y), _whole_larger(x, y), x | y)
+
+
+def minimum() -> Formula:
+    """Return the formula of ``minimum``."""
+    return _of_two(smaller(x, y), _whole_smaller(x, y), x & y)
+
+
+def fmax() -> Formula:
+    """Return the formula of ``fmax``."""
+    return _of_two(select((x >= y) | is_nan(y), x, y), _whole_larger(x, y), x | y)
+
+
+def fmin() -> Formula:
+    """Return the formula of ``fmin``."""
+    return _of_two(select((x <= y) | is_nan(y), x, y), _whole_smaller(x, y), x & y)
+
+
+def clip() -> Formula:
+    """Return the formula of ``clip``."""
+    return _of_two(smaller(larger(x, y), z), _whole_smaller(_whole_larger(x, y), z), (x | y) & z)
 
 
 def _differ_in_sign(a: Expression, b: Expression) -> Expression:
@@ -161,19 +201,28 @@ def _signed_remainder_below() -> Expression:
     return select(equal(y, 0), 0, select(truth(rest) & _differ_in_sign(rest, y), rest + y, rest))
 
 
-_DIVISOR = select(equal(y, 0), 1, y)
-FLOOR_DIVIDE = Formula(
-    _quotient_below(x, y),
-    _signed_quotient_below(),
-    select(equal(y, 0), 0, primitive("quotient", x, _DIVISOR)),
-    half=through_single(_quotient_below),
-)
-MOD = Formula(
-    _remainder_below(x, y),
-    _signed_remainder_below(),
-    select(equal(y, 0), 0, primitive("remainder", x, _DIVISOR)),
-    half=through_single(_remainder_below),
-)
+def _divisor() -> Expression:
+    return select(equal(y, 0), 1, y)
+
+
+def floor_divide() -> Formula:
+    """Return the formula of ``floor_divide``."""
+    return Formula(
+        _quotient_below(x, y),
+        _signed_quotient_below(),
+        select(equal(y, 0), 0, primitive("quotient", x, _divisor())),
+        half=through_single(_quotient_below),
+    )
+
+
+def mod() -> Formula:
+    """Return the formula of ``mod``."""
+    return Formula(
+        _remainder_below(x, y),
+        _signed_remainder_below(),
+        select(equal(y, 0), 0, primitive("remainder", x, _divisor())),
+        half=through_single(_remainder_below),
+    )
 
 
 def _whole_power() -> Expression:
@@ -189,27 +238,58 @@ def _whole_power() -> Expression:
     return found["product"]
 
 
-POWER = Formula(primitive("power", x, y), _whole_power(), _whole_power())
-_IN_REACH = (y >= 0) & (y < width())
-_REACHING = select(_IN_REACH, y, 0)
-_UNSIGNED_REACH = y < width()
-LEFT_SHIFT = Formula(
-    signed=select(_IN_REACH, x << _REACHING, 0),
-    unsigned=select(_UNSIGNED_REACH, x << select(_UNSIGNED_REACH, y, 0), 0),
-)
-RIGHT_SHIFT = Formula(
-    signed=select(_IN_REACH, x >> _REACHING, select(x < 0, -1, 0)),
-    unsigned=select(_UNSIGNED_REACH, x >> select(_UNSIGNED_REACH, y, 0), 0),
-)
-NEGATIVE = Formula(-x, -x, 0 - x)
-ABSOLUTE = Formula(primitive("absolute", x), select(x < 0, -x, x), x, x)
-SIGN = Formula(
-    select(x > 0, 1, select(x < 0, -1, select(equal(x, 0), 0, x))),
-    select(x > 0, 1, select(x < 0, -1, 0)),
-    select(x > 0, 1, 0),
-)
+def power() -> Formula:
+    """Return the formula of ``power``."""
+    return Formula(primitive("power", x, y), _whole_power(), _whole_power())
+
+
+def _in_reach() -> Expression:
+    return (y >= 0) & (y < width())
+
+
+def left_shift() -> Formula:
+    """Return the formula of ``left_shift``."""
+    reach, unsigned_reach = _in_reach(), y < width()
+    return Formula(
+        signed=select(reach, x << select(reach, y, 0), 0),
+        unsigned=select(unsigned_reach, x << select(unsigned_reach, y, 0), 0),
+    )
+
+
+def right_shift() -> Formula:
+    """Return the formula of ``right_shift``."""
+    reach, unsigned_reach = _in_reach(), y < width()
+    return Formula(
+        signed=select(reach, x >> select(reach, y, 0), select(x < 0, -1, 0)),
+        unsigned=select(unsigned_reach, x >> select(unsigned_reach, y, 0), 0),
+    )
+
+
+def negative() -> Formula:
+    """Return the formula of ``negative``."""
+    return Formula(-x, -x, 0 - x)
+
+
+def absolute() -> Formula:
+    """Return the formula of ``absolute``."""
+    return Formula(primitive("absolute", x), select(x < 0, -x, x), x, x)
+
+
+def sign() -> Formula:
+    """Return the formula of ``sign``."""
+    return Formula(
+        select(x > 0, 1, select(x < 0, -1, select(equal(x, 0), 0, x))),
+        select(x > 0, 1, select(x < 0, -1, 0)),
+        select(x > 0, 1, 0),
+    )
+
+
 # of the integer 0 there is none
-RECIPROCAL = Formula(1 / x, select(equal(x, 1) | equal(x, -1), x, 0), select(equal(x, 1), x, 0))
+
+
+def reciprocal() -> Formula:
+    """Return the formula of ``reciprocal``."""
+    return Formula(1 / x, select(equal(x, 1) | equal(x, -1), x, 0), select(equal(x, 1), x, 0))
 
 
 def rounded(name: str) -> Formula:
@@ -217,10 +297,19 @@ def rounded(name: str) -> Formula:
     return Formula(primitive(name, x), x, x, x)
 
 
-_SIZE = primitive("absolute", x)
-ISNAN = Formula(is_nan(x), FALSE, FALSE, FALSE)
-ISINF = Formula(equal(_SIZE, math.inf), FALSE, FALSE, FALSE)
-ISFINITE = Formula(math.inf > _SIZE, TRUE, TRUE, TRUE)
+def isnan() -> Formula:
+    """Return the formula of ``isnan``."""
+    return Formula(is_nan(x), FALSE, FALSE, FALSE)
+
+
+def isinf() -> Formula:
+    """Return the formula of ``isinf``."""
+    return Formula(equal(primitive("absolute", x), math.inf), FALSE, FALSE, FALSE)
+
+
+def isfinite() -> Formula:
+    """Return the formula of ``isfinite``."""
+    return Formula(math.inf > primitive("absolute", x), TRUE, TRUE, TRUE)
 
 
 def log_of_sum(a: Expression, b: Operand) -> Expression:
@@ -233,11 +322,29 @@ def log_of_sum(a: Expression, b: Operand) -> Expression:
     return select(equal(a, second), a + math.log(2), apart)
 
 
-LOGADDEXP = floats(log_of_sum(x, y), through_single(log_of_sum), ulp=2)
-SOFTPLUS = floats(log_of_sum(x, 0), cast(log_of_sum(cast(x, "float32"), 0), "float16"), ulp=2)
-NO_NAN = _of_two(select(equal(y, 0), 0, x * y), x * y, x & y)
-SIGMOID = floats(1 / (primitive("exp", -x) + 1))
-POLYGAMMA = floats(primitive("polygamma", cast(x, y), y), ulp=1)
+def logaddexp() -> Formula:
+    """Return the formula of ``logaddexp``."""
+    return floats(log_of_sum(x, y), through_single(log_of_sum), ulp=2)
+
+
+def softplus() -> Formula:
+    """Return the formula of ``softplus``."""
+    return floats(log_of_sum(x, 0), cast(log_of_sum(cast(x, "float32"), 0), "float16"), ulp=2)
+
+
+def no_nan() -> Formula:
+    """Return the formula of ``multiply_no_nan``."""
+    return _of_two(select(equal(y, 0), 0, x * y), x * y, x & y)
+
+
+def sigmoid() -> Formula:
+    """Return the formula of ``sigmoid``."""
+    return floats(1 / (primitive("exp", -x) + 1))
+
+
+def polygamma() -> Formula:
+    """Return the formula of ``polygamma``."""
+    return floats(primitive("polygamma", cast(x, y), y), ulp=1)
 
 
 def _times_logarithm(logarithm: Expression, of: Expression) -> Expression:
@@ -245,13 +352,23 @@ def _times_logarithm(logarithm: Expression, of: Expression) -> Expression:
     return select(equal(x, 0) & ~is_nan(of), 0, x * logarithm)
 
 
-XLOGY = floats(_times_logarithm(primitive("log", y), y))
-XLOG1PY = floats(_times_logarithm(primitive("log1p", y), y))
-_TWICE_FROM_HALF = (x - 0.5) * 2
-LOGIT = floats(
-    select(
-        (x < 0.3) | (x > 0.65),
-        primitive("log", x / (1 - x)),
-        primitive("log1p", _TWICE_FROM_HALF) - primitive("log1p", -_TWICE_FROM_HALF),
+def xlogy() -> Formula:
+    """Return the formula of ``xlogy``."""
+    return floats(_times_logarithm(primitive("log", y), y))
+
+
+def xlog1py() -> Formula:
+    """Return the formula of ``xlog1py``."""
+    return floats(_times_logarithm(primitive("log1p", y), y))
+
+
+def logit() -> Formula:
+    """Return the formula of ``logit``."""
+    twice_from_half = (x - 0.5) * 2
+    return floats(
+        select(
+            (x < 0.3) | (x > 0.65),
+            primitive("log", x / (1 - x)),
+            primitive("log1p", twice_from_half) - primitive("log1p", -twice_from_half),
+        )
     )
-)

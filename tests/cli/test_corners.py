@@ -51,6 +51,13 @@ def test_a_program_behaves_as_under_python(script, name):  # noqa: F811
         assert (done.returncode, done.stdout, done.stderr) == (plain.returncode, plain.stdout, plain.stderr)
 
 
+def test_a_program_that_takes_scanviz_out_of_what_is_imported_keeps_its_profile(script):  # noqa: F811
+    path = script(LOOP + "f(np.ones(5))\ndel sys.modules['scanviz']\n")
+    done = launch(script.folder, "profile", path.name)
+    assert done.returncode == 0 and "Traceback" not in done.stderr
+    assert load(path.with_suffix(".scanviz")).scanviz == scanviz.__version__
+
+
 @posix
 def test_processes_that_fork_end_by_themselves_and_save_nothing(script):  # noqa: F811
     path = script(

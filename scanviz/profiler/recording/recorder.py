@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # a script starts without the classes of its record
 
 DEFAULT_BYTES = 64 * 2**20
 MANY_ALONE = 500  # calls that were passed over
+_PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
 
 
 class Recorder(Observer):
@@ -380,7 +381,7 @@ class Recorder(Observer):
 
 def _version() -> str:
     """Return the version; the package is loaded before this file, and right without an installation."""
-    return str(getattr(sys.modules["scanviz"], "__version__", ""))
+    return str(getattr(_PACKAGE, "__version__", ""))
 
 
 def _machine() -> str:

@@ -15,10 +15,13 @@ import importlib.util
 import io
 import os
 import pkgutil
+import shlex
 import stat
 import sys
 from types import CodeType
 from typing import IO, Any, Literal, NamedTuple
+
+from scanviz.record.archive import is_profile
 
 LONGEST = 2**24  # bytes of a program that is no file
 
@@ -152,6 +155,11 @@ def _folder(target: str, path: str) -> Loaded:
     importer = pkgutil.get_importer(path)
     spec = importer.find_spec("__main__", None) if importer is not None else None
     if spec is None or spec.loader is None:
+        if is_profile(path):
+            saved = (
+                f"{target} is a saved profile, not a script; scanviz report {shlex.quote(target)} prints it"
+            )
+            raise CannotRunError(saved, 1)
         raise CannotRunError(f"can't find '__main__' module in {path!r}", 1)
     code = spec.loader.get_code("__main__")  # type: ignore[attr-defined]  # loaders of files and zips have it
     attributes = {

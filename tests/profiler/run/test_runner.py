@@ -77,6 +77,17 @@ def test_what_is_not_there_is_said_as_python_says_it(kind, target, code, part):
     assert caught.value.code == code and part in str(caught.value)
 
 
+def test_a_saved_profile_is_told_from_a_script(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with scanviz.profile() as recorded:
+        pass
+    recorded.record.save("old run.scanviz")
+    with pytest.raises(
+        CannotRunError, match="a saved profile, not a script; scanviz report 'old run.scanviz'"
+    ):
+        load(Script("script", "old run.scanviz", []))
+
+
 def shown(action):
     """Return the error of an action as the hook would print it, from this function's callee on."""
     try:

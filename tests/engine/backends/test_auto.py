@@ -10,7 +10,7 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends import registry
+from scanviz.engine.backends import auto, registry
 from scanviz.engine.backends.auto import foreseen
 from scanviz.engine.backends.auto.loop import THIS_RUN
 from scanviz.engine.backends.base import Availability
@@ -419,10 +419,23 @@ def test_a_first_call_that_surely_pays_for_machine_code_has_nothing_run_on_numpy
     assert f.for_machine_code is before and total.get_value() != 0
 
 
+def test_a_first_call_of_a_hundred_steps_is_not_looked_at():
+    script = (
+        "import sys, numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "x = T.matrix('x')\n"
+        "rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((8,)))\n"
+        "scanviz.function([x], [rows, scanviz.grad(rows.sum(), x)])(np.ones((100, 8)))\n"
+        "print([name for name in sys.modules if 'auto.foreseen' in name or 'auto.left' in name])\n"
+    )
+    assert printed_by(script) == "[]\n"
+
+
 @needs_llvm
 def test_what_left_the_loop_is_foreseen_too(monkeypatch):
     asked = []
     monkeypatch.setattr(foreseen, "left_by_shapes", lambda *given: asked.append(1) or {"smooth": 1e9})
+    monkeypatch.setattr(auto, "MOST_CALL_NS", 1e6)
     f, _ = smooth()
     f(RNG.normal(size=(200, 8)))
     assert asked and tiers_of(f.for_machine_code)[0][0] == "native"

@@ -11,16 +11,20 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.auto.counted import Counted
-from scanviz.engine.backends.auto.loop import AutoLoop, may_pay
+from scanviz.engine.backends.auto.loop import LONG_STEP_NS, THIS_RUN, AutoLoop
 from scanviz.engine.backends.numpy import LIBRARY, NumpyBackend
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
+from scanviz.engine.config import config
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.verify import verify_program
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Availability, Executable, Support
     from scanviz.engine.program.instructions import Instruction, Program
+
+MOST_CALL_NS = 400.0  # of a call of NumPy on arrays that are short; some that it writes in Python take longer
+MOST_FLOP_NS = 0.25  # of an operation on an element, of a product too
 
 
 class AutoExecutable(ShortCallsExecutable):
@@ -47,7 +51,7 @@ class AutoExecutable(ShortCallsExecutable):
     def _foresee(self, inputs: Sequence[Any]) -> None:
         """Look what the first call will do, which has not begun: where a loop pays, the other Program is due before it."""
         self.counted.is_new = False
-        if not may_pay(self._most_steps(inputs)):
+        if THIS_RUN * self._most_ns(inputs) < config.native.pays_after * 1e9:
             return
         from scanviz.engine.backends.auto.foreseen import loops_that_pay  # of no use for few steps
 
@@ -60,18 +64,25 @@ class AutoExecutable(ShortCallsExecutable):
             self.counted.foreseen.update(found)
             self.counted.due = True
 
-    def _most_steps(self, inputs: Sequence[Any]) -> int:
-        """Return how many steps a loop takes at most, if that is a number or a size that a call is given."""
-        constants = self.program.constants
-        found = [
-            int(constants[loop.n_steps]) for loop, _ in all_loops(self.program) if loop.n_steps in constants
-        ]
+    def _most_ns(self, inputs: Sequence[Any]) -> float:
+        """Return about how many nanoseconds the loops take on NumPy at most, for arguments of such sizes: a guess from above.
+
+        It knows no shapes within, so it asks nothing of what a look needs: functions whose first call is short pay nothing for it.
+        """
+        loops = [loop for loop, _ in all_loops(self.program)]
+        operations, constants = sum(len(loop.body.instructions) for loop in loops), self.program.constants
+        steps = [int(constants[loop.n_steps]) for loop in loops if loop.n_steps in constants]
+        size, longest = 0, 1
         for value in inputs:
             if value.ndim:
-                found += value.shape
+                steps += value.shape
+                size, longest = size + value.size, max(longest, value.shape[-1])
             elif value.dtype.kind in "iu":
-                found.append(int(value))
-        return max(found, default=0)
+                steps.append(int(value))
+        most = max(steps, default=0)
+        if len(loops) > len(self.flat.runners):  # loops inside of others take their steps as often
+            return most * LONG_STEP_NS
+        return most * operations * MOST_CALL_NS + size * (operations + longest) * MOST_FLOP_NS
 
     def spent_ns(self) -> float:
         """Return about what its loops have taken so far."""

@@ -58,11 +58,6 @@ USUAL_STEP = 20  # operations of a step whose code costs no more than what pays 
 LOADING = 40  # operations that are compiled while LLVM is loaded
 
 
-def may_pay(steps: int) -> bool:
-    """Return whether so many steps may pay for machine code in one run, however long they are within reason."""
-    return THIS_RUN * steps * LONG_STEP_NS >= config.native.pays_after * 1e9
-
-
 class AutoLoop(SpecialisedLoop):
     """The code of one loop by shapes: NumPy's, and machine code once that pays.
 
@@ -245,7 +240,7 @@ class AutoLoop(SpecialisedLoop):
             What is done outside for the run that machine code does inside.
         """
         pays_after = self._pays_after_ns()
-        if self._may_end or self.loop.mode == "numpy" or not may_pay(steps):
+        if self._may_end or self.loop.mode == "numpy" or THIS_RUN * steps * LONG_STEP_NS < pays_after:
             return False
         plan = self.plan_for(shapes, rows)
         self.take_plan(plan)
@@ -331,4 +326,4 @@ class AutoLoop(SpecialisedLoop):
             return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
 
 
-__all__ = ["AutoLoop", "may_pay"]
+__all__ = ["LONG_STEP_NS", "THIS_RUN", "AutoLoop"]

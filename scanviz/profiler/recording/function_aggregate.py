@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from scanviz.profiler.recording.gathered import GatheredTimes
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
 from scanviz.profiler.recording.passed_calls import AloneTimes, CallShares
@@ -59,7 +60,7 @@ class FunctionAggregate:
 
     __slots__ = (
         "_alone", "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts",
-        "_processor", "_shares", "_timed", "_what", "loops", "operations",
+        "_passed", "_processor", "_shares", "_timed", "_what", "loops", "operations",
     )  # fmt: skip
 
     def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
@@ -67,6 +68,7 @@ class FunctionAggregate:
         self.loops: list[LoopAggregate] = []
         self._histogram = Histogram()
         self._elapsed: list[int] = []  # times of calls that wait to be counted
+        self._passed = GatheredTimes(self._histogram)  # of those that were passed over
         self._timed: list[Sequence[int]] = []  # times of operations, call by call, that wait to be added up
         self.operations = len(self.record.operations) if operations is None else operations
         self._operations = OperationTally(self.operations)
@@ -97,7 +99,7 @@ class FunctionAggregate:
     @property
     def calls(self) -> int:
         """Calls that ended."""
-        return self._histogram.count + len(self._elapsed)
+        return self._histogram.count + len(self._elapsed) + self._passed.waiting
 
     def describe(self, whole: FunctionRecord) -> None:
         """Take what the function is, as much of it as there is memory for; what rules did stays."""
@@ -134,15 +136,14 @@ class FunctionAggregate:
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
 
-    def passed_over(self, elapsed_ns: Sequence[int], checks_ns: int, copies_ns: int) -> None:
+    def passed_over(self, elapsed_ns: np.ndarray[Any, Any], checks_ns: int, copies_ns: int) -> None:
         """Count whole calls of which nothing was told but runs of their loops."""
-        self._alone.add(len(elapsed_ns), sum(elapsed_ns), checks_ns, copies_ns)
-        self._elapsed.extend(elapsed_ns)
-        if len(self._elapsed) >= MOST_WAITING:
-            self._count()
+        self._alone.add(len(elapsed_ns), int(elapsed_ns.sum()), checks_ns, copies_ns)
+        self._passed.add(elapsed_ns)
 
     def _count(self) -> None:
         """Count the calls gathered."""
+        self._passed.count()
         if self._elapsed:
             self._histogram.add(np.array(self._elapsed, np.int64))
             self._elapsed.clear()

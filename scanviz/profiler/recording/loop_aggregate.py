@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.profiler.recording.open_runs import OpenRuns
@@ -218,15 +219,15 @@ class LoopAggregate:
         self._control_steps += runs.steps
         self._passed_over.add(runs.lengths, runs.times)
 
-    def ran(self, run: Run, times: Sequence[int]) -> None:
+    def ran(self, run: Run, times: np.ndarray[Any, Any]) -> None:
         """Take the same runs of as many calls as there are times, of which nothing else was told."""
         (_, runs, steps, longest, failed, _), calls, totals = run, len(times), self._totals
-        together = max(0, sum(times))
+        together = max(0, int(times.sum()))
         totals.add_unseen(runs * calls, failed * calls, together, longest)
         totals.alone_ns += together
         self._unseen(steps * calls)
         if runs == 1 and not failed:
-            self._passed_over.add([steps] * calls, times)
+            self._passed_over.add_same(steps, times)
         else:
             self._control_steps += steps * calls
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Container, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,18 +23,18 @@ class CallTimes(NamedTuple):
 
     Attributes
     ----------
-    elapsed : sequence of int
-        Nanoseconds of each in its run.
+    elapsed : numpy.ndarray
+        int64, nanoseconds of each in its run.
     checks_ns, copies_ns : int
         Of all.
-    loops : list of list of int
-        Of each run of loops that all of them had its nanoseconds in each.
+    loops : list of numpy.ndarray
+        int64, of each run of loops that all of them had its nanoseconds in each.
     """
 
-    elapsed: Sequence[int]
+    elapsed: np.ndarray[Any, Any]
     checks_ns: int
     copies_ns: int
-    loops: list[list[int]]
+    loops: list[np.ndarray[Any, Any]]
 
 
 class AloneTimes:
@@ -80,7 +80,7 @@ class CallShares:
     >>> shares = CallShares({7})
     >>> shares.know(80, 15, 5, [(7, 1, 1, 1, 0, 40)])
     >>> shares.divided([200, 100], ((7, 1, 1, 1, 0, -1),))
-    CallTimes(elapsed=[160, 80], checks_ns=45, copies_ns=15, loops=[[80, 40]])
+    CallTimes(elapsed=array([160,  80]), checks_ns=45, copies_ns=15, loops=[array([80, 40])])
     """
 
     __slots__ = ("_checks", "_copies", "_loops", "_outermost", "_rest")
@@ -116,10 +116,9 @@ class CallShares:
         every = inside + (float(median_of(self._rest)) if self._rest else 1.0)
         every = max(every, inside / left) if left else every  # loops are in the run
         found = [
-            np.minimum(np.rint(times * (weight / every)).astype(np.int64), elapsed).tolist()
-            for weight in weights
+            np.minimum(np.rint(times * (weight / every)).astype(np.int64), elapsed) for weight in weights
         ]
-        return CallTimes(elapsed.tolist(), checked, around - checked, found)
+        return CallTimes(elapsed, checked, around - checked, found)
 
     def _weight(self, run: Run) -> float:
         """Return what runs of a loop take in a typical call."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from scanviz.profiler.recording.gathered import GatheredTimes
 from scanviz.record.statistics import Histogram
 
 WAITING = 4096  # runs gathered before they are counted
@@ -24,10 +26,11 @@ class PassedOver:
     (101.0, 50000.0)
     """
 
-    __slots__ = ("_by_length", "_elapsed", "_lengths", "_steps")
+    __slots__ = ("_by_length", "_elapsed", "_lengths", "_same", "_steps")
 
     def __init__(self) -> None:
         self._by_length: dict[int, Histogram] = {}
+        self._same: dict[int, GatheredTimes] = {}
         self._lengths: list[int] = []
         self._elapsed: list[int] = []
         self._steps = 0
@@ -39,7 +42,19 @@ class PassedOver:
         if len(self._lengths) >= WAITING:
             self._count()
 
+    def add_same(self, length: int, elapsed_ns: np.ndarray[Any, Any]) -> None:
+        """Take runs that all had so many steps: int64, how long each was."""
+        self._steps += length * len(elapsed_ns)
+        times = self._same.get(length)
+        if times is None:
+            if length not in self._by_length and len(self._by_length) >= LENGTHS:
+                return
+            times = self._same[length] = GatheredTimes(self._by_length.setdefault(length, Histogram()))
+        times.add(elapsed_ns)
+
     def _count(self) -> None:
+        for gathered in self._same.values():
+            gathered.count()
         if not self._lengths:
             return
         lengths, elapsed = np.array(self._lengths), np.array(self._elapsed, np.int64)

@@ -12,7 +12,6 @@ import platform
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,7 +28,7 @@ from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.profiler.recording.waiting_calls import MOST, WaitingCall, count_waiting
+from scanviz.profiler.recording.waiting_calls import Counted, WaitingCalls
 from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.profiler.recording.work import with_work
 from scanviz.record.outcome import OutcomeRecord
@@ -90,12 +89,14 @@ class Recorder(Observer):
         self._calibration = calibration if calibration is not None else MeasuredOverhead()
         self._met = FunctionsMet(max_bytes, self._calibration, self._lock)
         self._sides = SidesTaken()
-        self._waiting: deque[WaitingCall] = deque()
+        self._waiting = WaitingCalls()
         self._run = WholeRun(clock)
         self._timeline = Timeline(threading.get_ident())
 
     def restart(self) -> None:
         """Let the wall time start here."""
+        with self._lock:
+            self._count_waiting()  # calls that were made before
         self._run.begin()
         self._timeline = Timeline(threading.get_ident())
 
@@ -159,16 +160,13 @@ class Recorder(Observer):
         runs: Sequence[Run],
     ) -> None:
         """Count a call that was passed over: very many come, so they wait without the lock."""
-        waiting = self._waiting
-        waiting.append((threading.get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs))
-        if len(waiting) >= MOST:
+        if self._waiting.add(function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs):
             with self._lock:
                 self._count_waiting()
 
     def _count_waiting(self) -> None:
         """Count calls that were passed over, before what their threads have open changes."""
-        if self._waiting:
-            count_waiting(self._waiting, self._met.functions, self._met.loops, self._timeline)
+        self._waiting.count(Counted(self._met.functions, self._met.loops, self._timeline))
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""

@@ -1,14 +1,17 @@
-"""Calls that were passed over and wait to be counted: very many come, so nothing is done with one but to keep it.
+"""Calls that were passed over and wait to be counted: very many come, so nothing is done with one but to keep its times.
 
-They are counted a few hundred at once.  Mostly one function is called again and again with the same runs of loops, and such calls
-are counted together.  More of them would take room in the processor's caches that the program has.
+They are counted some hundreds at once.  Mostly one function is called again and again with the same runs of loops: once some such
+calls were counted, of the others two numbers wait each.  More of them would take room in the processor's caches that the program has.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from threading import get_ident
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from scanviz.profiler.recording.passed_calls import CallTimes, Run
 
@@ -18,72 +21,169 @@ if TYPE_CHECKING:
     from scanviz.profiler.recording.timeline import Timeline
 
 MOST = 512
+MANY = 16  # calls counted at once that are alike: then others like them are expected
+KINDS = 64  # of calls that are expected
 # a call: its thread, function, nanoseconds of its run, checks, copies and recording, and the runs of its loops
 WaitingCall = tuple[int, int, int, int, int, int, Sequence[Run]]
-_Group = tuple[
-    int, int, tuple[Run, ...], bool
-]  # thread, function, runs, whether the calls were timed in parts
+_Kind = tuple[int, int, tuple[Run, ...]]  # thread, function, runs
 
 
-def count_waiting(
-    waiting: deque[WaitingCall],
-    functions: Mapping[int, FunctionAggregate],
-    loops: Mapping[int, LoopAggregate],
-    timeline: Timeline,
-) -> None:
-    """Count calls, before what their threads have open changes; others may be added meanwhile."""
-    calls = [waiting.popleft() for _ in range(len(waiting))]
-    in_parts: dict[_Group, list[WaitingCall]] = {}
-    for call in [call for call in calls if call[3] >= 0]:
-        thread, key, elapsed, checks, copies, _, runs = call
-        if key in functions:
-            functions[key].shares.know(elapsed, checks, copies, runs)
-        bare = tuple([(*run[:5], -1) for run in runs])
-        in_parts.setdefault((thread, key, bare, True), []).append(call)
-    alike = _alike([call for call in calls if call[3] < 0])
-    for group, same in (*in_parts.items(), *alike.items()):
-        _count_alike(group, same, functions.get(group[1]), loops, timeline)
+class AlikeCalls:
+    """Calls of one function in one thread that have the same runs of loops and were timed as a whole.
+
+    Only its thread adds calls; any may take them away, so a call is there when both of its numbers are.
+
+    Parameters
+    ----------
+    thread, function : int
+        Whose they are.
+    runs : list of tuple
+        The runs of loops in each.
+
+    Attributes
+    ----------
+    elapsed, watching : list of int
+        Nanoseconds of each call, and of what watching it took.
+    """
+
+    __slots__ = ("elapsed", "function", "runs", "thread", "watching")
+
+    def __init__(self, thread: int, function: int, runs: list[Run]) -> None:
+        self.thread, self.function, self.runs = thread, function, runs
+        self.elapsed: list[int] = []
+        self.watching: list[int] = []
+
+    def taken(self) -> tuple[list[int], list[int]]:
+        """Return the numbers of the calls that wait, which wait no more."""
+        count = len(self.watching)
+        found = self.elapsed[:count], self.watching[:count]
+        del self.elapsed[:count], self.watching[:count]
+        return found
 
 
-def _alike(calls: list[WaitingCall]) -> dict[_Group, list[WaitingCall]]:
-    """Return calls that were timed as a whole, those of one thread, function and runs together."""
-    if not calls:
-        return {}
-    threads, keys, *_, ran = zip(*calls, strict=True)
-    thread, key, runs = threads[0], keys[0], ran[0]
-    if threads.count(thread) == keys.count(key) == ran.count(runs) == len(calls):  # mostly all are
-        return {(thread, key, tuple(runs), False): calls}
-    found: dict[_Group, list[WaitingCall]] = {}
+class WaitingCalls:
+    """All calls that wait.
+
+    Whoever adds one needs no lock; who has them counted does.
+    """
+
+    __slots__ = ("_calls", "_expected", "_kinds")
+
+    def __init__(self) -> None:
+        self._calls: deque[WaitingCall] = deque()
+        self._expected: dict[int, AlikeCalls] = {}  # by function
+        self._kinds: list[AlikeCalls] = []  # all that were ever expected: a thread may be about to add to one
+
+    def add(
+        self,
+        function: int,
+        elapsed_ns: int,
+        checks_ns: int,
+        copies_ns: int,
+        watching_ns: int,
+        runs: Sequence[Run],
+    ) -> bool:
+        """Add a call; return whether so many wait that they should be counted."""
+        alike = self._expected.get(function)
+        if alike is not None and checks_ns < 0 and alike.runs == runs and alike.thread == get_ident():
+            alike.elapsed.append(elapsed_ns)
+            waiting = alike.watching
+            waiting.append(watching_ns)
+            return len(waiting) >= MOST
+        calls = self._calls
+        calls.append((get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs))
+        return len(calls) >= MOST
+
+    def count(self, counted: Counted) -> None:
+        """Count calls, before what their threads have open changes; others may be added meanwhile."""
+        odd = [self._calls.popleft() for _ in range(len(self._calls))] if self._calls else []
+        as_wholes = _by_kind(odd, counted) if odd else {}
+        for alike in self._kinds:
+            if alike.watching:
+                counted.wholes(alike.thread, alike.function, alike.runs, *alike.taken())
+        for (thread, function, runs), calls in as_wholes.items():
+            counted.wholes(thread, function, runs, [call[2] for call in calls], [call[5] for call in calls])
+            if len(calls) >= MANY:
+                self._expect(thread, function, list(runs))
+
+    def _expect(self, thread: int, function: int, runs: list[Run]) -> None:
+        """Expect more calls like these."""
+        for alike in self._kinds:
+            if alike.thread == thread and alike.function == function and alike.runs == runs:
+                break
+        else:
+            if len(self._kinds) == KINDS:
+                return
+            alike = AlikeCalls(thread, function, runs)
+            self._kinds.append(alike)
+        self._expected[function] = alike
+
+
+class Counted(NamedTuple):
+    """What calls are counted in.
+
+    Attributes
+    ----------
+    functions, loops : mapping
+        What is known of them, by key.
+    timeline : Timeline
+        Where the threads stand.
+    """
+
+    functions: Mapping[int, FunctionAggregate]
+    loops: Mapping[int, LoopAggregate]
+    timeline: Timeline
+
+    def wholes(
+        self,
+        thread: int,
+        key: int,
+        runs: Sequence[Run],
+        elapsed_ns: Sequence[int],
+        watching_ns: Sequence[int],
+    ) -> None:
+        """Count calls that had the same runs of loops and were timed as wholes."""
+        watching, function = sum(watching_ns), self.functions.get(key)
+        count = self.timeline.returned(thread, sum(elapsed_ns) + watching, len(elapsed_ns))
+        if function is not None:
+            self._take(function, runs, function.shares.divided(elapsed_ns, runs), watching, count)
+
+    def in_parts(self, thread: int, key: int, runs: Sequence[Run], calls: Sequence[WaitingCall]) -> None:
+        """Count calls that had the same runs of loops and were timed in parts."""
+        _, _, elapsed, checks, copies, watching, ran = zip(*calls, strict=True)
+        together = sum(elapsed) + sum(checks) + sum(copies) + sum(watching)
+        count, function = self.timeline.returned(thread, together, len(calls)), self.functions.get(key)
+        if function is not None:
+            times = [np.array([run[k][5] for run in ran], np.int64) for k in range(len(runs))]
+            found = CallTimes(np.array(elapsed, np.int64), sum(checks), sum(copies), times)
+            self._take(function, runs, found, sum(watching), count)
+
+    def _take(
+        self, function: FunctionAggregate, runs: Sequence[Run], found: CallTimes, watching: int, entered: int
+    ) -> None:
+        function.passed_over(found.elapsed, found.checks_ns, found.copies_ns)
+        function.returned(found.checks_ns, found.copies_ns, watching, entered)
+        for run, taken in zip(runs, found.loops, strict=True):
+            if run[0] in self.loops:
+                self.loops[run[0]].ran(run, taken)
+
+
+def _by_kind(calls: Sequence[WaitingCall], counted: Counted) -> dict[_Kind, list[WaitingCall]]:
+    """Count calls that were timed in parts, and return the others by thread, function and runs of loops."""
+    in_parts: dict[_Kind, list[WaitingCall]] = {}
+    as_wholes: dict[_Kind, list[WaitingCall]] = {}
     for call in calls:
-        found.setdefault((call[0], call[1], tuple(call[6]), False), []).append(call)
-    return found
+        thread, key, elapsed, checks, copies, _, runs = call
+        if checks < 0:
+            as_wholes.setdefault((thread, key, tuple(runs)), []).append(call)
+            continue
+        if key in counted.functions:
+            counted.functions[key].shares.know(elapsed, checks, copies, runs)
+        bare = tuple([(*run[:5], -1) for run in runs])
+        in_parts.setdefault((thread, key, bare), []).append(call)
+    for (thread, key, bare), same in in_parts.items():
+        counted.in_parts(thread, key, bare, same)
+    return as_wholes
 
 
-def _count_alike(
-    group: _Group,
-    calls: Sequence[WaitingCall],
-    function: FunctionAggregate | None,
-    loops: Mapping[int, LoopAggregate],
-    timeline: Timeline,
-) -> None:
-    """Count calls of a function that had the same runs of loops."""
-    thread, _, runs, in_parts = group
-    _, _, elapsed, checks, copies, watching, ran = zip(*calls, strict=True)
-    around = sum(checks) + sum(copies) if in_parts else 0
-    recording = sum(watching)
-    count = timeline.returned(thread, sum(elapsed) + around + recording, len(calls))
-    if function is None:
-        return
-    if in_parts:
-        times = [[run[k][5] for run in ran] for k in range(len(runs))]
-        found = CallTimes(elapsed, sum(checks), sum(copies), times)
-    else:
-        found = function.shares.divided(elapsed, runs)
-    function.passed_over(found.elapsed, found.checks_ns, found.copies_ns)
-    function.returned(found.checks_ns, found.copies_ns, recording, count)
-    for run, taken in zip(runs, found.loops, strict=True):
-        if run[0] in loops:
-            loops[run[0]].ran(run, taken)
-
-
-__all__ = ["MOST", "WaitingCall", "count_waiting"]
+__all__ = ["MOST", "AlikeCalls", "Counted", "WaitingCall", "WaitingCalls"]

@@ -286,7 +286,7 @@ class Function(Shown):
         if not self._is_alone or CALLS or self._run_alone is None:
             return self._given(arguments, None, watch)
         results = self._run_alone(arguments, watch)
-        return self._structured(self._unshared(results, arguments))
+        return self._structured(results if self._gives_own else self._unshared(results, arguments))
 
     def _given(
         self, arguments: list[Array], watched: WatchedCall | None, alone: AloneWatch | None = None

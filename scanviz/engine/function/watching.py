@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from time import perf_counter_ns
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -81,10 +81,11 @@ class Watching:
         self, values: Sequence[Any], named: dict[str, Any], watching: tuple[observe.Observer, ...]
     ) -> Any:
         """Return the outputs of a call, and tell it."""
-        begun, close = time.perf_counter_ns(), self._close
-        if close.left > 0 and self._told_all == observe.generation():
-            close.left -= 1
-            if close.alone and close.left % close.parted:
+        begun, close = perf_counter_ns(), self._close
+        left = close.left
+        if left > 0 and self._told_all == observe.generation():
+            close.left = left - 1
+            if close.alone and left % close.parted:
                 return self._called_alone(values, named, watching, begun)
             watched = passing(self.key, watching, begun, next(_calls))
         else:
@@ -105,13 +106,13 @@ class Watching:
         """Run the program for a call that is watched."""
         if watched.watch is not None:
             return self._passed_run(arrays, watched, watched.watch)
-        watched.run_begun = time.perf_counter_ns()
+        watched.run_begun = perf_counter_ns()
         try:
             if self._told_all == observe.generation():
                 return self._told_run(arrays, watched.watching, watched)
             return self._watched(arrays, watched)
         finally:
-            watched.run_ended = time.perf_counter_ns()
+            watched.run_ended = perf_counter_ns()
 
     def _called_alone(
         self,
@@ -127,22 +128,24 @@ class Watching:
         own, begun = this_thread(), entered
         if own.waiting is not None:
             own.waiting.tell_begin()  # of the call that this one is made in
-            begun = time.perf_counter_ns()
-        watch, held = begin_alone(self.key, watching, next(_calls), own), own.ns
+            begun = perf_counter_ns()
+        held, watch = own.ns, begin_alone(self.key, watching, next(_calls), own)
         arguments: list[Array] | None = None
         try:
             arguments = self._arguments(values, named)
             found = self._given_alone(arguments, watch)
         except BaseException as error:
-            elapsed, has_run = time.perf_counter_ns() - begun - (own.ns - held), arguments is not None
+            elapsed, has_run = perf_counter_ns() - begun - (own.ns - held), arguments is not None
             if has_run:
                 watch.tell_begin()
             end_alone(watch)
             if has_run:
                 watch.function_end(watch.call, elapsed, error)
             raise
-        ended = time.perf_counter_ns()
-        elapsed, telling = ended - begun - (own.ns - held), own.untold if own.untold_of == watching else 0
+        ended = perf_counter_ns()
+        elapsed, telling = ended - begun - (own.ns - held), 0
+        if own.untold_of is watching or own.untold_of == watching:
+            telling = own.untold
         if end_alone(watch):
             runs, watch.runs = watch.runs, []
             for observer in watching:
@@ -153,7 +156,7 @@ class Watching:
         if elapsed > self._close.longest_ns:
             self._close.slow()
         own.untold_of = watching
-        own.untold = telling = time.perf_counter_ns() - ended + begun - entered
+        own.untold = telling = perf_counter_ns() - ended + begun - entered
         own.ns += telling
         return found
 
@@ -229,7 +232,7 @@ class Watching:
         Those that time and those that look at every value are told of runs of their own, which compute the same, so that looking
         does not change what is timed.
         """
-        entered, call, watch = time.perf_counter_ns(), next(_calls), Watch(self.key, watching)
+        entered, call, watch = perf_counter_ns(), next(_calls), Watch(self.key, watching)
         own, close = watch.own, self._close
         held, begun = own.ns, entered
         if own.waiting is not None:
@@ -239,12 +242,12 @@ class Watching:
         if watched is not None:
             watched.watch, watched.call = watch, call
         try:
-            begun = time.perf_counter_ns()  # inside: an interrupt in it ends what has begun
+            begun = perf_counter_ns()  # inside: an interrupt in it ends what has begun
             results: list[Array] = self._executable.run(arrays, watch)
         except BaseException as error:
-            watch.function_end(call, time.perf_counter_ns() - begun - (own.ns - held), error)
+            watch.function_end(call, perf_counter_ns() - begun - (own.ns - held), error)
             raise
-        ended = time.perf_counter_ns()
+        ended = perf_counter_ns()
         elapsed = ended - begun - (own.ns - held)
         watch.operations_of_call(elapsed)
         if watched is not None:
@@ -252,6 +255,6 @@ class Watching:
         watch.function_end(call, elapsed, None)
         if watch.samples_calls:
             alone = watch.control and self._runs_alone is not None
-            close.took(elapsed, time.perf_counter_ns() - entered - elapsed, alone)
-        own.ns += time.perf_counter_ns() - ended + begun - entered
+            close.took(elapsed, perf_counter_ns() - entered - elapsed, alone)
+        own.ns += perf_counter_ns() - ended + begun - entered
         return results

@@ -54,12 +54,14 @@ class LoopRunner:
         "holds_others",
         "inputs",
         "loop",
+        "noted",
         "schedules",
         "tier",
     )
 
     def __init__(self, loop: LoopInstruction, tier: LoopTier, module: ArrayModule) -> None:
         self.loop, self.tier, self.inputs = loop, tier, LoopInputs(loop, module)
+        self.noted = (loop.key, 1, -1, -1, 0, -1)  # the last run in a call that was told as a whole
         self.schedules = Pool(self._new_schedule, THREADS)
         self.effects = has_effects(loop.body)
         # of a tier that may hand a loop over whose end nobody knows
@@ -88,9 +90,23 @@ class LoopRunner:
                 if found is not None:
                     found.reraise()
         elif watch.is_alone:
-            found = None if self.enter is None else self._entered_alone(self.enter, values, watch)
-            if found is not None:
-                return found
+            if self.enter is not None:
+                try:
+                    found = self.enter(values)
+                except BaseException:  # ctrl+c
+                    watch.ran(self.loop.key, 0, 0, 1)
+                    raise
+                if isinstance(found, list):
+                    steps, noted = values[self.inputs.n_steps], self.noted
+                    if type(steps) is not int:
+                        steps = steps.item()
+                    if noted[2] != steps:  # mostly runs are alike, and one tuple tells of all of them
+                        noted = self.noted = (self.loop.key, 1, steps, steps, 0, -1)
+                    watch.runs.append(noted)
+                    return found
+                if found is not None:
+                    watch.ran(self.loop.key, found.step, 0, 1)
+                    found.reraise()
             watch = None
         elif watch.counted is not None and self.enter is not None and not self.holds_others:
             found = entered_counted(
@@ -102,22 +118,6 @@ class LoopRunner:
             return self._run(values, watch)
         with running_loop(self.loop.name):
             return self._run(values, watch)
-
-    def _entered_alone(self, enter: Enter, values: Sequence[Any], watch: Watch) -> list[Any] | None:
-        """Run the loop without an arena and note the run, in a call that is told as a whole; None where it needs one."""
-        try:
-            found = enter(values)
-        except BaseException:  # ctrl+c
-            watch.ran(self.loop.key, 0, 0, 1)
-            raise
-        if isinstance(found, list):
-            steps = int(values[self.inputs.n_steps])
-            watch.runs.append((self.loop.key, 1, steps, steps, 0, -1))
-            return found
-        if found is not None:
-            watch.ran(self.loop.key, found.step, 0, 1)
-            found.reraise()
-        return None
 
     def _run(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         if watch is None:

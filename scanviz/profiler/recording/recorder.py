@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,7 +29,7 @@ from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.profiler.recording.waiting_calls import Counted, WaitingCalls
+from scanviz.profiler.recording.waiting_calls import MOST, Counted, WaitingCalls
 from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.profiler.recording.work import with_work
 from scanviz.record.outcome import OutcomeRecord
@@ -160,7 +161,15 @@ class Recorder(Observer):
         runs: Sequence[Run],
     ) -> None:
         """Count a call that was passed over: very many come, so they wait without the lock."""
-        if self._waiting.add(function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs):
+        alike = self._waiting.expected.get(function)
+        if alike is not None and checks_ns < 0 and alike.runs == runs and alike.thread == get_ident():
+            alike.elapsed.append(elapsed_ns)
+            waiting = alike.watching
+            waiting.append(watching_ns)
+            are_many = len(waiting) >= MOST
+        else:
+            are_many = self._waiting.add(function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs)
+        if are_many:
             with self._lock:
                 self._count_waiting()
 

@@ -1,7 +1,7 @@
 """Calls that were passed over and wait to be counted: very many come, so nothing is done with one but to keep its times.
 
 They are counted some hundreds at once.  Mostly one function is called again and again with the same runs of loops: once some such
-calls were counted, of the others two numbers wait each.  More of them would take room in the processor's caches that the program has.
+calls were counted, of the others two numbers wait each.  More of them would take room that the program has in the processor's caches.
 """
 
 from __future__ import annotations
@@ -65,13 +65,18 @@ class WaitingCalls:
     """All calls that wait.
 
     Whoever adds one needs no lock; who has them counted does.
+
+    Attributes
+    ----------
+    expected : dict of int to AlikeCalls
+        By function, the calls that wait as two numbers each.
     """
 
-    __slots__ = ("_calls", "_expected", "_kinds")
+    __slots__ = ("_calls", "_kinds", "expected")
 
     def __init__(self) -> None:
         self._calls: deque[WaitingCall] = deque()
-        self._expected: dict[int, AlikeCalls] = {}  # by function
+        self.expected: dict[int, AlikeCalls] = {}
         self._kinds: list[AlikeCalls] = []  # all that were ever expected: a thread may be about to add to one
 
     def add(
@@ -83,13 +88,7 @@ class WaitingCalls:
         watching_ns: int,
         runs: Sequence[Run],
     ) -> bool:
-        """Add a call; return whether so many wait that they should be counted."""
-        alike = self._expected.get(function)
-        if alike is not None and checks_ns < 0 and alike.runs == runs and alike.thread == get_ident():
-            alike.elapsed.append(elapsed_ns)
-            waiting = alike.watching
-            waiting.append(watching_ns)
-            return len(waiting) >= MOST
+        """Add a call that is not expected; return whether so many wait that they should be counted."""
         calls = self._calls
         calls.append((get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs))
         return len(calls) >= MOST
@@ -116,7 +115,7 @@ class WaitingCalls:
                 return
             alike = AlikeCalls(thread, function, runs)
             self._kinds.append(alike)
-        self._expected[function] = alike
+        self.expected[function] = alike
 
 
 class Counted(NamedTuple):

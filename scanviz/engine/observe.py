@@ -419,7 +419,8 @@ class Observer:
 
 _lock = lock()
 _attached: tuple[Observer, ...] = ()
-_generation = 0
+# a number that is another one as soon as others are attached: a call reads it, and calls nothing for it
+GENERATION = [0]
 
 
 # Filled from above: makes the observer behind function(profile=True); empty while there is no profiler.
@@ -431,28 +432,24 @@ def observers() -> tuple[Observer, ...]:
     return _attached
 
 
-def generation() -> int:
-    """Return a number that is another one as soon as others are attached."""
-    return _generation
-
-
 def attach(observer: Observer) -> None:
     """Start telling ``observer`` what happens, in every thread.
 
     An observer that joins late still hears ``compiled`` for a function, just before the function's next call.
     """
-    global _attached, _generation
+    global _attached
     with _lock:
         if observer not in _attached:
-            _attached, _generation = (*_attached, observer), _generation + 1
+            _attached = (*_attached, observer)
+            GENERATION[0] += 1
 
 
 def detach(observer: Observer) -> None:
     """Stop telling ``observer``; unknown observers are ignored."""
-    global _attached, _generation
+    global _attached
     with _lock:
         _attached = tuple(one for one in _attached if one is not observer)
-        _generation += 1
+        GENERATION[0] += 1
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from scanviz.engine.runtime.alone_watch import enter_alone, leave_alone
-from scanviz.engine.runtime.events import Watch, this_thread
+from scanviz.engine.runtime.events import THREADS, Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.observe import Observer
@@ -146,7 +146,7 @@ def passing(function: int, watching: tuple[Observer, ...], begun: int, call: int
 
     It is what such a call before it left, mostly.
     """
-    own = this_thread()
+    own = THREADS.own
     watched, own.spare = own.spare, None
     if watched is None or watched.watching != watching:
         watched = WatchedCall(watching, begun, Watch(function, watching))

@@ -5,7 +5,6 @@ It is imported when the first call of a function is told to somebody: most progr
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,12 +17,12 @@ from scanviz.engine.function.watched import WatchedCall, passing
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
+from scanviz.engine.observe import GENERATION
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.runtime.alone_watch import AloneWatch, begin_alone, end_alone
 from scanviz.engine.runtime.call_schedule import CloseCalls
-from scanviz.engine.runtime.events import Watch, this_thread
+from scanviz.engine.runtime.events import CALL_NUMBERS, THREADS, Watch
 
-_calls = itertools.count()
 Given = Callable[[list[Array], "WatchedCall | None"], Any]
 GivenAlone = Callable[[list[Array], AloneWatch], Any]
 
@@ -80,16 +79,52 @@ class Watching:
     def call(
         self, values: Sequence[Any], named: dict[str, Any], watching: tuple[observe.Observer, ...]
     ) -> Any:
-        """Return the outputs of a call, and tell it."""
-        begun, close = perf_counter_ns(), self._close
+        """Return the outputs of a call, and tell it.
+
+        Most calls of a function that is called very often go on as if nobody watched, and are told as wholes when they have
+        returned.  What is done for these beside is short, and no time of theirs.
+        """
+        entered, close = perf_counter_ns(), self._close
         left = close.left
-        if left > 0 and self._told_all == observe.generation():
-            close.left = left - 1
-            if close.alone and left % close.parted:
-                return self._called_alone(values, named, watching, begun)
-            watched = passing(self.key, watching, begun, next(_calls))
+        if left <= 0 or self._told_all != GENERATION[0]:
+            return self._called_closely(values, named, WatchedCall(watching, entered))
+        close.left = left - 1
+        if not close.alone or not left % close.parted:
+            return self._called_closely(
+                values, named, passing(self.key, watching, entered, next(CALL_NUMBERS))
+            )
+        own, begun = THREADS.own, entered
+        if own.waiting is not None:
+            own.waiting.tell_begin()  # of the call that this one is made in
+            begun = perf_counter_ns()
+        held, watch = own.ns, begin_alone(self.key, watching, own)
+        arguments: list[Array] | None = None
+        try:
+            arguments = self._arguments(values, named)
+            found = self._given_alone(arguments, watch)
+        except BaseException as error:
+            self._failed_alone(watch, perf_counter_ns() - begun - own.ns + held, error, arguments is not None)
+            raise
+        ended = perf_counter_ns()
+        elapsed = ended - begun - own.ns + held
+        known = own.untold_of is watching or own.untold_of == watching
+        if end_alone(watch):
+            runs, watch.runs = watch.runs, []
+            for observer in watching:
+                observer.call_run(self.key, elapsed, -1, -1, own.untold if known else 0, runs)
         else:
-            watched = WatchedCall(watching, begun)
+            watch.function_end(watch.call, elapsed, None)
+            watch.function_returned(0, 0, own.untold if known else 0)
+        if elapsed > close.longest_ns:
+            close.slow()
+        if not known:
+            own.untold_of = watching
+        telling = own.untold = perf_counter_ns() - ended + begun - entered
+        own.ns += telling
+        return found
+
+    def _called_closely(self, values: Sequence[Any], named: dict[str, Any], watched: WatchedCall) -> Any:
+        """Return the outputs of a call that is looked at or timed in parts, and tell it."""
         try:
             found = self._given(self._arguments(values, named), watched)
         except BaseException:
@@ -97,6 +132,14 @@ class Watching:
             raise
         watched.returned()
         return found
+
+    def _failed_alone(self, watch: AloneWatch, elapsed: int, error: BaseException, has_run: bool) -> None:
+        """Tell that an error ended a call that went on as if nobody watched, unless it was one of its arguments."""
+        if has_run:
+            watch.tell_begin()
+        end_alone(watch)
+        if has_run:
+            watch.function_end(watch.call, elapsed, error)
 
     def passes_over(self, calls: int) -> None:
         """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""
@@ -108,57 +151,11 @@ class Watching:
             return self._passed_run(arrays, watched, watched.watch)
         watched.run_begun = perf_counter_ns()
         try:
-            if self._told_all == observe.generation():
+            if self._told_all == GENERATION[0]:
                 return self._told_run(arrays, watched.watching, watched)
             return self._watched(arrays, watched)
         finally:
             watched.run_ended = perf_counter_ns()
-
-    def _called_alone(
-        self,
-        values: Sequence[Any],
-        named: dict[str, Any],
-        watching: tuple[observe.Observer, ...],
-        entered: int,
-    ) -> Any:
-        """Return the outputs as if nobody watched, and tell the call as a whole when it has returned.
-
-        What it does beside is short, for it is done in most calls of a function that is called very often, and no time of the call.
-        """
-        own, begun = this_thread(), entered
-        if own.waiting is not None:
-            own.waiting.tell_begin()  # of the call that this one is made in
-            begun = perf_counter_ns()
-        held, watch = own.ns, begin_alone(self.key, watching, next(_calls), own)
-        arguments: list[Array] | None = None
-        try:
-            arguments = self._arguments(values, named)
-            found = self._given_alone(arguments, watch)
-        except BaseException as error:
-            elapsed, has_run = perf_counter_ns() - begun - (own.ns - held), arguments is not None
-            if has_run:
-                watch.tell_begin()
-            end_alone(watch)
-            if has_run:
-                watch.function_end(watch.call, elapsed, error)
-            raise
-        ended = perf_counter_ns()
-        elapsed, telling = ended - begun - (own.ns - held), 0
-        if own.untold_of is watching or own.untold_of == watching:
-            telling = own.untold
-        if end_alone(watch):
-            runs, watch.runs = watch.runs, []
-            for observer in watching:
-                observer.call_run(self.key, elapsed, -1, -1, telling, runs)
-        else:
-            watch.function_end(watch.call, elapsed, None)
-            watch.function_returned(0, 0, telling)
-        if elapsed > self._close.longest_ns:
-            self._close.slow()
-        own.untold_of = watching
-        own.untold = telling = perf_counter_ns() - ended + begun - entered
-        own.ns += telling
-        return found
 
     def _passed_run(self, arrays: list[Array], watched: WatchedCall, watch: Watch) -> list[Array]:
         """Run the program once in a call that is passed over: it is told as a whole when it has returned.
@@ -177,7 +174,7 @@ class Watching:
         return results
 
     def _watched(self, arrays: list[Array], watched: WatchedCall) -> list[Array]:
-        watching, generation = watched.watching, observe.generation()
+        watching, generation = watched.watching, GENERATION[0]
         self._close.watched_by(id(watching[0]))
         for observer in watching:
             if observer not in self._told:
@@ -232,7 +229,7 @@ class Watching:
         Those that time and those that look at every value are told of runs of their own, which compute the same, so that looking
         does not change what is timed.
         """
-        entered, call, watch = perf_counter_ns(), next(_calls), Watch(self.key, watching)
+        entered, call, watch = perf_counter_ns(), next(CALL_NUMBERS), Watch(self.key, watching)
         own, close = watch.own, self._close
         held, begun = own.ns, entered
         if own.waiting is not None:

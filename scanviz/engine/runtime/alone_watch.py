@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scanviz.engine.runtime.alone import ALONE
-from scanviz.engine.runtime.events import OwnTime, Watch
+from scanviz.engine.runtime.events import CALL_NUMBERS, OwnTime, Watch
 
 if TYPE_CHECKING:
     from scanviz.engine.observe import Observer
@@ -17,7 +17,7 @@ class AloneWatch(Watch):
     Attributes
     ----------
     call : int
-        Its number.
+        Its number, once somebody was told that it began.
     around : Watch or None
         Who is told of the call that the thread made so when this one began.
     """
@@ -26,6 +26,12 @@ class AloneWatch(Watch):
     is_alone = True
     call: int
     around: Watch | None
+
+    def tell_begin(self) -> None:
+        """Tell that the call began, if nobody has been told yet: then it has a number."""
+        if self.waiting is not None:
+            self.waiting = self.call = next(CALL_NUMBERS)
+            super().tell_begin()
 
 
 def enter_alone(watch: Watch) -> Watch | None:
@@ -43,19 +49,22 @@ def leave_alone(watch: Watch, around: Watch | None) -> None:
         ALONE[watch.own.thread] = around
 
 
-def begin_alone(function: int, watching: tuple[Observer, ...], call: int, own: OwnTime) -> AloneWatch:
+def begin_alone(function: int, watching: tuple[Observer, ...], own: OwnTime) -> AloneWatch:
     """Return what watches a call that goes on as if nobody watched; it is what such a call before it left, mostly.
 
     Whoever watches a call that this one is made in has been told that it began.
     """
-    watch, own.spare_alone = own.spare_alone, None
+    watch, thread = own.spare_alone, own.thread
     if watch is None or (watch.observers is not watching and watch.observers != watching):
         watch = AloneWatch(function, watching)
-    watch.function = function
-    watch.waiting = watch.call = call
-    own.waiting = watch
-    watch.around = ALONE.get(own.thread) if ALONE else None
-    ALONE[own.thread] = watch
+        watch.around = None
+    else:
+        own.spare_alone = None
+        watch.function = function
+    watch.waiting, own.waiting = 0, watch
+    if ALONE:
+        watch.around = ALONE.get(thread)
+    ALONE[thread] = watch
     return watch  # type: ignore[no-any-return]  # what is spare is typed above the file that keeps it
 
 
@@ -65,7 +74,7 @@ def end_alone(watch: AloneWatch) -> bool:
     if watch.around is None:
         del ALONE[own.thread]
     else:
-        ALONE[own.thread] = watch.around
+        ALONE[own.thread], watch.around = watch.around, None
     if watch.branches:
         watch.sides_taken()
     if watch.waiting is None:

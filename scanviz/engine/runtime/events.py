@@ -119,12 +119,8 @@ class _Threads(threading.local):
         self.own = OwnTime()
 
 
-_threads = _Threads()
-
-
-def this_thread() -> OwnTime:
-    """Return what watching has taken in this thread."""
-    return _threads.own
+THREADS = _Threads()  # `THREADS.own` is that of the thread
+CALL_NUMBERS = itertools.count()  # of calls that somebody is told of
 
 
 def tell_what_began() -> int:
@@ -132,7 +128,7 @@ def tell_what_began() -> int:
 
     It is no time of what goes on there.
     """
-    own = _threads.own
+    own = THREADS.own
     if own.waiting is None:
         return 0
     begun, taken = perf_counter_ns(), 0
@@ -223,7 +219,7 @@ class Watch:
         counted: dict[int, CountedRuns] | None = None,
     ) -> None:
         self.function, self.observers, self.is_outer, self.counted = function, observers, outer, counted
-        own = self.own = _threads.own
+        own = self.own = THREADS.own
         known, wanted = own.wanted  # mostly the same observers watch call after call
         if known is not observers:
             wanted = _wanted(observers)

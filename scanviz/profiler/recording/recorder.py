@@ -29,7 +29,7 @@ from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.profiler.recording.waiting_calls import MOST, Counted, WaitingCalls
+from scanviz.profiler.recording.waiting_calls import MOST_ALIKE, Counted, WaitingCalls
 from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.profiler.recording.work import with_work
 from scanviz.record.outcome import OutcomeRecord
@@ -163,10 +163,10 @@ class Recorder(Observer):
         """Count a call that was passed over: very many come, so they wait without the lock."""
         alike = self._waiting.expected.get(function)
         if alike is not None and checks_ns < 0 and alike.runs == runs and alike.thread == get_ident():
-            alike.elapsed.append(elapsed_ns)
-            waiting = alike.watching
-            waiting.append(watching_ns)
-            are_many = len(waiting) >= MOST
+            alike.watching_ns += watching_ns
+            waiting = alike.elapsed
+            waiting.append(elapsed_ns)
+            are_many = len(waiting) >= MOST_ALIKE
         else:
             are_many = self._waiting.add(function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs)
         if are_many:

@@ -1,7 +1,7 @@
 """Calls that were passed over and wait to be counted: very many come, so nothing is done with one but to keep its times.
 
 They are counted some hundreds at once.  Mostly one function is called again and again with the same runs of loops: once some such
-calls were counted, of the others two numbers wait each.  More of them would take room that the program has in the processor's caches.
+calls were counted, of each of the others a number waits.  More would take room that the program has in the processor's caches.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from scanviz.profiler.recording.loop_aggregate import LoopAggregate
     from scanviz.profiler.recording.timeline import Timeline
 
-MOST = 512
+MOST = 512  # that wait
+MOST_ALIKE = 2048  # of one kind
 MANY = 16  # calls counted at once that are alike: then others like them are expected
 KINDS = 64  # of calls that are expected
 # a call: its thread, function, nanoseconds of its run, checks, copies and recording, and the runs of its loops
@@ -31,7 +32,7 @@ _Kind = tuple[int, int, tuple[Run, ...]]  # thread, function, runs
 class AlikeCalls:
     """Calls of one function in one thread that have the same runs of loops and were timed as a whole.
 
-    Only its thread adds calls; any may take them away, so a call is there when both of its numbers are.
+    Only its thread adds calls, and any takes them away.
 
     Parameters
     ----------
@@ -42,23 +43,26 @@ class AlikeCalls:
 
     Attributes
     ----------
-    elapsed, watching : list of int
-        Nanoseconds of each call, and of what watching it took.
+    elapsed : list of int
+        Nanoseconds of each call.
+    watching_ns : int
+        What watching all of them took: only grows.
     """
 
-    __slots__ = ("elapsed", "function", "runs", "thread", "watching")
+    __slots__ = ("_counted_ns", "elapsed", "function", "runs", "thread", "watching_ns")
 
     def __init__(self, thread: int, function: int, runs: list[Run]) -> None:
         self.thread, self.function, self.runs = thread, function, runs
         self.elapsed: list[int] = []
-        self.watching: list[int] = []
+        self.watching_ns = self._counted_ns = 0
 
-    def taken(self) -> tuple[list[int], list[int]]:
-        """Return the numbers of the calls that wait, which wait no more."""
-        count = len(self.watching)
-        found = self.elapsed[:count], self.watching[:count]
-        del self.elapsed[:count], self.watching[:count]
-        return found
+    def taken(self) -> tuple[list[int], int]:
+        """Return the times of the calls that wait, which wait no more, and what watching took since some were taken."""
+        elapsed = self.elapsed[:]
+        del self.elapsed[: len(elapsed)]  # others may be there since
+        watching_ns = self.watching_ns
+        since, self._counted_ns = watching_ns - self._counted_ns, watching_ns
+        return elapsed, since
 
 
 class WaitingCalls:
@@ -69,7 +73,7 @@ class WaitingCalls:
     Attributes
     ----------
     expected : dict of int to AlikeCalls
-        By function, the calls that wait as two numbers each.
+        By function, the calls of which one number waits each.
     """
 
     __slots__ = ("_calls", "_kinds", "expected")
@@ -98,10 +102,12 @@ class WaitingCalls:
         odd = [self._calls.popleft() for _ in range(len(self._calls))] if self._calls else []
         as_wholes = _by_kind(odd, counted) if odd else {}
         for alike in self._kinds:
-            if alike.watching:
+            if alike.elapsed:
                 counted.wholes(alike.thread, alike.function, alike.runs, *alike.taken())
         for (thread, function, runs), calls in as_wholes.items():
-            counted.wholes(thread, function, runs, [call[2] for call in calls], [call[5] for call in calls])
+            counted.wholes(
+                thread, function, runs, [call[2] for call in calls], sum([call[5] for call in calls])
+            )
             if len(calls) >= MANY:
                 self._expect(thread, function, list(runs))
 
@@ -139,13 +145,13 @@ class Counted(NamedTuple):
         key: int,
         runs: Sequence[Run],
         elapsed_ns: Sequence[int],
-        watching_ns: Sequence[int],
+        watching_ns: int,
     ) -> None:
         """Count calls that had the same runs of loops and were timed as wholes."""
-        watching, function = sum(watching_ns), self.functions.get(key)
-        count = self.timeline.returned(thread, sum(elapsed_ns) + watching, len(elapsed_ns))
+        function = self.functions.get(key)
+        count = self.timeline.returned(thread, sum(elapsed_ns) + watching_ns, len(elapsed_ns))
         if function is not None:
-            self._take(function, runs, function.shares.divided(elapsed_ns, runs), watching, count)
+            self._take(function, runs, function.shares.divided(elapsed_ns, runs), watching_ns, count)
 
     def in_parts(self, thread: int, key: int, runs: Sequence[Run], calls: Sequence[WaitingCall]) -> None:
         """Count calls that had the same runs of loops and were timed in parts."""
@@ -185,4 +191,4 @@ def _by_kind(calls: Sequence[WaitingCall], counted: Counted) -> dict[_Kind, list
     return as_wholes
 
 
-__all__ = ["MOST", "AlikeCalls", "Counted", "WaitingCall", "WaitingCalls"]
+__all__ = ["MOST_ALIKE", "AlikeCalls", "Counted", "WaitingCall", "WaitingCalls"]

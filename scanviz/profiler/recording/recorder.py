@@ -29,7 +29,7 @@ from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.profiler.recording.waiting_calls import MOST_ALIKE, Counted, WaitingCalls
+from scanviz.profiler.recording.waiting_calls import MOST_ALIKE, CountedIn, WaitingCalls
 from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.profiler.recording.work import with_work
 from scanviz.record.outcome import OutcomeRecord
@@ -175,7 +175,7 @@ class Recorder(Observer):
 
     def _count_waiting(self) -> None:
         """Count calls that were passed over, before what their threads have open changes."""
-        self._waiting.count(Counted(self._met.functions, self._met.loops, self._timeline))
+        self._waiting.count(CountedIn(self._met.functions, self._met.loops, self._timeline))
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""

@@ -97,7 +97,7 @@ class WaitingCalls:
         calls.append((get_ident(), function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs))
         return len(calls) >= MOST
 
-    def count(self, counted: Counted) -> None:
+    def count(self, counted: CountedIn) -> None:
         """Count calls, before what their threads have open changes; others may be added meanwhile."""
         odd = [self._calls.popleft() for _ in range(len(self._calls))] if self._calls else []
         as_wholes = _by_kind(odd, counted) if odd else {}
@@ -124,7 +124,7 @@ class WaitingCalls:
         self.expected[function] = alike
 
 
-class Counted(NamedTuple):
+class CountedIn(NamedTuple):
     """What calls are counted in.
 
     Attributes
@@ -173,7 +173,7 @@ class Counted(NamedTuple):
                 self.loops[run[0]].ran(run, taken)
 
 
-def _by_kind(calls: Sequence[WaitingCall], counted: Counted) -> dict[_Kind, list[WaitingCall]]:
+def _by_kind(calls: Sequence[WaitingCall], counted: CountedIn) -> dict[_Kind, list[WaitingCall]]:
     """Count calls that were timed in parts, and return the others by thread, function and runs of loops."""
     in_parts: dict[_Kind, list[WaitingCall]] = {}
     as_wholes: dict[_Kind, list[WaitingCall]] = {}
@@ -191,4 +191,4 @@ def _by_kind(calls: Sequence[WaitingCall], counted: Counted) -> dict[_Kind, list
     return as_wholes
 
 
-__all__ = ["MOST_ALIKE", "AlikeCalls", "Counted", "WaitingCall", "WaitingCalls"]
+__all__ = ["MOST_ALIKE", "AlikeCalls", "CountedIn", "WaitingCall", "WaitingCalls"]

@@ -81,7 +81,7 @@ def test_a_saved_profile_is_told_from_a_script(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with scanviz.profile() as recorded:
         pass
-    recorded.record.save("old run.scanviz")
+    recorded.save("old run.scanviz")
     with pytest.raises(
         CannotRunError, match="a saved profile, not a script; scanviz report 'old run.scanviz'"
     ):

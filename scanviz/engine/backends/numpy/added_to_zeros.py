@@ -6,12 +6,14 @@ never written to then: the system gives memory for what is written, and what tak
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.shape import ALLOC
-from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.lifetimes import last_uses
 from scanviz.engine.rewrites.identities import is_positive_zero
 
@@ -27,7 +29,8 @@ def added_statements(emitter: Emitter, instruction: Instruction, zeros: str) -> 
     parameters = instruction.op.parameters
     if not parameters.increment or not all(_counts_up(entry) for entry in parameters.pattern.entries):
         return None
-    if not _is_zeros(program, source) or not _is_nobody_elses(program, instruction, value):
+    found = _found(emitter)
+    if not _is_zeros(found.makers.get(source), program) or not _is_nobody_elses(found, instruction, value):
         return None
     place = parameters.pattern.written([emitter.name(number) for number in numbers])
     added = emitter.bind(_added, "added_to_zeros")
@@ -49,19 +52,18 @@ def _counts_up(entry: Any) -> bool:
     return entry.kind == "slice" and entry.step in (None, 1)
 
 
-def _is_zeros(program: Program, number: int) -> bool:
-    """Return whether a register is an array of zeros that is made in the program."""
-    maker = _maker(program, number)
+def _is_zeros(maker: Any, program: Program) -> bool:
+    """Return whether an instruction makes an array of zeros."""
     if not isinstance(maker, Instruction) or maker.op.declaration is not ALLOC:
         return False
     value = program.constants.get(maker.inputs[0])
     return value is not None and value.dtype.kind in "fiuc" and value.shape == () and is_positive_zero(value)
 
 
-def _is_nobody_elses(program: Program, instruction: Instruction, value: int) -> bool:
+def _is_nobody_elses(found: _Found, instruction: Instruction, value: int) -> bool:
     """Return whether a register looks into what a loop made of its steps, and nothing needs that after an instruction."""
     reached = [value]
-    while isinstance(maker := _maker(program, reached[-1]), Instruction):
+    while isinstance(maker := found.makers.get(reached[-1]), Instruction):
         viewed = maker.op.declaration.views
         if viewed is None:
             return False
@@ -70,12 +72,27 @@ def _is_nobody_elses(program: Program, instruction: Instruction, value: int) -> 
         slot.result != reached[-1] for slot in maker.step_outputs
     ):
         return False
-    at, last = program.instructions.index(instruction), last_uses(program)
-    return all(last[number] <= at for number in reached)
+    at = found.at[instruction.outputs[0]]
+    return all(found.last[number] <= at for number in reached)
 
 
-def _maker(program: Program, number: int) -> Any:
-    return next((maker for maker in program.instructions if number in maker.outputs), None)
+class _Found(NamedTuple):
+    """By register the instruction that makes it and its number, and the number of that which needs its memory last."""
+
+    makers: Mapping[int, AnyInstruction]
+    at: Mapping[int, int]
+    last: Mapping[int, int]
+
+
+def _found(emitter: Emitter) -> _Found:
+    """Return what is known of a program's registers."""
+    if "registers" not in emitter.notes:
+        program = emitter.program
+        made = [(number, k) for k, one in enumerate(program.instructions) for number in one.outputs]
+        makers = {number: program.instructions[k] for number, k in made}
+        emitter.notes["registers"] = _Found(makers, dict(made), last_uses(program))
+    found: _Found = emitter.notes["registers"]
+    return found
 
 
 __all__ = ["added_statements"]

@@ -41,11 +41,14 @@ class Emitter:
     ----------
     namespace : dict
         Global names of the generated source.
+    notes : dict
+        What was found out about the program as a whole, by what it is about: once for all instructions.
     """
 
     def __init__(self, program: Program, constant: Constant) -> None:
         self.program = program
         self.namespace: dict[str, Any] = {}
+        self.notes: dict[str, Any] = {}
         self.fixed: set[int] = set()  # scalars that stay the same while the code runs
         self.arrays: dict[int, str] = {}  # names of their 0-d arrays, where wanted
         self._names: dict[int, str] = {}

@@ -168,10 +168,13 @@ class Emits(NamedTuple):
         ``writes(instruction, program)``: whether it writes a result into a given array.
     overwrites : callable
         ``overwrites(instruction, program)``: positions of the inputs that this array may be.
+    joins : bool
+        Whether long rows outside of loops are computed where they are joined with others.
     """
 
     writes: Callable[[Instruction, Program], bool]
     overwrites: Callable[[Instruction, Program], Sequence[int]]
+    joins: bool = False
 
 
 def overwritable(instruction: Instruction, program: Program) -> Sequence[int]:

@@ -66,6 +66,13 @@ def test_joined_rows_are_those_of_arrays_that_are_joined(case: str) -> None:
 
 
 @pytest.mark.usefixtures("all_is_long")
+def test_no_rows_are_joined_with_a_row() -> None:
+    f = built(JOINED["rows and a row"][0], "numpy")
+    np.testing.assert_array_equal(f(X[:0], Y[:0], ROW), ROW)
+    np.testing.assert_array_equal(f(X[:, :0], Y[:, :0], ROW[:, :0]), np.ones((61, 0)))
+
+
+@pytest.mark.usefixtures("all_is_long")
 @pytest.mark.parametrize("case", JOINED)
 def test_what_is_forecast_is_what_is_held(case: str) -> None:
     f = built(JOINED[case][0], "numpy")

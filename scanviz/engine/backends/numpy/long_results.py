@@ -132,7 +132,7 @@ class _Room:
 def _beside(rows: Array, more: Array, room: _Room) -> Array:
     """Return rows with more behind them: where they lie, if they have room there, and elsewhere as any arrays that are joined."""
     memory, start, length = rows.base, address(rows), len(rows) + len(more)
-    size = length * rows[:1].nbytes
+    size = length * prod(rows.shape[1:]) * rows.itemsize
     fits = (
         isinstance(memory, np.ndarray)
         and rows.flags.c_contiguous

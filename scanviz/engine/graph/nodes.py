@@ -264,7 +264,7 @@ def is_floating(variable: Variable) -> bool:
 def is_integer_scalar(variable: Variable) -> bool:
     """Return whether a variable is one int64: of the type of sizes."""
     kind = variable.type
-    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype == "int64"
+    return isinstance(kind, TensorType) and not kind.shape and kind.dtype == "int64"
 
 
 def describe(variable: Variable) -> str:

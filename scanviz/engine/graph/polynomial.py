@@ -41,7 +41,7 @@ class Polynomial:
     __slots__ = ("_hash", "built", "terms")
 
     def __init__(self, terms: Mapping[Monomial, Number], built: Any = None) -> None:
-        self.terms = {key: value for key, value in terms.items() if value}
+        self.terms = dict(terms) if all(terms.values()) else {key: n for key, n in terms.items() if n}
         self.built = built  # a variable: the layer above knows how
         self._hash: int | None = None
 
@@ -76,11 +76,14 @@ class Polynomial:
     __radd__, __rmul__ = __add__, __mul__
 
     def _plus(self, other: Polynomial | Number, times: int) -> Polynomial:
-        if other == 0:
-            return self
         found = dict(self.terms)
-        for key, value in _as_polynomial(other).terms.items():
-            found[key] = found.get(key, 0) + times * value
+        if isinstance(other, Polynomial):
+            for key, value in other.terms.items():
+                found[key] = found.get(key, 0) + times * value
+        elif other == 0:
+            return self
+        else:
+            found[()] = found.get((), 0) + times * other
         return Polynomial(found)
 
     def __eq__(self, other: object) -> bool:
@@ -175,10 +178,6 @@ def _product(one: Monomial, two: Monomial) -> Monomial:
         return one or two
     named = type(one[0]) is str
     return tuple(sorted((*one, *two))) if named else _Product((*one, *two))
-
-
-def _as_polynomial(value: Polynomial | Number) -> Polynomial:
-    return value if isinstance(value, Polynomial) else Polynomial.of(value)
 
 
 def _term(key: Monomial, value: Number) -> str:

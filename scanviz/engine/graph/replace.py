@@ -46,7 +46,7 @@ def replace(
                 )
     new_of: dict[Variable, Variable] = dict(mapping)
     for node in toposort(outputs, mapping.keys()):
-        if any(variable in new_of for variable in node.inputs):
+        if not new_of.keys().isdisjoint(node.inputs):
             fresh = rebuild_node(node, [new_of.get(variable, variable) for variable in node.inputs])
             for old, new in zip(node.outputs, fresh.outputs, strict=True):
                 new_of.setdefault(old, new)

@@ -62,7 +62,7 @@ def _check_types(node: Apply) -> None:
 def _check_closed(inputs: Sequence[Variable], nodes: Sequence[Apply], outputs: Sequence[Variable]) -> None:
     """Check that every leaf of a graph is an input or a constant."""
     known = set(inputs)
-    for read in (*(node.inputs for node in nodes), outputs):
+    for read in (*[node.inputs for node in nodes], outputs):
         for variable in read:
             if variable.owner is None and variable not in known and not isinstance(variable, Constant):
                 raise InternalError(f"`{describe(variable)}` is computed by nothing and is no input")

@@ -23,6 +23,7 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("float16", "float32", "float64")
 DTYPES = (BOOLEAN, *INTEGERS, *FLOATS)
 _CANONICAL: dict[object, str] = {name: name for name in DTYPES}
+_KINDS_OF_NUMPY = frozenset(type(np.dtype(name)) for name in DTYPES)
 
 
 def canonical_dtype(dtype: object) -> str:
@@ -52,6 +53,8 @@ def canonical_dtype(dtype: object) -> str:
         two_parts = "carry the real and the imaginary part as two real variables"
         fix = two_parts if name.startswith("complex") else None
         raise ScanvizTypeError(f"dtype {name} is not supported", expected=", ".join(DTYPES), fix=fix)
+    if type(dtype) in _KINDS_OF_NUMPY:
+        _CANONICAL[dtype] = name  # there are few; NumPy makes a name anew each time
     return name
 
 

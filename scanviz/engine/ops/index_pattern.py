@@ -22,6 +22,9 @@ INPUT: Final = "input"
 Number = int | Literal["input", "mask"] | None
 
 
+_MOST = 1 << 62  # what is less is an int64
+
+
 class IndexEntry(NamedTuple):
     """One part of an index: ``newaxis``, ``integer``, ``slice`` or ``array``.
 
@@ -156,6 +159,8 @@ def _no_index(variable: Variable, shown: str, found: object, fix: str | None) ->
 def _number(value: Any, variable: Variable) -> tuple[Number, list[Variable]]:
     if value is None:
         return None, []
+    if type(value) is int and abs(value) < _MOST:
+        return value, []
     scalar = as_integer(value, f"an index of `{describe(variable)}`")
     known = constant_integer(scalar)
     return (known, []) if known is not None else (INPUT, [scalar])

@@ -30,6 +30,7 @@ from scanviz.engine.ops.shape import DIMENSION, AxisParameters
 from scanviz.engine.ops.size_checks import BROADCAST_SIZE
 from scanviz.engine.ops.support import constant, constant_integer
 
+_WHOLE = frozenset((BOOLEAN, *INTEGERS))
 MOST_NODES = 40  # of a graph that are read as arithmetic; what is below them is one unknown a variable
 
 
@@ -154,7 +155,7 @@ def _read_node(node: Apply, left: list[int], memory: dict[Variable, Dim]) -> Dim
 def is_whole(variable: Variable) -> bool:
     """Return whether a variable is one whole number, or a truth value."""
     kind = variable.type
-    return isinstance(kind, TensorType) and kind.ndim == 0 and kind.dtype in (BOOLEAN, *INTEGERS)
+    return isinstance(kind, TensorType) and not kind.shape and kind.dtype in _WHOLE
 
 
 def _compares(variable: Variable) -> bool:

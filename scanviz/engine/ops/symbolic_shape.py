@@ -37,10 +37,12 @@ def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> 
         Shapes found so far, shared between calls; by default those of the block (:func:`~scanviz.engine.ops.sizes.sizes_kept`).
     """
     memory = known_sizes().shapes if known is None else known
-    if variable not in memory:  # it mostly is
+    found = memory.get(variable)
+    if found is None:  # it mostly is there
         for sized in in_turn(variable, _needed, memory.__contains__):
-            memory[sized] = _own_shape(sized, memory)
-    return memory[variable]
+            memory[sized] = found = _own_shape(sized, memory)
+        assert found is not None  # the last is the variable itself
+    return found
 
 
 def same_shape(first: Variable, second: Variable) -> bool:
@@ -51,7 +53,7 @@ def same_shape(first: Variable, second: Variable) -> bool:
 
 def _needed(variable: Variable) -> list[Variable]:
     node = variable.owner
-    if not isinstance(variable.type, TensorType) or None not in variable.type.shape or node is None:
+    if node is None or not isinstance(variable.type, TensorType) or None not in variable.type.shape:
         return []
     return [operand for operand in node.inputs if isinstance(operand.type, TensorType)]
 
@@ -60,8 +62,9 @@ def _own_shape(variable: Variable, memory: dict[Variable, Shape]) -> Shape:
     kind = variable.type
     if not isinstance(kind, TensorType):
         return ()
-    found = _by_rule(variable, memory) if None in kind.shape else None
-    return _completed(variable, found)
+    if None not in kind.shape:
+        return kind.shape
+    return _completed(variable, _by_rule(variable, memory))
 
 
 def _completed(variable: Variable, found: Shape | None) -> Shape:

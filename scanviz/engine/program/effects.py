@@ -10,16 +10,20 @@ from scanviz.engine.program.instructions import BranchInstruction, Instruction, 
 
 def has_branches(program: Program) -> bool:
     """Return whether a program holds a branch."""
-    return any(
-        isinstance(instruction, BranchInstruction) or any(map(has_branches, programs_in(instruction)))
-        for instruction in program.instructions
-    )
+    for instruction in program.instructions:
+        if isinstance(instruction, BranchInstruction):
+            return True
+        if not isinstance(instruction, Instruction) and any(map(has_branches, programs_in(instruction))):
+            return True
+    return False
 
 
 def has_effects(program: Program) -> bool:
     """Return whether running a program prints or checks something."""
-    return any(
-        any(map(has_effects, programs_in(instruction)))
-        or (isinstance(instruction, Instruction) and instruction.op.facts.effect)
-        for instruction in program.instructions
-    )
+    for instruction in program.instructions:
+        if isinstance(instruction, Instruction):
+            if instruction.op.facts.effect:
+                return True
+        elif any(map(has_effects, programs_in(instruction))):
+            return True
+    return False

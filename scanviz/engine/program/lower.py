@@ -18,7 +18,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, describe
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import free_leaves, frontier, toposort
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.types import TensorType, canonical_dtype
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
@@ -144,9 +144,12 @@ class _Lowering:
             return tuple(inputs)
         given = [dtype_of(self, number) for number in inputs]
         computed = declaration.result(*map(np.dtype, given))
+        wanted = [canonical_dtype(dtype) for dtype in computed]
         return tuple(
-            number if dtype == wanted.name else self.cast(number, wanted.name, node.provenance)
-            for number, dtype, wanted in zip(inputs, given, computed, strict=False)
+            [
+                number if dtype == name else self.cast(number, name, node.provenance)
+                for number, dtype, name in zip(inputs, given, wanted, strict=False)
+            ]
         )
 
     def cast(self, number: int, dtype: str, provenance: Provenance) -> int:

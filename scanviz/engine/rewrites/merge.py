@@ -45,12 +45,11 @@ def merge_equal(level: Level) -> Rewritten | None:
         # what prints or checks twice goes on doing so; copies of one node are one
         effects = frozenset(effects_among([node])) if has_effect(node) else None
         key = (node.op, name, effects, inputs)
-        same = known.get(key)
-        if same is None:
-            same = rebuild(node, inputs) if any(map(is_not, inputs, node.inputs)) else node
-            known[key] = same
-        else:
+        same = known.setdefault(key, node)
+        if same is not node:
             merged.append(node.op.name)
+        elif any(map(is_not, inputs, node.inputs)):
+            same = known[key] = rebuild(node, inputs)
         if same is not node:
             new_of.update(zip(node.outputs, same.outputs, strict=True))
     if not merged:

@@ -69,8 +69,7 @@ class Emitter:
 
     def fresh(self, hint: str) -> str:
         """Return a name that nothing has."""
-        bare = "".join(sign if f"v{sign}".isidentifier() else " " for sign in hint)  # \w has signs such as ²
-        base = re.sub(r"[\s_]+", "_", bare).strip("_") or "v"
+        base = _identifier(hint)
         if base[0].isdigit() or keyword.iskeyword(base) or base in _RESERVED:
             base = f"v_{base}"
         count = self._counts.get(base, 0) + 1  # names are never given back: those before are all taken
@@ -141,6 +140,14 @@ class Emitter:
     def scalars(self, numbers: Sequence[int]) -> bool:
         """Return whether registers all hold one number."""
         return all(is_scalar(self.program, number) for number in numbers)
+
+
+def _identifier(hint: str) -> str:
+    """Return what of a name may stand in an identifier, ``v`` where that is nothing."""
+    if hint.isidentifier() and "__" not in hint and hint[0] != "_" != hint[-1]:
+        return hint
+    bare = "".join(sign if f"v{sign}".isidentifier() else " " for sign in hint)  # \w has signs such as ²
+    return re.sub(r"[\s_]+", "_", bare).strip("_") or "v"
 
 
 _RESERVED = {

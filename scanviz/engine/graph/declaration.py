@@ -252,7 +252,7 @@ class Op:
     parameters : hashable
         A named tuple of the family's parameters, or None.
     facts : Facts
-        What the layers above may count on of it: found when it is asked for, if that depends on parameters.
+        What the layers above may count on of it.
     """
 
     __slots__ = ("_hash", "declaration", "facts", "parameters")
@@ -265,14 +265,8 @@ class Op:
         put(self, "declaration", declaration)
         put(self, "parameters", parameters)
         put(self, "_hash", hash((declaration.name, parameters)))
-        if isinstance(declaration.facts, Facts):
-            put(self, "facts", declaration.facts)
-
-    def __getattr__(self, name: str) -> Any:
-        if name != "facts" or isinstance(self.declaration.facts, Facts):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        object.__setattr__(self, name, self.declaration.facts(self))
-        return self.facts
+        known = declaration.facts
+        put(self, "facts", known if isinstance(known, Facts) else known(self))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"ops are immutable: make a new Op instead of setting {name}")
@@ -348,7 +342,7 @@ class Op:
         )
 
     def __hash__(self) -> int:
-        return int(self._hash)  # set in __init__ behind the guard
+        return int(self._hash)  # type: ignore[attr-defined]  # set in __init__ behind the guard
 
     def __str__(self) -> str:
         if self.parameters is None:

@@ -176,7 +176,7 @@ def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
         source, axes = _summand(running_sum.term)
         with moved_from(*maker_of(running_sum)):
             total = sum_of(rows.of(source), axis=(0, *(axis + 1 for axis in axes)))
-        mapping.update(last_rows(running_sum, total, view, new.n_steps))
+        mapping.update(last_rows(running_sum, total, view, level, new.n_steps))
     return Match(
         mapping, f"{named(running_sum.state.name for running_sum in chosen)}: rows are summed after the loop"
     )

@@ -24,7 +24,6 @@ from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem
 from scanviz.engine.ops.shape import DIMSHUFFLE, alloc, dimension, dimshuffle, reshape
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.ops.symbolic_shape import Shape
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import own_tier
@@ -47,14 +46,11 @@ class RunningSum:
         What it adds: of the state's shape, or one that broadcasts to it.
     readers : tuple of Apply
         What reads the last row.
-    fit : "same", "spreads" or "unknown"
-        Whether the term surely has the state's shape, surely broadcasts to it, or neither is known.
     """
 
     state: State
     term: Variable
     readers: tuple[Apply, ...]
-    fit: Literal["same", "spreads", "unknown"]
 
 
 @rule(name="PushOutDot1", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -94,7 +90,7 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     for running_sum, ((a, a_turned), (b, b_turned)) in products:
         with moved_from(*maker_of(running_sum)):
             product = _product_of_rows(rows.of(a), a_turned, rows.of(b), b_turned)
-        mapping.update(last_rows(running_sum, product, view, new.n_steps))
+        mapping.update(last_rows(running_sum, product, view, level, new.n_steps))
     says = f"{named(running_sum.state.name for running_sum, _ in products)}: products added up in the loop are one product after it"
     return Match(mapping, says)
 
@@ -145,12 +141,13 @@ def _running_sum(
     readers = [reader for reader, _ in level.readers(result)]
     if result in level.wanted or not readers or not all(reads_last_row(reader, result) for reader in readers):
         return Refusal(f"more of `{state.name}` is read than its last row", 3)
-    fit = _fit(row_shape(term, view, inner_sizes(view, level.shape)), level.shape(view.outer(state)))
-    return RunningSum(state, term, tuple(dict.fromkeys(readers)), fit)
+    return RunningSum(state, term, tuple(dict.fromkeys(readers)))
 
 
-def _fit(given: Shape, wanted: Shape) -> Literal["same", "spreads", "unknown"]:
-    """Return how the shape of a term is known to fit that of its state."""
+def _fit(found: RunningSum, view: ScanView, level: Level) -> Literal["same", "spreads", "unknown"]:
+    """Return whether a term surely has its state's shape, surely broadcasts to it, or neither is known."""
+    given = row_shape(found.term, view, inner_sizes(view, level.shape))
+    wanted = level.shape(view.outer(found.state))
     pairs = list(zip(given[::-1], wanted[::-1], strict=False))
     same = [size is not None and surely_equal(size, goal) for size, goal in pairs]
     if len(given) == len(wanted) and all(same):
@@ -169,13 +166,13 @@ def reads_last_row(reader: Apply, result: Variable) -> bool:
 
 
 def last_rows(
-    found: RunningSum, total: Variable, view: ScanView, n_steps: Variable
+    found: RunningSum, total: Variable, view: ScanView, level: Level, n_steps: Variable
 ) -> dict[Variable, Variable]:
     """Return what replaces the reads of a sum's last row; one that is an error after no step stays one.
 
     ``total`` is the sum of all terms, of any integer dtype where they are integers.
     """
-    whole = _added(found, e.cast(total, tensor_type(found.term).dtype), view)
+    whole = _added(found, e.cast(total, tensor_type(found.term).dtype), view, level)
     mapping: dict[Variable, Variable] = {}
     for reader in found.readers:
         old = reader.outputs[0]
@@ -190,17 +187,17 @@ def last_rows(
     return mapping
 
 
-def _added(found: RunningSum, total: Variable, view: ScanView) -> Variable:
+def _added(found: RunningSum, total: Variable, view: ScanView, level: Level) -> Variable:
     """Return the initial state and the sum of all terms together, in the state's shape or with the loop's error."""
     from scanviz.engine.gradient.accumulate import is_zeros  # seldom needed, as below
 
     initial = view.outer(found.state)
     sizes = [dimension(initial, axis) for axis in range(tensor_type(initial).ndim)]
-    zeros = is_zeros(initial)
-    if found.fit == "spreads" and zeros:
+    zeros, fit = is_zeros(initial), _fit(found, view, level)
+    if fit == "spreads" and zeros:
         return alloc(total, sizes)
     whole = total if zeros else e.add(initial, total)
-    if found.fit != "unknown":
+    if fit != "unknown":
         return whole
     from scanviz.engine.ops.state_shape import state_shape
 

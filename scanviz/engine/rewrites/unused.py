@@ -21,7 +21,7 @@ from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import results_left, results_without
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView
 from scanviz.engine.scan.needed import needed_variables
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import (
@@ -92,26 +92,31 @@ class _Edit:
 
     def _same_row(self, sequence: LoopSequence, fixed: list[str]) -> None:
         """Write a sequence whose rows are all the same into the step."""
-        outer = self.view.outer_input(sequence)
         from scanviz.engine.scan.unroll import surely_long_enough  # of loops with sequences alone
 
-        if not surely_long_enough(self.view.outer(sequence), self.view.n_steps):
+        outer = self.view.outer(sequence)
+        made = outer.owner
+        if isinstance(outer, Constant):
+            if not len(outer.value) or not _equal_rows(outer):
+                return
+        elif made is None or made.op.declaration is not ALLOC:
             return
-        if isinstance(outer, Constant) and len(outer.value) and _equal_rows(outer):
+        elif tensor_type(made.inputs[0]).ndim or tensor_type(sequence.slice).ndim:
+            return  # a row would have to be filled in each step
+        if not surely_long_enough(outer, self.view.n_steps):
+            return
+        value: Variable
+        if isinstance(outer, Constant):
             kind = tensor_type(outer).with_shape(outer.value.shape[1:])
-            self.values[sequence.slice] = Constant(kind, outer.value[0], sequence.name)
-        elif outer is not None and outer.owner is not None and outer.owner.op.declaration is ALLOC:
-            value = outer.owner.inputs[0]
-            if tensor_type(value).ndim or tensor_type(sequence.slice).ndim:
-                return  # a row would have to be filled in each step
-            if isinstance(value, Constant):
-                self.values[sequence.slice] = value
-            else:
-                inner = Variable(value.type, sequence.name)
-                self.added.append((NonSequence(sequence.name, inner), value))
-                self.values[sequence.slice] = inner
+            value = Constant(kind, outer.value[0], sequence.name)
         else:
-            return
+            assert made is not None
+            value = made.inputs[0]
+        if not isinstance(value, Constant):
+            inner = Variable(value.type, sequence.name)
+            self.added.append((NonSequence(sequence.name, inner), value))
+            value = inner
+        self.values[sequence.slice] = value
         self.gone[sequence] = None
         fixed.append(sequence.name)
 
@@ -137,7 +142,7 @@ class _Edit:
 
     def drop_unread_inputs(self) -> None:
         """Take out sequences and non-sequences that the step does not read."""
-        read = set(leaves(results_without(self.op, self.gone)))
+        read = set(leaves(results_without(self.op, self.gone))) if self.gone else self.op.once(_read_leaves)
         targets = {self.values[variable] for variable in read if variable in self.values}
         dropped: list[LoopVariable] = []
         from scanviz.engine.scan.unroll import surely_long_enough  # of loops with sequences alone
@@ -161,6 +166,11 @@ class _Edit:
             self.gone.update(dict.fromkeys(dropped))
             verb = "is" if len(dropped) == 1 else "are"
             self.said.append(f"{named(variable.name for variable in dropped)} {verb} {why}")
+
+
+def _read_leaves(op: Scan) -> frozenset[Variable]:
+    """Return the leaves that a loop's step reads."""
+    return frozenset(leaves(op.inner_outputs))
 
 
 def _equal_rows(constant: Constant) -> bool:

@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
 from scanviz.engine.scan.variables import State
 
 if TYPE_CHECKING:
-    from scanviz.engine.graph.nodes import Variable
+    from scanviz.engine.graph.nodes import Apply, Variable
     from scanviz.engine.graph.shared import SharedVariable
 
 TOLD = "forgotten updates are told"  # what a loop knows of itself once it has been warned of
@@ -43,17 +43,16 @@ def warn_of_forgotten_updates(
     if excluded is True:
         return
     left: set[Variable] = {*updated, *(() if excluded is False else excluded)}
-    for view, forgotten in _forgotten(graph, left):
+    for view, forgotten in _forgotten(toposort(graph), graph, left):
         if TOLD not in view.op.derived:
             view.op.derived[TOLD] = True
             _warn(view, forgotten)
 
 
 def _forgotten(
-    graph: Sequence[Variable], taken: Collection[Variable]
+    nodes: Sequence[Apply], graph: Sequence[Variable], taken: Collection[Variable]
 ) -> Iterator[tuple[ScanView, list[SharedVariable]]]:
     """Iterate over loops that a user wrote, at every depth, with the shared variables that they update in vain."""
-    nodes = toposort(graph)
     loops = [node for node in nodes if isinstance(node.op, Scan)]
     if not loops:
         return
@@ -73,7 +72,7 @@ def _forgotten(
         if forgotten and node.provenance.rule is None:
             yield view, forgotten
         left = [state.shared for state in states if state.shared is not None]
-        yield from _forgotten(view.op.inner_outputs, left)
+        yield from _forgotten(view.op.once(nodes_of), view.op.inner_outputs, left)
 
 
 def _warn(view: ScanView, forgotten: Sequence[SharedVariable]) -> None:

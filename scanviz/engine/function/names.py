@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from scanviz.engine.graph.nodes import Variable, rebuild
+from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import Scan, ScanSettings
+from scanviz.engine.scan.loop import Scan, ScanSettings, nodes_of
 from scanviz.engine.scan.rebuild import with_results
 
 # The node id of a loop's node, with those of the loops around it before it.  A gradient makes its forward loop again, with
@@ -42,11 +42,15 @@ def told_apart(outputs: Sequence[Variable]) -> list[Variable]:
 
 def _loops(outputs: Sequence[Variable], around: Place) -> Iterator[tuple[Place, ScanSettings]]:
     """Iterate over the loops of a graph in order of computation, each before those in its step."""
-    for node in toposort(outputs):
+    yield from _loops_among(toposort(outputs), around)
+
+
+def _loops_among(nodes: Sequence[Apply], around: Place) -> Iterator[tuple[Place, ScanSettings]]:
+    for node in nodes:
         if isinstance(node.op, Scan):
             place = (*around, node.node_id)
             yield place, node.op.settings
-            yield from _loops(node.op.inner_outputs, place)
+            yield from _loops_among(node.op.once(nodes_of), place)
 
 
 def _settings(loops: Mapping[Place, ScanSettings]) -> dict[Place, ScanSettings]:

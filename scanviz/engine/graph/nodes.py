@@ -156,16 +156,19 @@ class Apply:
         Where it came from.
     node_id : int
         Birth id: kept when the node is only rebuilt because something below it changed.
+    makers : tuple of Apply
+        What makes its inputs, the last of them first, as walks put them on a stack.
     inferred : bool
         Whether the types of its outputs are what its op inferred, so that nothing about them is left to check.
     """
 
-    __slots__ = ("__weakref__", "inferred", "inputs", "node_id", "op", "outputs", "provenance")
+    __slots__ = ("__weakref__", "inferred", "inputs", "makers", "node_id", "op", "outputs", "provenance")
     op: Op
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
     provenance: Provenance
     node_id: int
+    makers: tuple[Apply, ...]
     inferred: bool
 
     def __init__(
@@ -183,10 +186,15 @@ class Apply:
             types = op.infer(inputs)
         put(self, "op", op)
         put(self, "inputs", tuple(inputs))
+        makers = [variable.owner for variable in inputs if variable.owner is not None]
+        put(self, "makers", tuple(makers[::-1]))
         put(self, "provenance", provenance if provenance is not None else current())
         put(self, "node_id", next_node_id() if node_id is None else node_id)
-        labels = names or (None,) * len(types)
-        put(self, "outputs", tuple([Variable(kind, labels[k], self, k) for k, kind in enumerate(types)]))
+        if len(types) == 1:
+            put(self, "outputs", (Variable(types[0], names[0] if names else None, self),))
+        else:
+            labels = names or (None,) * len(types)
+            put(self, "outputs", tuple([Variable(kind, labels[k], self, k) for k, kind in enumerate(types)]))
 
     def __setattr__(self, attribute: str, value: object) -> None:
         raise AttributeError(f"graphs are immutable: build a new Apply instead of setting `{attribute}`")

@@ -27,7 +27,7 @@ def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> 
     list of Apply
         In an order of computation.
     """
-    stop = set(inputs)
+    stop = {variable for variable in inputs if variable.owner is not None}
     begun: set[Apply] = set()
     order: list[Apply] = []
     reading: list[Apply] = []  # each has a None on the stack, and above that what it reads
@@ -39,32 +39,35 @@ def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> 
             node = stack.pop()
             if node is None:
                 order.append(reading.pop())
-                continue
-            if node in begun:
-                continue
-            begun.add(node)
-            stack.append(None)
-            height = len(stack)
-            for variable in reversed(node.inputs):
-                owner = variable.owner
-                if owner is not None and owner not in begun and variable not in stop:
-                    stack.append(owner)
-            if len(stack) > height:
-                reading.append(node)
-            else:
-                stack.pop()
-                order.append(node)
+            elif node not in begun:
+                begun.add(node)
+                makers = _makers_beyond(node, stop) if stop else node.makers
+                if makers:
+                    reading.append(node)
+                    stack.append(None)
+                    stack += makers
+                else:
+                    order.append(node)
     return order
+
+
+def _makers_beyond(node: Apply, stop: Collection[Variable]) -> list[Apply]:
+    """Return what makes a node's inputs, the last of them first, without those to stop at."""
+    return [
+        variable.owner
+        for variable in reversed(node.inputs)
+        if variable.owner is not None and variable not in stop
+    ]
 
 
 def variables(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
     """Return all variables of the graph above ``outputs``: leaves where first met, then each node's outputs."""
-    seen: dict[Variable, None] = {}
+    met: list[Variable] = []
     for node in toposort(outputs, inputs):
-        seen.update(dict.fromkeys(node.inputs))
-        seen.update(dict.fromkeys(node.outputs))
-    seen.update(dict.fromkeys(outputs))
-    return list(seen)
+        met += node.inputs
+        met += node.outputs
+    met += outputs
+    return list(dict.fromkeys(met))
 
 
 def leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:
@@ -77,6 +80,18 @@ def free_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) 
     """Return the leaves that are neither given in ``inputs`` nor constants."""
     given = set(inputs)
     return [leaf for leaf in leaves(outputs, inputs) if leaf not in given and not isinstance(leaf, Constant)]
+
+
+def first_free(
+    nodes: Iterable[Apply], outputs: Iterable[Variable], inputs: Collection[Variable]
+) -> Variable | None:
+    """Return the first leaf that nodes or outputs read and that is neither given in ``inputs`` nor a constant."""
+    given = set(inputs)
+    for read in (*[node.inputs for node in nodes], outputs):
+        for variable in read:
+            if variable.owner is None and variable not in given and not isinstance(variable, Constant):
+                return variable
+    return None
 
 
 def frontier(outputs: Sequence[Variable], stops: Callable[[Variable], bool]) -> list[Variable]:
@@ -94,7 +109,10 @@ def users(nodes: Iterable[Apply]) -> dict[Variable, list[tuple[Apply, int]]]:
     found: dict[Variable, list[tuple[Apply, int]]] = {}
     for node in nodes:
         for position, variable in enumerate(node.inputs):
-            found.setdefault(variable, []).append((node, position))
+            if variable in found:
+                found[variable].append((node, position))
+            else:
+                found[variable] = [(node, position)]
     return found
 
 

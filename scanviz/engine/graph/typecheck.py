@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
-from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.nodes import Apply, Variable, describe
+from scanviz.engine.graph.traversal import first_free, toposort
 from scanviz.engine.graph.types import fits
 
 
@@ -45,8 +45,9 @@ def typecheck(
             typecheck(given, results, checked=checked)
         if not node.inferred:
             _check_types(node)
-    if closed:
-        _check_closed(inputs, nodes, outputs)
+    free = first_free(nodes, outputs, inputs) if closed else None
+    if free is not None:
+        raise InternalError(f"`{describe(free)}` is computed by nothing and is no input")
 
 
 def _check_types(node: Apply) -> None:
@@ -57,12 +58,3 @@ def _check_types(node: Apply) -> None:
     for output, kind in zip(node.outputs, inferred, strict=True):
         if not fits(kind, output.type):
             raise InternalError(f"`{describe(output)}` has the wrong type", expected=kind, found=output.type)
-
-
-def _check_closed(inputs: Sequence[Variable], nodes: Sequence[Apply], outputs: Sequence[Variable]) -> None:
-    """Check that every leaf of a graph is an input or a constant."""
-    known = set(inputs)
-    for read in (*[node.inputs for node in nodes], outputs):
-        for variable in read:
-            if variable.owner is None and variable not in known and not isinstance(variable, Constant):
-                raise InternalError(f"`{describe(variable)}` is computed by nothing and is no input")

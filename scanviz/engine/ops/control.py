@@ -160,8 +160,8 @@ def always_computed(outputs: Sequence[Variable]) -> set[Apply]:
         if node in found:
             continue
         found.add(node)
-        needed = node.inputs[:1] if node.op.declaration is IFELSE else node.inputs
-        for variable in needed:
-            if variable.owner is not None:
-                stack.append(variable.owner)
+        if node.op.declaration is not IFELSE:
+            stack += node.makers
+        elif node.inputs[0].owner is not None:
+            stack.append(node.inputs[0].owner)
     return found

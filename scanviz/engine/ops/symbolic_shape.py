@@ -12,7 +12,6 @@ from typing import Any
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.dims import Dim, Dims
-from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.sizes import Unknown
@@ -39,9 +38,19 @@ def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> 
     memory = known_sizes().shapes if known is None else known
     found = memory.get(variable)
     if found is None:  # it mostly is there
-        for sized in in_turn(variable, _needed, memory.__contains__):
-            memory[sized] = found = _own_shape(sized, memory)
-        assert found is not None  # the last is the variable itself
+        stack = [variable]
+        while stack:
+            sized = stack[-1]
+            above = len(stack)
+            if sized not in memory:
+                for operand in _needed(sized):
+                    if operand not in memory:
+                        stack.append(operand)
+            if len(stack) == above:
+                if sized not in memory:
+                    memory[sized] = _own_shape(sized, memory)
+                stack.pop()
+        found = memory[variable]
     return found
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace as with_fields
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
+    Instruction,
     LoopInstruction,
     Program,
     with_programs,
@@ -106,9 +107,13 @@ def with_frees(
     fresh: list[AnyInstruction] = []
     for instruction in reversed(instructions):
         touched = dict.fromkeys((*instruction.inputs, *instruction.outputs))
-        frees = tuple(number for number in touched if number not in alive)
+        frees = tuple([number for number in touched if number not in alive])
         alive.update(frees)
-        fresh.append(with_fields(instruction, frees=frees))
+        if isinstance(instruction, Instruction):  # by far the most
+            op, read, given = instruction.op, instruction.inputs, instruction.outputs
+            fresh.append(Instruction(op, read, given, instruction.provenance, instruction.node_id, frees))
+        else:
+            fresh.append(with_fields(instruction, frees=frees))
     return fresh[::-1]
 
 

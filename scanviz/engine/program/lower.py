@@ -17,7 +17,7 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, describe
 from scanviz.engine.graph.provenance import Provenance
-from scanviz.engine.graph.traversal import free_leaves, frontier, toposort
+from scanviz.engine.graph.traversal import first_free, frontier, toposort
 from scanviz.engine.graph.types import TensorType, canonical_dtype
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import CAST
@@ -70,13 +70,15 @@ def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) ->
     InternalError
         If an output needs a variable that is not among the inputs.
     """
-    if any(node.op.declaration.family == "subgraph" for node in toposort(outputs)):
+    nodes = toposort(outputs, inputs)
+    if any(node.op.declaration.family == "subgraph" for node in nodes):
         from scanviz.engine.ops.subgraph import (
             without_subgraphs,  # it is there: there is one of its operations
         )
 
         outputs = without_subgraphs(outputs)
-    return _Lowering(name, inputs, outputs).program()
+        nodes = toposort(outputs, inputs)
+    return _Lowering(name, inputs, outputs).program(nodes)
 
 
 class _Lowering:
@@ -103,8 +105,8 @@ class _Lowering:
                 self.constants[number] = variable.value
         return number
 
-    def program(self) -> Program:
-        nodes = toposort(self.outputs, self.given)
+    def program(self, nodes: Sequence[Apply]) -> Program:
+        """Return the program that does what nodes in an order of computation do."""
         self.read = {variable for node in nodes for variable in node.inputs} | set(self.outputs)
         branches, lazy = _lazy_parts(nodes, self.outputs)
         for node in nodes:
@@ -112,10 +114,10 @@ class _Lowering:
                 continue
             self.instructions.append(self.lower_node(node, branches))
         outputs = [self.place(output) for output in self.outputs]
-        missing = free_leaves(self.outputs, self.given)
-        if missing:
+        missing = first_free(nodes, self.outputs, self.given)
+        if missing is not None:
             raise InternalError(
-                f"`{describe(missing[0])}` reached lowering without being an input of `{self.name}`"
+                f"`{describe(missing)}` reached lowering without being an input of `{self.name}`"
             )
         return Program(
             self.name,

@@ -92,7 +92,11 @@ class Level:
         self.nodes: Sequence[Apply] = toposort(self.outputs) if nodes is None else nodes
         self.by_declaration: dict[Declaration, list[Apply]] = {}
         for node in self.nodes:
-            self.by_declaration.setdefault(node.op.declaration, []).append(node)
+            declaration = node.op.declaration
+            if declaration in self.by_declaration:
+                self.by_declaration[declaration].append(node)
+            else:
+                self.by_declaration[declaration] = [node]
         self._users: dict[Variable, Readers] | None = None
         self.quiet: dict[str, list[Refused]] = {}
         self._found: dict[Callable[[Level], object], object] = {}

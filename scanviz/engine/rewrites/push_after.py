@@ -63,7 +63,10 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
 
 def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
     """Return the nodes that only step outputs need."""
-    early = set(toposort(results_without(view.op, view.op.of_type(StepOutput))))
+    outputs = view.op.of_type(StepOutput)
+    if not outputs:
+        return []
+    early = set(toposort(results_without(view.op, outputs)))
     needed = view.op.once(always_in_step)
     return [node for node in nodes if node not in early and node in needed]
 

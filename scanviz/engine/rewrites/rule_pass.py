@@ -15,7 +15,8 @@ from functools import partial
 from operator import is_not
 from types import MappingProxyType
 
-from scanviz.engine.graph.declaration import Declaration
+from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.rewrites.level import Level, Refused
@@ -123,7 +124,13 @@ _OTHER_EFFECTS = Refusal("something would be printed or checked less often, more
 
 
 def _effects(level: Level) -> Effects:
-    return effects_among(level.nodes)
+    """Return the effects of a graph, without a look at nodes whose declaration says that they have none."""
+    found: list[Apply] = []
+    for declaration, nodes in level.by_declaration.items():
+        known = declaration.facts
+        if type(nodes[0].op) is not Op or not isinstance(known, Facts) or known.effect:
+            found += nodes
+    return effects_among(found)
 
 
 def keeps_effects(level: Level, outputs: Sequence[Variable]) -> bool:

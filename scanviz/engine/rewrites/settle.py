@@ -41,9 +41,11 @@ def rebuilt(
             node = stack[-1]
             if node not in begun:
                 begun.add(node)
-                waiting = [needed for needed in _needed(node, mapping) if needed not in begun]
-                if waiting:
-                    stack += reversed(waiting)
+                above = len(stack)
+                for needed in _needed(node, mapping):
+                    if needed not in begun:
+                        stack.append(needed)
+                if len(stack) > above:
                     continue
             stack.pop()
             if node not in settled:
@@ -52,13 +54,13 @@ def rebuilt(
     return [new_of.get(output, output) for output in outputs]
 
 
-def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> list[Apply]:
-    """Return what must be settled before a node: what computes its replacements, else what it reads."""
-    read: Sequence[Variable] = node.inputs
-    if not mapping.keys().isdisjoint(node.outputs):
-        given = [mapping[output] for output in node.outputs if output in mapping]
-        read = [*given, *read] if len(given) < len(node.outputs) else given
-    return [variable.owner for variable in read if variable.owner is not None]
+def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> Sequence[Apply]:
+    """Return what must be settled before a node, the first last: what computes its replacements, else what it reads."""
+    if mapping.keys().isdisjoint(node.outputs):
+        return node.makers
+    given = [mapping[output] for output in node.outputs if output in mapping]
+    makers = [variable.owner for variable in reversed(given) if variable.owner is not None]
+    return [*node.makers, *makers] if len(given) < len(node.outputs) else makers
 
 
 def _settle(

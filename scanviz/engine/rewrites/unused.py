@@ -21,7 +21,7 @@ from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import results_left, results_without
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
 from scanviz.engine.scan.needed import needed_variables
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import (
@@ -170,7 +170,8 @@ class _Edit:
 
 def _read_leaves(op: Scan) -> frozenset[Variable]:
     """Return the leaves that a loop's step reads."""
-    return frozenset(leaves(op.inner_outputs))
+    read = {variable for node in op.once(nodes_of) for variable in node.inputs}
+    return frozenset([variable for variable in read.union(op.inner_outputs) if variable.owner is None])
 
 
 def _equal_rows(constant: Constant) -> bool:

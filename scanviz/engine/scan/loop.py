@@ -187,7 +187,10 @@ class Scan(Op, ScanPropertiesMixin):
 
     def of_type(self, kind: type[Kind]) -> list[Kind]:
         """Return the loop variables of a class."""
-        return [variable for variable in self.variables if isinstance(variable, kind)]
+        found = self.derived.get(kind)
+        if found is None:
+            found = self.derived[kind] = tuple([one for one in self.variables if isinstance(one, kind)])
+        return list(found)
 
     def with_variables(self, variables: SequenceOf[LoopVariable], until: Until | None) -> Scan:
         """Return the same loop over other loop variables."""
@@ -312,11 +315,7 @@ class ScanView:
         self._outputs: Mapping[LoopVariable, Variable] = dict(
             zip(self.op.result_variables, node.outputs, strict=True)
         )
-        self.fixed = {
-            variable.variable: given
-            for variable, given in self._inputs.items()
-            if isinstance(variable, NonSequence)
-        }
+        self.fixed = {constant.variable: self._inputs[constant] for constant in self.op.of_type(NonSequence)}
         self.sizes = {}
 
     @property

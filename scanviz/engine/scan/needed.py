@@ -42,7 +42,7 @@ def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set
             continue
         seen.add(variable)
         if variable.owner is not None:
-            wanted.extend(variable.owner.inputs)
+            wanted += variable.owner.inputs
         reader = owner.get(variable)
         if reader is not None and reader not in needed:
             needed.add(reader)

@@ -98,9 +98,12 @@ class State:
     @property
     def kind(self) -> StateKind:
         """Which of the documents' kinds it is."""
-        if tuple(self.writes) != (0,) or any(tap >= 0 for tap in self.reads):
+        if tuple(self.writes) != (0,):
             return "mitmot"
-        return "sitsot" if tuple(self.reads) == (-1,) else "mitsot"
+        taps = tuple(self.reads)
+        if taps == (-1,):
+            return "sitsot"
+        return "mitmot" if any(tap >= 0 for tap in taps) else "mitsot"
 
     @property
     def offset(self) -> int:
@@ -193,18 +196,17 @@ def over(
     """Return a loop variable over other variables of a step: those it gives a value to, and those whose values it takes."""
     match variable:
         case Sequence():
-            return replace(variable, slice=read(variable.slice))
+            return Sequence(variable.name, read(variable.slice), variable.tap, variable.argument)
         case NonSequence():
-            return replace(variable, variable=read(variable.variable))
+            return NonSequence(variable.name, read(variable.variable), variable.captured)
         case State():
             reads = {tap: read(inner) for tap, inner in variable.reads.items()}
-            return replace(
-                variable, reads=reads, writes={tap: written(inner) for tap, inner in variable.writes.items()}
-            )
+            writes = {tap: written(inner) for tap, inner in variable.writes.items()}
+            return State(variable.name, reads, writes, variable.keep, variable.shared)
         case StepOutput():
-            return replace(variable, value=written(variable.value))
+            return StepOutput(variable.name, written(variable.value), variable.keep)
         case Carry():
-            return replace(variable, read=read(variable.read), write=written(variable.write))
+            return Carry(variable.name, read(variable.read), written(variable.write), variable.shared)
 
 
 def with_inner_outputs(variable: LoopVariable, given: SequenceOf[Variable]) -> LoopVariable:

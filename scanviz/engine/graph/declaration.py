@@ -251,14 +251,12 @@ class Op:
         What it is.
     parameters : hashable
         A named tuple of the family's parameters, or None.
-    facts : Facts
-        What the layers above may count on of it.
     """
 
-    __slots__ = ("_hash", "declaration", "facts", "parameters")
+    __slots__ = ("_facts", "_hash", "declaration", "parameters")
     declaration: Declaration
     parameters: Any  # each family has a named tuple of its own
-    facts: Facts
+    _facts: Facts | None
 
     def __init__(self, declaration: Declaration, parameters: Hashable = None) -> None:
         put = object.__setattr__
@@ -266,7 +264,7 @@ class Op:
         put(self, "parameters", parameters)
         put(self, "_hash", hash((declaration.name, parameters)))
         known = declaration.facts
-        put(self, "facts", known if isinstance(known, Facts) else known(self))
+        put(self, "_facts", known if isinstance(known, Facts) else None)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"ops are immutable: make a new Op instead of setting {name}")
@@ -280,6 +278,16 @@ class Op:
     def asked_as(self) -> str:
         """What a message calls it: by what the user called, where that is something else."""
         return getattr(self.parameters, "asked_as", self.name)
+
+    @property
+    def facts(self) -> Facts:
+        """What the layers above may count on of it: found the first time, where it depends on parameters."""
+        found = self._facts
+        if found is None:
+            given = self.declaration.facts
+            found = given if isinstance(given, Facts) else given(self)
+            object.__setattr__(self, "_facts", found)
+        return found
 
     def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:
         """Return the output types for these inputs, or raise what does not fit.

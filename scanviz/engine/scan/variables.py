@@ -98,12 +98,9 @@ class State:
     @property
     def kind(self) -> StateKind:
         """Which of the documents' kinds it is."""
-        if tuple(self.writes) != (0,):
+        if tuple(self.writes) != (0,) or any(tap >= 0 for tap in self.reads):
             return "mitmot"
-        taps = tuple(self.reads)
-        if taps == (-1,):
-            return "sitsot"
-        return "mitmot" if any(tap >= 0 for tap in taps) else "mitsot"
+        return "sitsot" if tuple(self.reads) == (-1,) else "mitsot"
 
     @property
     def offset(self) -> int:

@@ -107,7 +107,7 @@ def with_frees(
     fresh: list[AnyInstruction] = []
     for instruction in reversed(instructions):
         touched = dict.fromkeys((*instruction.inputs, *instruction.outputs))
-        frees = tuple([number for number in touched if number not in alive])
+        frees = tuple(number for number in touched if number not in alive)
         alive.update(frees)
         if isinstance(instruction, Instruction):  # by far the most
             op, read, given = instruction.op, instruction.inputs, instruction.outputs

@@ -22,7 +22,7 @@ LATER = (
     "scanviz.tui",
 )
 MOST = 82  # modules of scanviz: a time would depend on the machine; benchmarks/import_time.py measures it
-BESIDE = 12  # modules of others, NumPy and what it imports not counted
+BESIDE = 6  # modules of others, NumPy and what it imports not counted
 
 CODE = """
 import sys, numpy, json
@@ -49,6 +49,7 @@ def test_importing_scanviz_loads_only_what_building_a_graph_needs():
 
 # What a first result of a plain loop on NumPy needs nothing of: each has its place where it is imported.
 UNUSED = (
+    "dataclasses",
     "scanviz.engine.backends.base",
     "scanviz.engine.backends.native",
     "scanviz.engine.function.watched",
@@ -79,6 +80,23 @@ UNUSED = (
     "scanviz.tensor.products",
     "scanviz.tensor.reductions",
 )
+# What machine code of a loop of few operations needs nothing of.
+UNUSED_BY_CODE = (
+    "dataclasses",
+    "llvmlite.binding",
+    "scanviz.engine.backends.native.arcs",
+    "scanviz.engine.backends.native.branch",
+    "scanviz.engine.backends.native.circular",
+    "scanviz.engine.backends.native.inside",
+    "scanviz.engine.backends.native.powers",
+    "scanviz.engine.backends.native.reductions",
+    "scanviz.engine.backends.native.stamps",
+    "scanviz.engine.program.work",
+    "scanviz.engine.runtime.errors",
+    "scanviz.engine.runtime.events",
+    "scanviz.engine.runtime.schedule",
+    "scanviz.profiler",
+)
 LOOPS = {  # and how many modules its first result may load
     "the last of some powers": (
         195,
@@ -106,6 +124,19 @@ def test_a_first_result_of_a_plain_loop_loads_what_it_needs(loop):
     early = [name for name in found if any(name == other or name.startswith(f"{other}.") for other in UNUSED)]
     assert early == [], "import them where they are used"
     assert sum(name.partition(".")[0] == "scanviz" for name in found) <= most
+
+
+def test_compiling_a_plain_loop_loads_what_writes_its_code():
+    pytest.importorskip("llvmlite")
+    code = CODE.replace(
+        "import scanviz\n",
+        "import scanviz\nfrom scanviz import function, tensor as T\nscanviz.config.native.cache = 'off'\nx = T.vector('x')\n"
+        "rows = scanviz.scan(lambda x_t, s: T.tanh(s + x_t), x, 0.0)[0]\n"
+        "function([x], rows, mode='native')([1.0, 2.0])\n",
+    )
+    found = loaded(code)
+    assert [name for name in found if name in UNUSED_BY_CODE] == [], "import them where they are used"
+    assert sum(name.partition(".")[0] == "scanviz" for name in found) <= 232
 
 
 def test_names_that_are_imported_when_first_used_are_found_wherever_the_program_is_then():

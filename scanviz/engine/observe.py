@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
 from typing import Any, Literal
 
 import numpy as np
@@ -154,6 +153,8 @@ class StepSeries:
 
     def shorter(self, step_ns: float) -> StepSeries:
         """Return the same with so much taken off each step."""
+        from copy import copy  # of use while somebody watches
+
         found, covers = copy(self), 1 if self.covers is None else self.covers
         found.interval_ns = np.maximum(0, self.interval_ns - np.rint(step_ns * covers).astype(np.int64))
         found.span_ns = max(0, self.span_ns - round(step_ns * self.steps))

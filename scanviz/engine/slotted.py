@@ -9,24 +9,31 @@ classes with as many fields of the same kinds, and then gets their names.
 Instances are the same; ``dataclasses.fields``, ``replace``, ``asdict`` and ``is_dataclass`` see no
 difference, and mypy is told that this *is* the standard library's.
 
+The standard library's file is imported where somebody asks for what only it has, which no plain loop does: that takes as long as
+defining ten classes.  So fields are described, and instances replaced, by what stands here under the same names.
+
 Fields may have ``default``, ``default_factory``, ``repr``, ``compare``, ``hash`` and ``kw_only``; ``InitVar`` and
 ``init=False`` are not known here.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import reprlib
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 from types import CodeType, FunctionType, MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-Fields = dict[str, "dataclasses.Field[Any]"]
+if TYPE_CHECKING:
+    import dataclasses
+
 FIELDS, PARAMS = "__dataclass_fields__", "__dataclass_params__"  # where the standard library looks
 OWN = "__scanviz_fields__"  # what a class body declares, as `_own_fields` tells it
+DESCRIBED = "__scanviz_described__"  # by name the fields of a class, inherited ones too
 FEW = 20  # calls of a method before it is compiled: that takes as long as more of them
+MISSING = object()  # in the place of a default that there is none of
 UNUSUAL = object()  # told by a method that is not compiled where the compiled one has to decide
 
 
@@ -62,48 +69,98 @@ class Signature:
         return found.replace(parameters=list(found.parameters.values())[1:])
 
 
+class Described:
+    """A field: its attributes are those of ``dataclasses.Field``."""
+
+    __slots__ = ("compare", "default", "default_factory", "hash", "kw_only", "name", "repr", "type")
+
+    def __init__(
+        self, default: Any, default_factory: Any, repr: bool, compare: bool, hash: bool | None, kw_only: bool
+    ) -> None:
+        self.name = self.type = ""
+        self.default, self.default_factory = default, default_factory
+        self.repr, self.compare, self.hash, self.kw_only = repr, compare, hash, kw_only
+
+
+def _by_us(given: Any) -> Any:
+    """Return what was given for a field: the standard library's description as one of ours, anything else as it is."""
+    standard = sys.modules.get("dataclasses")
+    if standard is None or not isinstance(given, standard.Field):
+        return given
+    default, make = given.default, given.default_factory
+    return Described(
+        MISSING if default is standard.MISSING else default,
+        MISSING if make is standard.MISSING else make,
+        given.repr, given.compare, given.hash, given.kw_only is True,
+    )  # fmt: skip
+
+
 def _own_fields(namespace: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield names of the fields that a class body declares, how each is annotated, and its default or ``dataclasses.field``."""
+    """Yield names of the fields that a class body declares, how each is annotated, and its default or description."""
     for name, annotation in namespace.get("__annotations__", {}).items():
         if not annotation.startswith(("ClassVar", "typing.ClassVar")):
-            yield name, annotation, namespace.get(name, dataclasses.MISSING)
+            yield name, annotation, _by_us(namespace.get(name, MISSING))
 
 
-def _field(name: str, annotation: str, given: Any) -> dataclasses.Field[Any]:
-    """Return the standard library's description of a field."""
-    found: Any = given if isinstance(given, dataclasses.Field) else dataclasses.field(default=given)
-    found.name, found.type = name, annotation
-    if found.kw_only is dataclasses.MISSING:
-        found.kw_only = False
-    found._field_type = dataclasses._FIELD  # type: ignore[attr-defined]  # what dataclasses.fields goes by
-    described: dataclasses.Field[Any] = found
-    return described
-
-
-def _fields_of(kind: type, own: list[tuple[str, str, Any]]) -> Fields:
+def _described(kind: type) -> dict[str, Described]:
     """Return the fields of a class, those that it inherits first."""
-    found: Fields = {}
-    for base in kind.__mro__[-1:0:-1]:
-        found.update(getattr(base, FIELDS, {}))
-    return {**found, **{name: _field(name, annotation, given) for name, annotation, given in own}}
+    found: dict[str, Described] = {}
+    for base in kind.__mro__[::-1]:
+        if OWN in base.__dict__:
+            for name, annotation, given in base.__dict__[OWN]:
+                own = given if isinstance(given, Described) else field(default=given)
+                own.name, own.type = name, annotation
+                found[name] = own
+        elif FIELDS in base.__dict__:  # the standard library made it
+            for name, standard in base.__dict__[FIELDS].items():
+                found[name] = own = _by_us(standard)
+                own.name, own.type = name, standard.type
+    return found
+
+
+def is_slotted(kind: type) -> bool:
+    """Return whether a class is one of those that are made here."""
+    return hasattr(kind, DESCRIBED)
+
+
+def fields_of(kind: type) -> list[str]:
+    """Return the names of the fields of a class that is made here."""
+    return list(getattr(kind, DESCRIBED))
+
+
+def _standard_fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
+    """Return the fields of a class as the standard library describes them."""
+    import dataclasses
+
+    found = {}
+    for name, own in getattr(kind, DESCRIBED).items():
+        made: Any = dataclasses.field(repr=own.repr, compare=own.compare, hash=own.hash, kw_only=own.kw_only)
+        made.name, made.type = name, own.type
+        if own.default is not MISSING:
+            made.default = own.default
+        if own.default_factory is not MISSING:
+            made.default_factory = own.default_factory
+        made._field_type = dataclasses._FIELD  # type: ignore[attr-defined]  # what dataclasses.fields goes by
+        found[name] = made
+    return found
 
 
 def _init_of(kind: type) -> Callable[..., None]:
     """Return ``__init__`` of a class, compiled."""
-    fields: Fields = getattr(kind, FIELDS)
+    fields: dict[str, Described] = getattr(kind, DESCRIBED)
     parameters, lines, defaults = ["self"], [], {}
-    names: dict[str, Any] = {"_set": object.__setattr__, "_none": dataclasses.MISSING}
+    names: dict[str, Any] = {"_set": object.__setattr__, "_none": MISSING}
     ordered = sorted(fields.values(), key=lambda field: bool(field.kw_only))
     for number, (own, field) in enumerate(zip(numbered(ordered), ordered, strict=True)):
         if field.kw_only and not (number and ordered[number - 1].kw_only):
             parameters.append("*")
         parameters.append(own)
         value = own
-        if field.default_factory is not dataclasses.MISSING:
+        if field.default_factory is not MISSING:
             names[f"_make{own}"] = field.default_factory
-            defaults[field.name] = dataclasses.MISSING
+            defaults[field.name] = MISSING
             value = f"_make{own}() if {own} is _none else {own}"
-        elif field.default is not dataclasses.MISSING:
+        elif field.default is not MISSING:
             defaults[field.name] = field.default
         frozen = getattr(kind, PARAMS).frozen
         lines.append(f"_set(self, {own!r}, {value})" if frozen else f"self.{own} = {value}")
@@ -117,7 +174,7 @@ def _init_of(kind: type) -> Callable[..., None]:
 
 def _eq_of(kind: type) -> Callable[..., bool]:
     """Return ``__eq__`` of a class, compiled: as tuples of the fields that are compared."""
-    compared = [field.name for field in getattr(kind, FIELDS).values() if field.compare]
+    compared = [field.name for field in getattr(kind, DESCRIBED).values() if field.compare]
     ours, theirs = (f"({''.join(f'{of}.{own}, ' for own in numbered(compared))})" for of in ("self", "other"))
     lines = [
         "if other.__class__ is self.__class__:",
@@ -131,7 +188,7 @@ def _hash_of(kind: type) -> Callable[..., int]:
     """Return ``__hash__`` of a class, compiled: of the tuple of the fields that are compared."""
     hashed = [
         field.name
-        for field in getattr(kind, FIELDS).values()
+        for field in getattr(kind, DESCRIBED).values()
         if (field.compare if field.hash is None else field.hash)
     ]
     line = f"return hash(({''.join(f'self.{own}, ' for own in numbered(hashed))}))"
@@ -212,7 +269,7 @@ def when_called(
 
 
 def _declared(kind: type) -> dict[str, Any] | None:
-    """Return what was given for each field of a class (``MISSING``, a default, ``dataclasses.field``), inherited ones first.
+    """Return what was given for each field of a class (``MISSING``, a default, a description), inherited ones first.
 
     None where the standard library made one of its bases.
     """
@@ -230,18 +287,17 @@ def _init_in_parts(kind: type) -> Callable[..., Any] | None:
     declared = _declared(kind)
     if declared is None:
         return None
-    missing = dataclasses.MISSING
     positional: dict[str, tuple[Any, Any]] = {}
     by_name: dict[str, tuple[Any, Any]] = {}
     may_lack = False
     for name, given in declared.items():
-        described = isinstance(given, dataclasses.Field)
-        default, make = (given.default, given.default_factory) if described else (given, missing)
-        if described and given.kw_only is True:
+        described = isinstance(given, Described)
+        default, make = (given.default, given.default_factory) if described else (given, MISSING)
+        if described and given.kw_only:
             by_name[name] = default, make
             continue
         positional[name] = default, make
-        lacks = default is not missing or make is not missing
+        lacks = default is not MISSING or make is not MISSING
         if may_lack and not lacks:
             return (
                 None  # a field without a default follows one with a default: refused where that is compiled
@@ -257,10 +313,10 @@ def _init_in_parts(kind: type) -> Callable[..., Any] | None:
             return UNUSUAL
         values.update(kwargs)
         for name, (default, make) in every.items():
-            if make is not missing and values.get(name, missing) is missing:
+            if make is not MISSING and values.get(name, MISSING) is MISSING:
                 values[name] = make()
             elif name not in values:
-                if default is missing:
+                if default is MISSING:
                     return UNUSUAL
                 values[name] = default
         for name in every:
@@ -277,7 +333,7 @@ def _values_of(kind: type, hashed: bool) -> Callable[[Any], tuple[Any, ...]] | N
         return None
     names = []
     for name, given in declared.items():
-        if not isinstance(given, dataclasses.Field) or (
+        if not isinstance(given, Described) or (
             given.compare if not hashed or given.hash is None else given.hash
         ):
             names.append(name)
@@ -302,29 +358,33 @@ def _hash_in_parts(kind: type) -> Callable[..., Any] | None:
 
 def _positional(kind: type) -> tuple[str, ...]:
     """Return ``__match_args__``: what a pattern may name by position."""
-    return tuple(field.name for field in getattr(kind, FIELDS).values() if not field.kw_only)
+    return tuple(field.name for field in getattr(kind, DESCRIBED).values() if not field.kw_only)
 
 
 @reprlib.recursive_repr()
 def _repr(self: Any) -> str:
-    shown = (field.name for field in getattr(self, FIELDS).values() if field.repr)
+    shown = (field.name for field in getattr(self, DESCRIBED).values() if field.repr)
     return f"{type(self).__qualname__}({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
 
 
 def _refuse_assignment(self: object, name: str, value: object) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
 def _refuse_deletion(self: object, name: str) -> None:
-    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+    from dataclasses import FrozenInstanceError
+
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
 
 
 def _state(self: Any) -> list[Any]:
-    return [getattr(self, name) for name in getattr(self, FIELDS)]
+    return [getattr(self, name) for name in getattr(self, DESCRIBED)]
 
 
 def _set_state(self: Any, state: list[Any]) -> None:
-    for name, value in zip(getattr(self, FIELDS), state, strict=True):
+    for name, value in zip(getattr(self, DESCRIBED), state, strict=True):
         object.__setattr__(self, name, value)
 
 
@@ -337,7 +397,7 @@ def _namespace_of(kind: type, frozen: bool, eq: bool) -> dict[str, Any]:
         namespace.pop(name, None)
     inherited = {name for base in kind.__mro__[1:-1] for name in getattr(base, "__slots__", ())}
     namespace["__slots__"] = tuple(name for name in names if name not in inherited)
-    namespace[FIELDS] = _Later(FIELDS, lambda made: _fields_of(made, own))
+    namespace[FIELDS], namespace[DESCRIBED] = _Later(FIELDS, _standard_fields), _Later(DESCRIBED, _described)
     namespace[OWN] = own
     namespace[PARAMS] = SimpleNamespace(
         init=True, repr=True, eq=eq, order=False, unsafe_hash=False, frozen=frozen
@@ -373,7 +433,33 @@ def _slotted(kind: type, frozen: bool, eq: bool) -> type:
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
+    from dataclasses import field as field
+    from dataclasses import replace as replace
 else:
+
+    def field(
+        *,
+        default: Any = MISSING,
+        default_factory: Any = MISSING,
+        repr: bool = True,
+        compare: bool = True,
+        hash: bool | None = None,
+        kw_only: bool = False,
+    ) -> Described:
+        """Describe a field in a class body: ``dataclasses.field``."""
+        return Described(default, default_factory, repr, compare, hash, kw_only)
+
+    def replace(made: Any, /, **changes: Any) -> Any:
+        """Return an instance like one, with other values of some fields: ``dataclasses.replace``."""
+        kind = type(made)
+        if OWN not in kind.__dict__:
+            from dataclasses import replace
+
+            return replace(made, **changes)
+        for name in getattr(kind, DESCRIBED):
+            if name not in changes:
+                changes[name] = getattr(made, name)
+        return kind(**changes)
 
     def dataclass(*, slots: bool, frozen: bool = False, eq: bool = True) -> Callable[[type], type]:
         """Make a class with slots, a constructor and comparisons of its annotated attributes: ``dataclasses.dataclass``.
@@ -400,7 +486,7 @@ else:
         ...     y: int = 0
         >>> Point(1)
         Point(x=1, y=0)
-        >>> dataclasses.replace(Point(1), y=2) == Point(1, 2)
+        >>> Point(1, 2) == Point(1, y=2)
         True
         """
         if not slots:

@@ -7,12 +7,12 @@ host.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.backends.registry import resolve
+from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import inf, prod
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -29,6 +28,7 @@ from scanviz.engine.program.plan import Emits, Plan, plan, single
 from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.floating import as_before, ignore_errors
+from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.whole import WholeFunction

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
@@ -24,6 +23,7 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from dataclasses import field
 
 from scanviz.engine.gradient.partials import Test, has_pole, is_steep
 from scanviz.engine.gradient.positive import is_finite_constant
@@ -34,7 +33,7 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.scan.loop import Scan, ScanView, loop_of
 from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
@@ -25,7 +24,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 RULE = "gradient"
 

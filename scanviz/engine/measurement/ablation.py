@@ -16,7 +16,6 @@ import statistics
 import time
 import tracemalloc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, replace
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
 SETTLING = 0.5  # of the time for a rule: calls that take longer than that in all are not made one piece of machine code

@@ -8,7 +8,6 @@ line of documentation, and what is known of it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from scanviz.engine.ops.elementwise_declaration import (
     elementwise,
 )
 from scanviz.engine.ops.support import CastParameters, as_variable, float_dtype, infer_by, kept_shape
+from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.scalar.formula import Formula

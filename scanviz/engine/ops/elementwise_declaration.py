@@ -8,7 +8,6 @@ code of their own; where there is no ufunc and no function, it is the meaning to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from scanviz.engine.graph.notation import Notation
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
+from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.scalar.blocks import Block

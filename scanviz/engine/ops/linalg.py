@@ -7,7 +7,6 @@ else.  What solves and factorises matrices is in :mod:`scanviz.engine.ops.factor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any
@@ -28,6 +27,7 @@ from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes
 from scanviz.engine.ops.shape import normal_axis
 from scanviz.engine.ops.support import as_variable, infer_by
+from scanviz.engine.slotted import replace
 
 
 class TensordotParameters(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from scanviz.engine.ops.support import (
     static_dims,
     wanted_shape,
 )
+from scanviz.engine.slotted import replace
 
 
 class ReduceParameters(NamedTuple):

@@ -7,7 +7,6 @@ itself, so that ``x.shape[0]`` is one node, or a constant where the size is know
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from scanviz.engine.ops.support import (
     kept_dtype,
     static_dims,
 )
+from scanviz.engine.slotted import replace
 
 
 class AxisParameters(NamedTuple):

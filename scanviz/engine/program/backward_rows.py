@@ -7,11 +7,11 @@ before it, such as one product of matrices, wants both in one order and in one p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace as with_fields
 
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
+from scanviz.engine.slotted import replace as with_fields
 
 FROM_THE_LAST = None, None, -1
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 if TYPE_CHECKING:
     from scanviz.engine.program.work import Work

@@ -11,7 +11,6 @@ shape depends on the elements of arrays are named, and not counted.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import Protocol
 
@@ -48,7 +47,7 @@ from scanviz.engine.program.plan.arena import ring_size
 from scanviz.engine.program.plan.location import packed
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
 from scanviz.engine.program.slots import passed
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

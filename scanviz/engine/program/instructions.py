@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace as with_fields
 from typing import Literal, Protocol
 
 from scanviz.engine.graph.declaration import Op
@@ -17,6 +16,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import replace as with_fields
 
 NO_NODE = 0  # node id of an instruction that was made of no node of this process's graphs
 _loop_keys = itertools.count(1)

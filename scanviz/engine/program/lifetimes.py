@@ -8,7 +8,6 @@ array they were given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as with_fields
 
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -18,6 +17,7 @@ from scanviz.engine.program.instructions import (
     Program,
     with_programs,
 )
+from scanviz.engine.slotted import replace as with_fields
 
 _NOTHING: frozenset[int] = frozenset()
 

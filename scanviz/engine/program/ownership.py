@@ -7,9 +7,9 @@ double the memory and cost as much as many steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as with_fields
 
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, StateSlot
+from scanviz.engine.slotted import replace as with_fields
 
 
 def owned_registers(

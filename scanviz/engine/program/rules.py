@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace as with_fields
 from functools import partial
 from operator import is_not
 
@@ -28,6 +27,7 @@ from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.rewrites.rule import program_rule
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.slotted import replace as with_fields
 
 Changed = tuple[Program, list[str]]
 WHEN_PLANNED = frozenset(("fuse_elementwise", "reuse_buffers"))

@@ -7,7 +7,6 @@ A graph's cost is that of the graph before, less that of the nodes that are gone
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
@@ -15,6 +14,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.rewrites.changes import Delta, NodeId
 from scanviz.engine.rewrites.cost import Scope, node_cost
 from scanviz.engine.rewrites.cost_total import Cost, TotalCost
+from scanviz.engine.slotted import replace
 
 
 class SizeNumbers:

@@ -7,10 +7,8 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, overload
 
 from scanviz.engine.errors import ScanvizIndexError
@@ -19,7 +17,7 @@ from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field, fields_of, replace
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.changes import Change, Delta, Move
@@ -150,7 +148,9 @@ class RewriteHistory(Sequence[Record]):
 
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
-        found = copy.copy(self)
+        from copy import copy  # of use for pictures and reports
+
+        found = copy(self)
         found._entries = [replace(entry, history=found) for entry in self._entries]
         found._held, found.planned, found.refused_plans = [], list, list
         return found
@@ -166,7 +166,7 @@ class RewriteHistory(Sequence[Record]):
         return list(self._start)
 
     def _record(self, entry: Application, index: int | None = None) -> Record:
-        given = {part.name: getattr(entry, part.name) for part in fields(Application)}
+        given = {name: getattr(entry, name) for name in fields_of(Application)}
         if index is not None:
             given["index"] = index
         return Record(**given, history=self)

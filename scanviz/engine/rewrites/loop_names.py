@@ -7,7 +7,6 @@ which one will be left.  A gradient is told apart by the loop that it is the gra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as with_changes
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.notation import GRADIENT
@@ -23,6 +22,7 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
     over,
 )
+from scanviz.engine.slotted import replace as with_changes
 
 
 def told_apart(members: Sequence[ScanView]) -> list[list[LoopVariable]]:

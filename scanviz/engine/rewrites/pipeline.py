@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import field
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.equality import Numbers
@@ -27,7 +26,7 @@ from scanviz.engine.rewrites.rounds import ROUND, Rounds
 from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
 from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 SWEEPS_BEFORE_LOOKING = (
     12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from functools import partial
 from operator import is_not
 from types import MappingProxyType
@@ -25,7 +24,7 @@ from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
 MOST_VERSIONS = 48  # of a graph in one pass of a rule about loops

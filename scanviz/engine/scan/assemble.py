@@ -7,7 +7,6 @@ variable it reads.  The parts become a Scan, or, of one step, the step itself (:
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,6 +41,7 @@ from scanviz.engine.scan.variables import (
 )
 from scanviz.engine.scan.weak import retype, usual_type, weak_dtypes
 from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import replace as with_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
     reads = [
         {tap: fresh.get(variable, variable) for tap, variable in taps.items()} for taps in step.inputs.reads
     ]
-    inputs = dataclasses.replace(step.inputs, reads=reads)
+    inputs = with_fields(step.inputs, reads=reads)
     return BuiltStep(inputs, StepReturn(outputs, updates, condition), step.born_after, step.where)
 
 

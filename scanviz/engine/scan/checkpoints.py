@@ -11,7 +11,6 @@ Source: one level of the schedule in Chen, Xu, Zhang, Guestrin, "Training deep n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from typing import Any, Literal
 
 from scanviz.engine.building import building
@@ -45,7 +44,7 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 
 def scan_checkpoints(

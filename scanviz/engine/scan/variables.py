@@ -24,14 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
-from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Literal
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field, replace
 
 StateKind = Literal["sitsot", "mitsot", "mitmot"]
 

@@ -9,7 +9,6 @@ code is found by its text.
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import struct
 import sys
@@ -39,6 +38,7 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     StepOutputSlot,
 )
+from scanviz.engine.slotted import fields_of, is_slotted
 
 _NAME = frozenset({"name"})
 _OF_A_PROCESS = frozenset({"node_id", "provenance"})
@@ -98,8 +98,8 @@ def _teller_of(kind: Any) -> _Tell:  # a class
     """Return what tells values of a class from all others."""
     if kind in _TELLERS:
         return _TELLERS[kind]
-    if dataclasses.is_dataclass(kind):
-        return _teller_of_fields(kind, [field.name for field in dataclasses.fields(kind)])
+    if is_slotted(kind):
+        return _teller_of_fields(kind, fields_of(kind))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _teller_of_fields(kind, kind._fields)
     if issubclass(kind, (np.ndarray, np.generic)):

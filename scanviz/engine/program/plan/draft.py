@@ -6,8 +6,6 @@ is what they hand on.
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, is_scalar
 from scanviz.engine.program.lifetimes import aliases, last_uses
@@ -15,7 +13,7 @@ from scanviz.engine.program.plan.groups import local_registers
 from scanviz.engine.program.plan.location import Buffer, Emits, Fusion, Group, Grouping, Row, View
 from scanviz.engine.program.plan.merging import is_unchanged
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 _NO_ONE: frozenset[int] = frozenset()
 

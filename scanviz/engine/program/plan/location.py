@@ -7,7 +7,6 @@ oracle too.  Nothing here depends on the number of steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from enum import Enum
 from math import prod
 
@@ -17,7 +16,7 @@ from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, StateSlot
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.slotted import dataclass
+from scanviz.engine.slotted import dataclass, field
 
 ALIGNMENT = 64  # bytes: where buffers and the first rows of stores begin
 SlotKey = tuple[str, int]  # ("sequence", 0), ("state", 2) or ("output", 1): a slot of a loop

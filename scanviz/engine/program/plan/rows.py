@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as with_fields
 
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, dtype_of, is_scalar
 from scanviz.engine.program.plan.draft import Draft
@@ -14,6 +13,7 @@ from scanviz.engine.program.plan.location import (
     StoreKind,
 )
 from scanviz.engine.program.shapes import ConcreteShape
+from scanviz.engine.slotted import replace as with_fields
 
 Mismatch = tuple[StateSlot, tuple[int, ...], tuple[int, ...]]
 

@@ -57,7 +57,25 @@ Write = Callable[[LatePlan, "Variant"], WrittenLoop]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
-WriteEntry = Callable[[Plan], "Entry | None"]
+WriteEntry = Callable[[Plan, "Allowance | None"], "Entry | None"]
+RUNS_LEFT = 8  # times its steps must be allowed for a run: one that is long is looked at before
+
+
+class Allowance:
+    """How many steps a loop may take that are only counted.
+
+    What runs it without an arena counts them down, and leaves a run to the arena for which too few are left.
+
+    Attributes
+    ----------
+    steps : int
+        How many are left.
+    """
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        self.steps = 0
 
 
 class Tier(NamedTuple):
@@ -167,7 +185,7 @@ class Specialised:
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
         """Return what runs the loop without an arena, None where it needs one."""
-        return write(self.plan)
+        return write(self.plan, None)
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
@@ -268,8 +286,12 @@ class SpecialisedLoop:
         if self.write_entry is not None:
             code.runs += 1
             if code.runs == ENTERED:
-                code.entry = code.made_entry(self.write_entry)
+                code.entry = self.made_entry(code, self.write_entry)
         return None
+
+    def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
+        """Return what runs code without an arena, None where it needs one."""
+        return code.made_entry(write)
 
     def entered(self, code: Specialised, entry: Entry, values: Sequence[Any]) -> list[Any] | FailedRun | None:
         """Run the loop by its entry."""

@@ -95,7 +95,7 @@ class AutoExecutable(ShortCallsExecutable):
 
     def parts_pay(self) -> None:
         """Compile all loops from now on."""
-        self.counted.pays = True
+        self.counted.all_pay()
 
     def compile_alike(self, program: Program, is_machine_code: bool = False) -> Executable:
         """Return the code of another Program for where this one has come to: all loops compiled at once, or NumPy alone.

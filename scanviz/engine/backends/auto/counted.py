@@ -9,12 +9,21 @@ from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.runtime.specialised import CACHED, Specialised, Tier, Write
+from scanviz.engine.runtime.specialised import (
+    CACHED,
+    Allowance,
+    Entry,
+    Specialised,
+    Tier,
+    Write,
+    WriteEntry,
+)
 
 if TYPE_CHECKING:
     from scanviz.engine.program.plan import Plan
 
 FURTHER = 0.25  # of what pays for a loop alone pays for one more of a function: LLVM is loaded, and the other code is made
+ALL = 2**62  # steps: no loop takes so many
 LOOKED = 0.1  # of what pays is done before it is looked what left the loop: looking takes a millisecond
 
 
@@ -121,6 +130,13 @@ class Counted:
         met = list(self.begun.values())  # another thread may meet one more loop now
         return sum(abs(max(run.pays_after_ns - run.left_ns for run in made)) for made in met)
 
+    def all_pay(self) -> None:
+        """Let machine code pay for all loops: each run is looked at."""
+        self.pays = True
+        for made in list(self.begun.values()):
+            for run in made:
+                run.look_at_each()
+
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are; those that will be machine code soon are so at once."""
         other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in list(self.begun.items())}
@@ -133,10 +149,11 @@ class Counted:
 class Begun(Specialised):
     """NumPy's code for one set of shapes, and how much its steps have cost.
 
+    From what they cost follows for how many steps nothing can be due.  Runs of these only count them down (:class:`Allowance`):
+    to reckon takes a part of a short one.
+
     Attributes
     ----------
-    left_ns : float
-        What its steps may still cost until machine code pays.
     step_ns : float
         What a step costs by estimate that machine code saves.
     pays_after_ns : float
@@ -154,16 +171,44 @@ class Begun(Specialised):
     """
 
     __slots__ = (
-        "is_known", "least_ns", "left_ns", "pays_after_ns", "quiet_ns", "step_ns", "unknown_steps", "was_met",
+        "_allowed", "_left_ns", "allowance", "is_known", "least_ns", "pays_after_ns", "quiet_ns", "step_ns", "unknown_steps",
+        "was_met",
     )  # fmt: skip
 
     def __init__(
         self, plan: Plan, tier: Tier, write: Write, left_ns: float, pays_after_ns: float, least_ns: float
     ) -> None:
         super().__init__(plan, tier, write)
+        self.allowance = Allowance()
         self.left_ns, self.step_ns, self.pays_after_ns, self.least_ns = left_ns, 0.0, pays_after_ns, least_ns
         self.quiet_ns, self.is_known, self.was_met = inf, True, False
         self.unknown_steps: int | None = 0
+
+    @property
+    def left_ns(self) -> float:
+        """What its steps may still cost until machine code pays."""
+        return self._left_ns - (self._allowed - self.allowance.steps) * self.step_ns
+
+    @left_ns.setter
+    def left_ns(self, left_ns: float) -> None:
+        self._left_ns, self._allowed, self.allowance.steps = left_ns, 0, 0
+
+    def allow(self) -> None:
+        """Let steps be only counted as long as nothing can be due."""
+        left = self.left_ns = self.left_ns
+        if left == inf:
+            self._allowed = self.allowance.steps = ALL
+        elif self.unknown_steps is None:
+            self._allowed = self.allowance.steps = max(0, int((left - self.quiet_ns) / self.step_ns))
+
+    def look_at_each(self) -> None:
+        """Allow no more steps that are only counted."""
+        self.left_ns = self.left_ns
+        self.entry, self.runs = None, 0  # another is written
+
+    def made_entry(self, write: WriteEntry) -> Entry | None:
+        """Return what runs the loop without an arena, as long as its steps are only to be counted."""
+        return write(self.plan, self.allowance)
 
     def costs(self, step_ns: float) -> None:
         """Let a step cost so much, and the steps that were done, too."""

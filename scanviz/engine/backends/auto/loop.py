@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,15 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError, ScanvizError
 from scanviz.engine.runtime.alone import told_alone
-from scanviz.engine.runtime.specialised import Specialised, SpecialisedLoop, Tier, Write
+from scanviz.engine.runtime.specialised import (
+    RUNS_LEFT,
+    Entry,
+    Specialised,
+    SpecialisedLoop,
+    Tier,
+    Write,
+    WriteEntry,
+)
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction
@@ -48,7 +57,9 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.rows import StateRows
 
 AGAIN = 1.4  # times as much work as pays for machine code pays for making it twice
-THIS_RUN = 7  # times as much counts what a run saves whose steps are counted beforehand: it surely does, others only may
+THIS_RUN = (
+    RUNS_LEFT - 1
+)  # times as much counts what a run saves whose steps are counted beforehand: it surely does, others only may
 LONG_STEP_NS = 1e6  # of steps that may be so long, what they cost is asked in a first run, else in the second of the same shapes
 # of what pays is done until it is asked again whether the loops of a function pay together
 ASKED_AGAIN = 0.02
@@ -97,11 +108,17 @@ class AutoLoop(SpecialisedLoop):
             if self._step_ns and self.counted.is_open:
                 self._count_again(0 if self._may_end else steps)
             return found
+        allowance = found.allowance
         if self._may_end:  # of the steps that may be taken none surely is
-            if found.left_ns > found.quiet_ns and not self.counted.pays:
+            if allowance.steps > 0:
                 return found
-            due = self._is_due(found, 0.0)
-            return self._compiled(found, shapes, states, watch, steps) if due else found
+            if self._is_due(found, 0.0):
+                return self._compiled(found, shapes, states, watch, steps)
+            self._allow(found)
+            return found
+        if allowance.steps > RUNS_LEFT * steps:
+            allowance.steps -= steps
+            return found
         if found.unknown_steps is not None:
             if not found.was_met:
                 found.was_met, found.unknown_steps = True, steps
@@ -111,6 +128,7 @@ class AutoLoop(SpecialisedLoop):
         left = found.left_ns - cost
         if left - THIS_RUN * cost > found.quiet_ns and not self.counted.pays:
             found.left_ns = left
+            self._allow(found)
             return found
         if not found.is_known and steps:
             self._add_what_left(found, steps)
@@ -119,7 +137,13 @@ class AutoLoop(SpecialisedLoop):
         if self._is_due(found, cost):
             return self._compiled(found, shapes, states, watch, steps)
         self._count(found, found.left_ns - THIS_RUN * cost)
+        self._allow(found)
         return found
+
+    def _allow(self, begun: Begun) -> None:
+        """Let runs be only counted from now on as long as nothing can be due."""
+        if not self.counted.pays:
+            begun.allow()
 
     def _add_what_left(self, found: Begun, steps: int) -> None:
         """Count what left the loop, not in its first run: functions that are called once pay nothing for that."""
@@ -127,24 +151,39 @@ class AutoLoop(SpecialisedLoop):
             found.add(self.counted.left_of(self.loop.name), steps)
         found.was_met = True
 
-    def enter(self, values: Sequence[Any]) -> list[Any] | FailedRun | None:
-        """Run the loop without an arena, unless this is the run in which machine code pays."""
-        code = self._latest[1]
-        if type(code) is not Begun or (entry := code.entry) is None:
-            found = SpecialisedLoop.enter(self, values)
-            if self._step_ns and found is not None and self.counted.is_open:
-                self._count_again(int(values[self._n_steps]))
-            return found
-        cost = int(values[self._n_steps]) * code.step_ns
-        left = code.left_ns - cost
-        # something is due, or after one more run
-        if left - THIS_RUN * cost <= code.quiet_ns or self.counted.pays:
-            if not code.is_known or self._is_due(code, cost, left):
-                return None  # it is looked at and counted, and maybe compiled, where it is opened
-            self._count(code, left - THIS_RUN * cost)
-        found = self.entered(code, entry, values) if code.has_buffers else entry(values, [])
+    def made_entry(self, code: Specialised, write: WriteEntry) -> Entry | None:
+        """Return what runs code without an arena; it counts steps, and leaves to the arena a run in which something may be due."""
+        if type(code) is Begun:
+            if not self.counted.pays:
+                return code.made_entry(write)
+            entry = write(code.plan, None)
+            return None if entry is None else partial(self._entered_unless_due, code, entry)
+        entry = code.made_entry(write)
+        if entry is None or not self._step_ns or not self.counted.is_open:
+            return entry
+        return partial(self._entered_again, entry)
+
+    def _entered_unless_due(
+        self, begun: Begun, entry: Entry, values: Sequence[Any], buffers: list[Any]
+    ) -> list[Any] | FailedRun | None:
+        """Run a loop where machine code pays as soon as its steps take longer than entering that."""
+        cost = int(values[self._n_steps]) * begun.step_ns
+        left = begun.left_ns - cost
+        if not begun.is_known or self._is_due(begun, cost, left):
+            return None  # it is looked at and counted, and maybe compiled, where it is opened
+        self._count(begun, left - THIS_RUN * cost)
+        found = entry(values, buffers)
         if found is not None:
-            code.left_ns = left
+            begun.left_ns = left
+        return found
+
+    def _entered_again(
+        self, entry: Entry, values: Sequence[Any], buffers: list[Any]
+    ) -> list[Any] | FailedRun | None:
+        """Run machine code that is not for the Program to be made."""
+        found = entry(values, buffers)
+        if found is not None:
+            self._count_again(int(values[self._n_steps]))
         return found
 
     def going_on(self, arena: LoopArena, step: int) -> Any:
@@ -194,12 +233,16 @@ class AutoLoop(SpecialisedLoop):
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if type(code) is Begun:
-            taken, cost = self._taken, steps * code.step_ns
+            taken, allowance = self._taken, code.allowance
             taken[0] += 1
             taken[1] += steps
-            left = code.left_ns = code.left_ns - cost
-            if left - cost <= code.least_ns:
-                self._count(code, left - cost)
+            if allowance.steps > 2 * steps:
+                allowance.steps -= steps
+                return
+            cost = steps * code.step_ns
+            code.left_ns -= cost
+            self._count(code, code.left_ns - cost)
+            self._allow(code)
         elif self._step_ns and self.counted.is_open:
             self._count_again(steps)
 

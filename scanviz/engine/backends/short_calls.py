@@ -326,17 +326,24 @@ class ShortCallsExecutable(SourceExecutable):
         short = self._short
         if short is None:
             return SourceExecutable.run(self, inputs, watch)
-        if short.passed > 0:
-            short.passed -= 1
-            if watch is not None:
-                return SourceExecutable.run(self, inputs, watch)
-            # as there: this is the way of most calls, and asking it takes a part of a short one
-            before = ignore_errors()
-            try:
-                found = self.flat.run_plain(self._taken(self.program, inputs))
-                return self._given(self.program, inputs, found)
-            finally:
-                as_before(before)
+        if short.passed <= 0:
+            return self._looked_at(short, inputs, watch)
+        short.passed -= 1
+        if watch is not None:
+            return SourceExecutable.run(self, inputs, watch)
+        # as there: this is the way of most calls, and asking it takes a part of a short one
+        before = ignore_errors()
+        try:
+            given = inputs if self._takes_all else self._taken(self.program, inputs)
+            results: list[Any] = self._plain(given, None, None, None)
+            return results if self._gives_arrays else self._given(self.program, inputs, results)
+        except Exception as error:
+            raise self.flat.in_words(error) from error.__cause__
+        finally:
+            as_before(before)
+
+    def _looked_at(self, short: ShortCalls, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+        """Return the outputs in a call that is counted, and stands for those that follow it."""
         whole = short.whole_for(inputs, watch)
         if whole is not None and watch is None:
             alone = told_alone()

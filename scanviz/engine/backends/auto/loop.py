@@ -40,6 +40,7 @@ from scanviz.engine.errors import BackendError, ScanvizError
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.specialised import (
     RUNS_LEFT,
+    Allowance,
     Entry,
     Specialised,
     SpecialisedLoop,
@@ -103,21 +104,26 @@ class AutoLoop(SpecialisedLoop):
         self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
     ) -> Specialised:
         """Return the code for shapes: machine code from the call on in which it pays."""
+        latest, met = self._latest  # where rows count for the key it is never that
+        if latest == shapes and type(met) is Begun and self._only_counts(met.allowance, steps):
+            return met
+        return self._reckoned_with(shapes, states, watch, steps)
+
+    def _reckoned_with(
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
+    ) -> Specialised:
+        """Return the code for shapes; what the run costs is counted, and it may be compiled."""
         found = SpecialisedLoop.code_for(self, shapes, states, watch, steps)
         if type(found) is not Begun:
             if self._step_ns and self.counted.is_open:
                 self._count_again(0 if self._may_end else steps)
             return found
-        allowance = found.allowance
+        if self._only_counts(found.allowance, steps):
+            return found
         if self._may_end:  # of the steps that may be taken none surely is
-            if allowance.steps > 0:
-                return found
             if self._is_due(found, 0.0):
                 return self._compiled(found, shapes, states, watch, steps)
             self._allow(found)
-            return found
-        if allowance.steps > RUNS_LEFT * steps:
-            allowance.steps -= steps
             return found
         if found.unknown_steps is not None:
             if not found.was_met:
@@ -139,6 +145,15 @@ class AutoLoop(SpecialisedLoop):
         self._count(found, found.left_ns - THIS_RUN * cost)
         self._allow(found)
         return found
+
+    def _only_counts(self, allowance: Allowance, steps: int) -> bool:
+        """Return whether a run of at most so many steps is only to be counted, and count it where its end is known."""
+        if self._may_end:
+            return allowance.steps > 0
+        if allowance.steps <= RUNS_LEFT * steps:
+            return False
+        allowance.steps -= steps
+        return True
 
     def _allow(self, begun: Begun) -> None:
         """Let runs be only counted from now on as long as nothing can be due."""

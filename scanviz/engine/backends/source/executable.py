@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
+from scanviz.engine.program.instructions import is_scalar
 from scanviz.engine.program.lifetimes import gives_own
+from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.runtime.ledger import Weighing
 
@@ -44,6 +46,11 @@ class SourceExecutable:
         self.takes_device_arrays = module.takes_device_arrays
         self._taken, self._given = module.taken, module.given
         self.flat = FlatProgram(program, library, partial(make_runner, library))
+        self._plain = self.flat.plain
+        # whether what code takes and gives is what a call takes and gives: arrays, and no single numbers
+        self._takes_all = type(module).taken is ArrayModule.taken
+        numbers = any(is_scalar(program, number) for number in program.outputs)
+        self._gives_arrays = type(module).given is ArrayModule.given and not numbers
         self._interpreter: Interpreter | None = None
         self._weighing = Weighing(len(program.instructions))
         self._call_met: CallMet | None = None
@@ -76,15 +83,27 @@ class SourceExecutable:
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
-        if watch is not None and watch.detail == "values":
+        if watch is not None:
+            return self._watched(inputs, watch)
+        # what is called here takes a part of a short call
+        before = ignore_errors()
+        try:
+            given = inputs if self._takes_all else self._taken(self.program, inputs)
+            results: list[Any] = self._plain(given, None, None, None)
+            return results if self._gives_arrays else self._given(self.program, inputs, results)
+        except Exception as error:
+            raise self.flat.in_words(error) from error.__cause__
+        finally:
+            as_before(before)
+
+    def _watched(self, inputs: Sequence[Any], watch: Watch) -> list[Any]:
+        """Return the outputs where somebody watches."""
+        if watch.detail == "values":
             if self._interpreter is None:
                 self._interpreter = self.library.tier.interpreted(self.program)
             return self._interpreter.run(inputs, watch)
         before = ignore_errors()
         try:
-            if watch is None:
-                results = self.flat.run_plain(self._taken(self.program, inputs))
-                return self._given(self.program, inputs, results)
             ledger = self._weighing.ledger(inputs) if watch.weighs and watch.is_outer else None
             watch.ledger = ledger
             if ledger is not None:

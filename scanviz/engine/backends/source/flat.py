@@ -42,6 +42,8 @@ class FlatProgram:
     ----------
     source : str
         The plain function's source.
+    plain : callable
+        That function: ``plain(inputs, watch, None, None)``.  An error that it raises is to be told by :meth:`in_words`.
     """
 
     def __init__(self, program: Program, library: Library, make_runner: MakeRunner) -> None:
@@ -53,7 +55,7 @@ class FlatProgram:
         }
         self.plan = plan(program, None, single, library.tier.emits)
         self._plain = self._compile("plain")
-        self._function = self._plain.function
+        self.plain = self._plain.function
         self._others: dict[_Variant, CompiledSource] = {}
         self._schedule = CallSchedule()
 
@@ -124,10 +126,10 @@ class FlatProgram:
     def run_plain(self, inputs: Sequence[Any], alone: Watch | None = None) -> list[Any]:
         """Return the outputs where nobody watches; ``alone`` is given the runs of loops in a call that is told as a whole."""
         try:
-            results: list[Any] = self._function(inputs, alone, None, None)
+            results: list[Any] = self.plain(inputs, alone, None, None)
             return results
         except Exception as error:
-            raise self._in_words(error, self._plain) from error.__cause__
+            raise self.in_words(error) from error.__cause__
 
     def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
         """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
@@ -190,9 +192,11 @@ class FlatProgram:
             results: list[Any] = code.function(inputs, watch, record, weigh)
             return results
         except Exception as error:
-            raise self._in_words(error, code) from error.__cause__
+            raise self.in_words(error, code) from error.__cause__
 
-    def _in_words(self, error: Exception, code: CompiledSource) -> BaseException:
+    def in_words(self, error: Exception, code: CompiledSource | None = None) -> BaseException:
+        """Return an error that generated code raised, by default the plain one, in the user's words."""
+        code = code or self._plain
         from scanviz.engine.runtime.errors import in_words
 
         return in_words(error, self.program, failure_of(raised_in(error, code), code, self.program))

@@ -82,7 +82,7 @@ _MODULES = ("linalg", "nnet", "random")
 _MEANINGS = {
     "axes": ("method:dimshuffle", "method:squeeze", "method:swapaxes", "method:transpose"),
     "creation": ("method:diagonal", "method:ones_like", "method:zeros_like"),
-    "indexing": ("getitem", "iterate", "method:nonzero", "method:take"),
+    "indexing": ("iterate", "method:nonzero", "method:take"),
     "joining": ("method:repeat",),
     "linalg": ("method:trace",),
     "products": ("matmul", "method:dot"),
@@ -125,6 +125,7 @@ def _numpy_functions() -> None:
     _file("numpy_functions").PUBLIC.update({"": lambda: __all__, "linalg.": lambda: _file("linalg").__all__})
 
 
+LATER["getitem"] = partial(importlib.import_module, "scanviz.engine.ops.index")
 LATER.update({name: partial(_file, file) for file, names in _MEANINGS.items() for name in names})
 LATER.update(
     dict.fromkeys(("function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions)

@@ -30,8 +30,6 @@ __all__ = [
     "unravel_index",
 ]
 
-meaning("getitem")(getitem)
-
 
 @meaning("iterate")
 def _iterate(x: Variable) -> Iterator[Variable]:

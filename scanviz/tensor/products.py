@@ -12,12 +12,10 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg as ops
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.join import flattened, stack
 from scanviz.engine.ops.shape import dimension, dimshuffle, normal_axis, reshape
 from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import product_of
 from scanviz.engine.ops.support import as_variable
-from scanviz.tensor.axes import at_least
 
 __all__ = ["batched_dot", "cross", "dot", "inner", "kron", "matmul", "outer", "tensordot", "vdot"]
 
@@ -198,6 +196,8 @@ def outer(a: Any, b: Any) -> Variable:
     array([[ 1., 10.],
            [ 2., 20.]])
     """
+    from scanviz.engine.ops.join import flattened  # of use for these products alone
+
     return e.multiply(
         dimshuffle(flattened(as_variable(a)), 0, "x"), dimshuffle(flattened(as_variable(b)), "x", 0)
     )
@@ -222,6 +222,8 @@ def kron(a: Any, b: Any) -> Variable:
     >>> T.kron([1, 10], [1, 2]).eval()
     array([ 1,  2, 10, 20])
     """
+    from scanviz.tensor.axes import at_least
+
     first, second = as_variable(a), as_variable(b)
     rank = max(tensor_type(first).ndim, tensor_type(second).ndim)
     first, second = at_least(first, rank), at_least(second, rank)
@@ -257,6 +259,8 @@ def vdot(a: Any, b: Any) -> Variable:
     >>> T.vdot([[1, 2], [3, 4]], [[1, 0], [0, 1]]).eval()
     array(5)
     """
+    from scanviz.engine.ops.join import flattened
+
     return ops.dot(flattened(as_variable(a)), flattened(as_variable(b)))
 
 
@@ -295,6 +299,8 @@ def cross(
     >>> T.cross([1, 0, 0], [0, 1, 0]).eval()
     array([0, 0, 1])
     """
+    from scanviz.engine.ops.join import stack
+
     if axis is not None:
         axisa = axisb = axisc = axis
     parts = [_components(array, place) for array, place in ((a, axisa), (b, axisb))]

@@ -14,6 +14,7 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, subscripted
+from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, index_axes
@@ -164,6 +165,7 @@ INDEX = Declaration(
 )
 
 
+@meaning("getitem")
 def getitem(value: Any, key: Any) -> Variable:
     """Return ``value[key]``.
 

@@ -22,7 +22,6 @@ from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
 from scanviz.engine.scan.properties import LAYOUT
 from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
-from scanviz.engine.scan.unroll import unchecked_sequence, unroll_one_step
 from scanviz.engine.scan.updates import Updates, updates_of_loop
 
 if TYPE_CHECKING:
@@ -169,6 +168,8 @@ def loop_settings(
 
 def _unrolled(parts: assemble.LoopParts, name: str) -> tuple[list[Variable], Updates] | None:
     """Return the results of a loop of one step without a loop, None where only a loop checks that there is a row for it."""
+    from scanviz.engine.scan.unroll import unchecked_sequence, unroll_one_step  # few loops have one step
+
     if unchecked_sequence(parts.variables, parts.outer.get) is not None:
         return None
     return unroll_one_step(parts, name)

@@ -12,7 +12,7 @@ from scanviz import Mode
 from scanviz import tensor as T
 from scanviz.engine.backends import auto, registry
 from scanviz.engine.backends.auto import foreseen
-from scanviz.engine.backends.auto.loop import THIS_RUN
+from scanviz.engine.backends.auto.loop import THIS_RUN, AutoLoop
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizError
@@ -439,6 +439,26 @@ def test_what_left_the_loop_is_foreseen_too(monkeypatch):
     f, _ = smooth()
     f(RNG.normal(size=(200, 8)))
     assert asked and tiers_of(f.for_machine_code)[0][0] == "native"
+
+
+@needs_llvm
+def test_a_function_of_whose_loops_there_is_no_machine_code_stays_as_it_is_rewritten_for_numpy(monkeypatch):
+    monkeypatch.setattr(AutoLoop, "_machine_code", lambda self, shapes, rows: "a reason")
+    (f, _), (plain, _), given = smooth(), smooth("numpy"), RNG.normal(size=(1_500, 8))
+    np.testing.assert_allclose(f(given), plain(given), rtol=1e-12)
+    assert f.for_machine_code is None
+    for _ in range(3):
+        np.testing.assert_array_equal(f(given), plain(given))
+    assert f.for_machine_code is None and tiers_of(f) == [("numpy", "no native code: a reason")]
+
+
+@needs_llvm
+def test_a_first_call_of_a_loop_that_prints_is_not_foreseen_to_pay(capsys):
+    x = T.matrix("x")
+    rows, _ = scanviz.scan(lambda x_t, h: T.Print("h")(0.9 * h) + 0.5 * x_t, x, T.zeros((2,)))
+    f = scanviz.function([x], rows)
+    f(np.ones((400, 2)))
+    assert f.for_machine_code is None and not f._counted.is_new
 
 
 @needs_llvm

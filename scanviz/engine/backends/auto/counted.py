@@ -52,6 +52,8 @@ class Counted:
         How many there are.
     compiled : set of str
         Names of loops that have machine code.
+    refused : set of str
+        Names of loops of which there can be none.
     taken : dict
         By a loop's name, if it has a stop condition, how many runs there were on NumPy, and how many steps these took.
     left_work : callable or None
@@ -75,6 +77,7 @@ class Counted:
         "left_work",
         "loops",
         "pays",
+        "refused",
         "rules",
         "taken",
     )
@@ -87,6 +90,7 @@ class Counted:
         self.before: dict[str, float] = {}
         self.begun: dict[str, list[Begun]] = {}
         self.compiled: set[str] = set()
+        self.refused: set[str] = set()
         self.taken: dict[str, list[int]] = {}
         self.left_work: Callable[[Collection[str]], dict[str, float]] | None = None
         self.foresee: Callable[[Sequence[Any]], None] | None = None

@@ -37,6 +37,7 @@ from scanviz.engine.backends.estimate import saved_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError, ScanvizError
+from scanviz.engine.program.effects import has_effects
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.specialised import (
     RUNS_LEFT,
@@ -300,10 +301,14 @@ class AutoLoop(SpecialisedLoop):
         pays_after = self._pays_after_ns()
         if self._may_end or self.loop.mode == "numpy" or THIS_RUN * steps * LONG_STEP_NS < pays_after:
             return False
-        plan = self.plan_for(shapes, rows)
+        body, plan = self.loop.body, self.plan_for(shapes, rows)
         self.take_plan(plan)
-        self._saved = plan, max(1.0, saved_ns(self.loop.body, plan))
-        return THIS_RUN * (steps * self._saved[1] + left_ns) >= pays_after
+        self._saved = plan, max(1.0, saved_ns(body, plan))
+        if THIS_RUN * (steps * self._saved[1] + left_ns) < pays_after:
+            return False
+        made = [number for instruction in body.instructions for number in instruction.outputs]
+        # there is no machine code of others
+        return all(plan.places[number].shape is not None for number in made) and not has_effects(body)
 
     def _made(self, plan: Plan) -> Specialised:
         body = self.loop.body
@@ -362,6 +367,7 @@ class AutoLoop(SpecialisedLoop):
         made = self._machine_code(shapes, rows)
         if isinstance(made, str):
             begun.stay(f"no native code: {made}")
+            self.counted.refused.add(self.loop.name)
             return begun
         self._again_ns, self._step_ns = AGAIN * begun.pays_after_ns, begun.step_ns
         self.counted.compiled.add(self.loop.name)

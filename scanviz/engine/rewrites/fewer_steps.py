@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import SIZES, Dim
@@ -24,14 +25,6 @@ from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import checked_rows
-from scanviz.engine.rewrites.row_reads import (
-    Read,
-    cannot_fail,
-    from_the_end,
-    read_of,
-    reindexed,
-    work_of,
-)
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.effects import effects_of
 from scanviz.engine.scan.loop import SCAN, ScanView
@@ -39,7 +32,10 @@ from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
-Reads = list[tuple[LoopVariable, Read]]
+if TYPE_CHECKING:
+    from scanviz.engine.rewrites.row_reads import Read
+
+    Reads = list[tuple[LoopVariable, Read]]
 
 
 @rule(name="fewer_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))
@@ -55,6 +51,8 @@ def fewer_steps(node: Apply, level: Level) -> Match | Refusal:
         return reads
     if not reads:
         return Refusal(f"nobody reads a row of `{view.op.scan_name}`")
+    from scanviz.engine.rewrites.row_reads import from_the_end, reindexed
+
     n = size_of(view.n_steps)
     steps = _steps(n, [read for _, read in reads])
     if isinstance(n, int) and (steps is None or (isinstance(steps, int) and steps >= n)):
@@ -94,6 +92,8 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
             return Refusal(f"what `{variable.name}` is after the last step is read", 1)
         if result in level.wanted:
             return Refusal(f"all rows of `{variable.name}` are wanted", 1)
+        from scanviz.engine.rewrites.row_reads import read_of  # of most loops all rows are wanted
+
         for node, position in level.readers(result):
             read = read_of(node, position, n)
             if read is None:
@@ -107,6 +107,8 @@ def _reads(view: ScanView, level: Level) -> Reads | Refusal:
 
 def _no_bound(read: Read, variable: State | StepOutput, view: ScanView, level: Level) -> str | None:
     """Return why a reader does not tell after which step nothing is read, None if it does."""
+    from scanviz.engine.rewrites.row_reads import cannot_fail, from_the_end, work_of
+
     name, n, work = describe(read.node.outputs[0]), size_of(view.n_steps), work_of(read)
     if view.op.until is not None and from_the_end(read):
         return f"`{name}` counts from the end of a loop that may end early"

@@ -17,7 +17,6 @@ from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.index_pattern import IndexEntry, is_basic
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.row_reads import first_entry
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
@@ -81,6 +80,8 @@ def _depth(node: Apply, position: int, level: Level) -> int | None:
         return 1
     if node.op.declaration is STATE_HISTORY and position == 0:
         return _greatest(node.outputs[0], level, _depth)
+    from scanviz.engine.rewrites.row_reads import first_entry
+
     first = first_entry(node, position)
     if first is None:
         return None

@@ -60,7 +60,7 @@ class Record(Application):
     @property
     def cost_before(self) -> Cost:
         """What the graph cost before it."""
-        return self.history.costs()[self.index]
+        return self.history.costs()[min(self.index, len(self.history.costs()) - 1)]
 
     @property
     def cost_after(self) -> Cost:

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz import tensor as T
-from scanviz.engine.graph.traversal import depending_on, free_leaves, leaves, toposort, users, variables
+from scanviz.engine.graph.traversal import (
+    depending_on,
+    first_free,
+    free_leaves,
+    leaves,
+    toposort,
+    users,
+    variables,
+)
 
 
 @st.composite
@@ -90,3 +98,33 @@ def test_a_graph_of_many_shared_values_is_walked_once():
         y = y + y
     assert len(toposort([y])) == 200
     assert np.isfinite(len(variables([y])))
+
+
+@given(graphs(), st.data())
+def test_a_walk_goes_in_the_order_of_a_recursive_one(graph, data):
+    _, values = graph
+    outputs = data.draw(st.lists(st.sampled_from(values)))
+    stop = data.draw(st.lists(st.sampled_from(values)))
+    order = []
+
+    def visit(variable):
+        node = variable.owner
+        if node is None or variable in stop or node in order or node in begun:
+            return
+        begun.append(node)
+        for read in node.inputs:
+            visit(read)
+        order.append(node)
+
+    begun = []
+    for output in outputs:
+        visit(output)
+    assert toposort(outputs, stop) == order
+
+
+def test_the_first_free_leaf_is_the_first_that_a_node_reads():
+    x, y, z = T.scalar("x"), T.scalar("y"), T.scalar("z")
+    outputs = [x + 1 - y, z]
+    for given_inputs in ([], [x], [x, y], [x, y, z]):
+        free = free_leaves(outputs, given_inputs)
+        assert first_free(toposort(outputs), outputs, given_inputs) is (free[0] if free else None)

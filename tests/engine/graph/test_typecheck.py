@@ -4,7 +4,8 @@ import pytest
 
 from scanviz import tensor as T
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.nodes import Apply
+from scanviz.engine.graph.declaration import declared
+from scanviz.engine.graph.nodes import Apply, rebuild
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import TensorType
 
@@ -44,3 +45,24 @@ def test_a_type_may_know_less_than_its_op_infers():
     x = T.tensor("float64", (3,), "x")
     vague = Apply(T.tanh(x).owner.op, [x], [TensorType("float64", (None,))])
     typecheck([x], list(vague.outputs))
+
+
+def test_types_that_were_inferred_are_not_inferred_again(monkeypatch):
+    x = T.vector("x")
+    outputs = [T.tanh(x) + 1]
+
+    def infer(op, inputs):
+        raise AssertionError(f"{op} is asked again")
+
+    for name in ("tanh", "add"):
+        monkeypatch.setattr(declared(name), "infer", infer)
+    typecheck([x], outputs)
+
+
+def test_a_node_of_a_wrong_type_is_found_when_it_stands_over_other_inputs_too():
+    x, y = T.vector("x"), T.vector("y")
+    wrong = Apply(T.tanh(x).owner.op, [x], [TensorType("float32", (None,))])
+    moved = rebuild(wrong, [y])
+    assert not moved.inferred and rebuild(T.tanh(x).owner, [y]).inferred
+    with pytest.raises(InternalError, match="wrong type"):
+        typecheck([y], moved.outputs)

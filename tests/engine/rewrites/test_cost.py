@@ -113,3 +113,13 @@ def test_every_history_has_a_cost_before_and_after_each_application():
         each for each in f.rewrites.of_graph if each.rule == "PushOutShortRows" and "`rnn`" in each.message
     ]
     assert push.cost_after.operations_per_step[("rnn",)] < push.cost_before.operations_per_step[("rnn",)]
+
+
+def test_what_is_done_to_the_program_leaves_the_cost_of_the_graph():
+    inputs, h = rnn()
+    f = scanviz.function(inputs, [T.sum(h**2), *scanviz.grad(T.sum(h**2), inputs[:2])], mode="numpy")
+    *_, last = f.rewrites.of_graph
+    of_program = list(f.rewrites)[len(f.rewrites.of_graph) :]
+    assert len(of_program) > 1
+    for application in of_program:
+        assert application.cost_before == application.cost_after == last.cost_after

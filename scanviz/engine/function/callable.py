@@ -242,10 +242,8 @@ class Function(Shown):
         if self._counted is not None:
             if self._counted.is_new:
                 values, named = self._foreseen(values, named)
-                if self._counted.due:
-                    return self._first_in_machine_code(values, named)
             if self._counted.due:
-                return (self._later or self._made_for_machine_code())(*values, **named)
+                return (self._later or self._first_in_machine_code)(*values, **named)
         watching = observe.observers()
         if self.profile_observer is not None:
             watching = (*watching, self.profile_observer)
@@ -264,15 +262,15 @@ class Function(Shown):
         self._counted.foresee([*arguments, *values_of(self.plan.shared)])
         return tuple(arguments), {}
 
-    def _first_in_machine_code(self, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Return the outputs of a first call for which machine code pays; where there can be none, further calls stay here."""
+    def _first_in_machine_code(self, *values: Any, **named: Any) -> Any:
+        """Return the outputs of the first call for which machine code pays; where there can be none, further calls stay here."""
         made = self._made_for_machine_code()
         try:
             return made(*values, **named)
         finally:
-            found = made.executable.counted
-            if found.refused and not found.compiled:
-                self._counted.due, self._later = False, None
+            if made.executable.counted.is_refused:
+                self._counted.close()
+                self._later = None
 
     def _seen(self) -> Watching:
         """Return what tells of calls, made when the first is told of: most programs are run unseen."""

@@ -100,6 +100,15 @@ class Counted:
         """Count for a Program to be made, too, without some rules."""
         self.is_open, self.is_new, self.rules = True, True, set(rules)
 
+    def close(self) -> None:
+        """Count for no other Program any more: what has paid for machine code is compiled here, or never is."""
+        self.is_open = self.due = False
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether loops were to be compiled, and there can be machine code of none."""
+        return bool(self.refused) and not self.compiled
+
     def left_of(self, name: str) -> float:
         """Return how many nanoseconds a call takes for what left a loop that machine code does inside."""
         if not self.is_open or self.left_work is None:

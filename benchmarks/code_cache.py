@@ -4,8 +4,9 @@
 
 The step goes from a loop and the shapes that it meets to code that can be called: its plan, its key, and its code from disk, or
 written and compiled, with the import of LLVM and of what writes code.  *Compiled* is without these imports and without a cache, in
-a process that has compiled the same loops for other shapes.  Times are those of the thread, of all loops of a function together;
-the shortest of some processes.  Goals: 5 ms with a warm cache; compiled in 25 ms, a gradient in 50.
+a process that has compiled the same loops for other shapes.  Times are the processor's, with what another thread does for it
+meanwhile, of all loops of a function together; the shortest of some processes.  Goals: 5 ms with a warm cache; compiled in 25 ms, a
+gradient in 50.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ def one(name: str, sizes: str, cache: str) -> None:
     usual = NativeLoop.native_for
 
     def timed(*given):
-        begun = time.thread_time()
+        begun = time.process_time()
         found = usual(*given)
-        taken.append(time.thread_time() - begun)
+        taken.append(time.process_time() - begun)
         return found
 
     NativeLoop.native_for, scanviz_loops.MODE = timed, "native"

@@ -7,6 +7,7 @@ stays.  Only a variable's ``name`` may be set later; it is no part of the struct
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -106,7 +107,11 @@ class Variable(Syntax, Shown):
         object.__setattr__(self, attribute, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Variable, (self.type, self.name)) if self.owner is None else REDUCE[-1](self)
+        if self.owner is None:
+            return (Variable, (self.type, self.name))
+        if not REDUCE:  # nothing was pickled yet in this process
+            importlib.import_module("scanviz.engine.graph.flatten")
+        return REDUCE[-1](self)
 
     def __repr__(self) -> str:
         return f"<{describe(self)}: {self.type}>"

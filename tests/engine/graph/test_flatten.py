@@ -1,6 +1,8 @@
 """Tables of graphs, for pickles: what loops share they share when loaded, and ids that refer to nodes refer to the new ones."""
 
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 
@@ -89,3 +91,15 @@ def test_a_loop_pickled_alone_is_equal():
         again = pickle.loads(pickle.dumps(loop.op))
         assert again.settings == loop.op.settings and len(again.variables) == len(loop.op.variables)
         assert len(toposort(again.inner_outputs)) == len(toposort(loop.op.inner_outputs))
+
+
+def test_a_variable_is_pickled_in_a_process_that_pickled_nothing():
+    script = (
+        "import pickle\n"
+        "from scanviz import tensor as T\n"
+        "x = T.vector('x')\n"
+        "y = pickle.loads(pickle.dumps(T.tanh(x) + 1))\n"
+        "print(y, y.type)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["tanh(x)", "+", "1", "float64[?]"]

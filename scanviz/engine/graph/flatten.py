@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 from scanviz.engine.graph.declaration import GraphPart, Held, Op
-from scanviz.engine.graph.nodes import REDUCE, Apply, Variable, next_node_id
+from scanviz.engine.graph.nodes import Apply, Variable, next_node_id
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import Type
@@ -169,9 +169,6 @@ def _moved(provenance: Provenance, node_ids: Mapping[int, int]) -> Provenance:
 def reduce_variable(variable: Variable) -> tuple[Any, ...]:
     """Return how pickle rebuilds a computed variable."""
     return (_one_variable, (flatten([variable]),))
-
-
-REDUCE.append(reduce_variable)
 
 
 def _one_variable(graph: FlatGraph) -> Variable:

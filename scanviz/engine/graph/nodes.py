@@ -7,7 +7,6 @@ stays.  Only a variable's ``name`` may be set later; it is no part of the struct
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -32,7 +31,7 @@ _own_node_ids: ContextVar[_Run | None] = ContextVar("own_node_ids", default=None
 _runs = itertools.count(1)
 BIRTHS_OF_A_RUN = 1 << 24
 
-# how pickle rebuilds what is computed: filled by what walks graphs
+# how pickle rebuilds what is computed: filled by a layer above, which imports what walks graphs for it
 REDUCE: list[Callable[[Variable], tuple[Any, ...]]] = []
 
 
@@ -107,11 +106,7 @@ class Variable(Syntax, Shown):
         object.__setattr__(self, attribute, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.owner is None:
-            return (Variable, (self.type, self.name))
-        if not REDUCE:  # nothing was pickled yet in this process
-            importlib.import_module("scanviz.engine.graph.flatten")
-        return REDUCE[-1](self)
+        return (Variable, (self.type, self.name)) if self.owner is None else REDUCE[-1](self)
 
     def __repr__(self) -> str:
         return f"<{describe(self)}: {self.type}>"

@@ -15,11 +15,19 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op, declared
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.nodes import REDUCE, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype
 from scanviz.engine.named_tuple import NamedTuple
 
+
+def _reduced(variable: Variable) -> tuple[Any, ...]:
+    from scanviz.engine.graph.flatten import reduce_variable  # of pickles alone
+
+    return reduce_variable(variable)
+
+
+REDUCE.append(_reduced)
 _PLAIN = (int, float, bool, np.ndarray, list, tuple)
 
 

@@ -112,10 +112,13 @@ class StepSeries:
     counted_runs : int
         Runs of loops inside that were timed one by one while these steps went on, of which only that is told: taking their times
         is in those of the steps.
+    inside_ns : dict of int to int
+        By key of the loop, nanoseconds of these runs together if each had taken what they take mostly.
     """
 
     __slots__ = (
-        "control", "copy_ns", "counted_runs", "covers", "entry_ns", "first", "interval_ns", "loop", "off_cpu_ns", "op_ns",
+        "control", "copy_ns", "counted_runs", "covers", "entry_ns", "first", "inside_ns", "interval_ns", "loop", "off_cpu_ns",
+        "op_ns",
         "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier", "timed_steps",
     )  # fmt: skip
 
@@ -150,6 +153,7 @@ class StepSeries:
         self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
         self.entry_ns = self.span_ns - int(interval_ns.sum()) if entry_ns is None else entry_ns
         self.resolution_ns, self.stamp_ns, self.counted_runs = resolution_ns, stamp_ns, 0
+        self.inside_ns: dict[int, int] = {}
 
     def shorter(self, step_ns: float) -> StepSeries:
         """Return the same with so much taken off each step."""
@@ -234,6 +238,20 @@ class CountedRuns:
         self.longest = max(self.longest, *lengths)
         self.lengths += lengths[:room]
         self.times += times[:room]
+
+    def usual_ns(self) -> int:
+        """Return what all runs take together if each takes what they take mostly: the median of a hundred of them or so.
+
+        Examples
+        --------
+        >>> runs = CountedRuns()
+        >>> for elapsed_ns in [900_000, 100, 101]:
+        ...     runs.add(1, elapsed_ns, False)
+        >>> runs.usual_ns()
+        303
+        """
+        some = sorted(self.times[:: max(1, len(self.times) // 100)])
+        return some[len(some) // 2] * self.runs if some else self.elapsed_ns
 
     def add(self, steps: int, elapsed_ns: int, failed: bool) -> None:
         """Count a run."""

@@ -265,12 +265,16 @@ class Watch:
     def tell_counted(self) -> int:
         """Tell the runs that were only counted, and return how many of them were timed one by one."""
         timed = 0
-        for loop, runs in (self.counted or {}).items():
+        for loop, runs in self.runs_counted():
             runs.count_noted()
             timed += runs.timed
             for observer in self.observers:
                 observer.loop_counted(self.function, loop, runs)
         return timed
+
+    def runs_counted(self) -> Iterator[tuple[int, CountedRuns]]:
+        """Iterate over the loops of which runs were only counted, by key."""
+        yield from (self.counted or {}).items()
 
     def step_begins(self, loop: int, step: int, held: Callable[[int], tuple[Any, ...]]) -> None:
         """Tell that a step is about to begin."""

@@ -124,6 +124,8 @@ class _ObservedRun:
                 counted = arena.watch.tell_counted() if control else 0
                 series = stamps.series(arena.loop, self.done)
                 series.tier, series.counted_runs = code.tier_name, counted
+                if counted:
+                    series.inside_ns = {key: runs.usual_ns() for key, runs in arena.watch.runs_counted()}
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name == "ops":

@@ -11,7 +11,7 @@ those with one an operation.
   Where the usual code itself is timed by blocks, as strips are, it is the median over these, and there is no tick.
 - The stamps of a step whose n operations are timed cost what the medians of its parts come to above that, a share of n + 2 each,
   and no more than the smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording
-  them costs.
+  them costs.  Where runs of these were timed in plain blocks, that is what they take, and the other parts have what they leave.
 - A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
 - The *mean step* is the average of the steps whose operations were timed less the same stamps and recording, and its parts are
@@ -139,7 +139,12 @@ def _typical(
 
 
 def divided(
-    tally: StepTally, stepped: Histogram, blocks: Histogram, stamp_ns: float, nested: Sequence[bool]
+    tally: StepTally,
+    stepped: Histogram,
+    blocks: Histogram,
+    stamp_ns: float,
+    nested: Sequence[bool],
+    inside: Sequence[float | None] = (),
 ) -> Division | None:
     """Return the division of a loop's typical step; None where too few steps were timed, or the clock is too coarse.
 
@@ -153,6 +158,8 @@ def divided(
         The calibrated price of a stamp.
     nested : sequence of bool
         Of each operation, whether loops are inside.
+    inside : sequence of float or None
+        Of each operation, what it takes in a plain step where that is known: of loops whose runs were timed there.
     """
     if tally.steps < FEWEST:
         return None
@@ -166,11 +173,14 @@ def divided(
     price = min(above / stamps, min(raw), (1.0 if any(nested) else DEAREST) * stamp_ns)
     recording = max(0.0, above - stamps * price) if any(nested) else 0.0
     inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)
-    inside = [*nested, False, False]
-    added = [price + (recording * time / inner if inside[row] else 0.0) for row, time in enumerate(raw)]
+    holds = [*nested, False, False]
+    added = [price + (recording * time / inner if holds[row] else 0.0) for row, time in enumerate(raw)]
     left = [time - more for time, more in zip(raw, added, strict=True)]
     weights = [time if time > _error(tally, row) else 0.0 for row, time in enumerate(left)]
-    *operations, copies, rest = apportioned(weights, typical)
+    known = _with_known(weights, typical, nested, inside)
+    if known is not None:
+        added = [time - share for time, share in zip(raw, known, strict=True)]
+    *operations, copies, rest = known or apportioned(weights, typical)
     spreads = tuple(parts.quantile(row, 0.75) - parts.quantile(row, 0.25) for row in range(len(nested)))
     means = (
         apportioned(weights, round(tally.mean_plain_ns() / GRAIN) * GRAIN)
@@ -181,6 +191,32 @@ def divided(
     return Division(
         typical, tuple(operations), copies, rest, spreads, tick, price, timed, timing, in_place, means
     )
+
+
+def _with_known(
+    weights: Sequence[float], typical: float, nested: Sequence[bool], inside: Sequence[float | None]
+) -> tuple[float, ...] | None:
+    """Return the parts of a typical step of which those with loops inside are known; None where they are not.
+
+    In a step whose operations are timed, watching the loops inside leaves caches in which all else takes longer: so the others have
+    what these leave, in proportion to their times.  Where that is nothing, all are in proportion.
+
+    Examples
+    --------
+    >>> _with_known([100.0, 9000.0, 300.0], 1000.0, [False, True], [None, 800.0])
+    (50.0, 800.0, 150.0)
+    >>> _with_known([100.0, 9000.0, 300.0], 600.0, [False, True], [None, 800.0])
+    (50.0, 400.0, 150.0)
+    """
+    known = [time for time, is_nested in zip(inside, nested, strict=False) if is_nested]
+    if not known or None in known:
+        return None
+    fixed = {row: round((time or 0.0) / GRAIN) * GRAIN for row, time in enumerate(inside) if nested[row]}
+    rest = typical - math.fsum(fixed.values())
+    if rest <= 0:
+        return apportioned([fixed.get(row, weight) for row, weight in enumerate(weights)], typical)
+    others = apportioned([0.0 if row in fixed else weight for row, weight in enumerate(weights)], rest)
+    return tuple(fixed.get(row, share) for row, share in enumerate(others))
 
 
 def _means(tally: StepTally, added: Sequence[float]) -> tuple[float, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.profiler.recording.open_runs import OpenRuns
-from scanviz.profiler.recording.operations import OperationTally
+from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.passed_over import PassedOver
@@ -366,7 +366,14 @@ class LoopAggregate:
 
         nested = [self.has_loops and operation.kind != "operation" for operation in self.record.operations]
         times = self._times.tiers.get(self._steps_by_tier.usual) or TierTimes()
-        return divided(self._steps_by_tier.parts, times.single, times.blocks, self._stamp_ns(), nested)
+        tally = self._steps_by_tier.parts
+        inside = [self._inside_ns(tally, operation.loop) for operation in self.record.operations]
+        return divided(tally, times.single, times.blocks, self._stamp_ns(), nested, inside)
+
+    def _inside_ns(self, tally: StepTally, loop: int | None) -> float | None:
+        """Return what an operation that is a loop takes in a plain step, where its runs were timed there."""
+        found = None if loop is None else tally.inside_ns(loop)
+        return None if found is None else found + self._calibration.entered_ns
 
 
 def _mean_measures(division: Division | None) -> dict[str, float]:

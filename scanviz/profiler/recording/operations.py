@@ -100,6 +100,8 @@ class StepTally:
         How much longer a step with one stamp took than a plain one, from neighbouring blocks of one length.
     plain, plain_steps : deque
         What a plain step took, block by block, and the steps of each block.
+    inside : list of (int, dict of int to float)
+        Of those blocks in which runs of loops inside were timed, the steps, and what of a step these took, by key.
     is_plain : bool
         Whether these blocks are all that have times, since the usual code takes them.
     slow_steps : int
@@ -109,8 +111,8 @@ class StepTally:
     """
 
     __slots__ = (
-        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "is_plain", "pairs", "parts", "plain",
-        "plain_steps", "slow_ns", "slow_steps", "total_ns",
+        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "inside", "is_plain", "pairs", "parts",
+        "plain", "plain_steps", "slow_ns", "slow_steps", "total_ns",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
@@ -120,6 +122,7 @@ class StepTally:
         self.pairs: deque[float] = deque(maxlen=PAIRS)
         self.plain: deque[float] = deque(maxlen=PAIRS)
         self.plain_steps: deque[int] = deque(maxlen=PAIRS)
+        self.inside: list[tuple[int, dict[int, float]]] = []
         self._warm = self.is_plain = False
         # steps of a plain block → those that warmed its code up and nanoseconds of another, until its neighbour is there
         self._plain: dict[int, tuple[int, float | None]] = {}
@@ -130,6 +133,13 @@ class StepTally:
     def plain_ns(self) -> float:
         """Return the median plain step, over steps: of few nanoseconds, short blocks are mostly what entering them takes."""
         return _median_over(np.array(self.plain), np.array(self.plain_steps))
+
+    def inside_ns(self, loop: int) -> float | None:
+        """Return what of a plain step a loop inside takes; None where its runs were not timed there."""
+        if not any(loop in times for _, times in self.inside):
+            return None
+        found = [times.get(loop, 0.0) for _, times in self.inside]
+        return _median_over(np.array(found), np.array([steps for steps, _ in self.inside]))
 
     def long_plain_ns(self) -> float | None:
         """Return the same of blocks so long that the error of what entering them takes is little; None where they are too few."""
@@ -182,9 +192,13 @@ class StepTally:
             self._warm = True
             self.plain.clear()
             self.plain_steps.clear()  # blocks too short to be warmed up are all that short runs have, and worse
+            self.inside.clear()
         if warm or not self._warm:
             self.plain.append(step_ns)
             self.plain_steps.append(series.steps)
+            if series.inside_ns:
+                of_a_step = {key: ns / series.steps for key, ns in series.inside_ns.items()}
+                self.inside = [*self.inside[-PAIRS + 1 :], (series.steps, of_a_step)]
 
     def _add_blocks(self, series: StepSeries) -> None:
         """Take blocks of steps that were timed in the usual code."""

@@ -42,6 +42,11 @@ class Prices(Protocol):
         """Nanoseconds that a run of a loop in a step takes more for being counted."""
         ...
 
+    @property
+    def entered_ns(self) -> float:
+        """Nanoseconds of entering and leaving such a run, which are in no time of it."""
+        ...
+
 
 class OverheadCalibration(NamedTuple):
     """A price that is known.
@@ -56,12 +61,15 @@ class OverheadCalibration(NamedTuple):
         Nanoseconds that a call which is passed over takes more than alone.
     counted_ns : float
         Nanoseconds that a run of a loop in a step takes more for being counted.
+    entered_ns : float
+        Nanoseconds of entering and leaving such a run.
     """
 
     stamp_ns: float = 0.0
     call_ns: float = 0.0
     alone_ns: float = 0.0
     counted_ns: float = 0.0
+    entered_ns: float = 0.0
 
 
 class MeasuredOverhead:
@@ -87,7 +95,12 @@ class MeasuredOverhead:
     @property
     def counted_ns(self) -> float:
         """Nanoseconds that a run of a loop in a step takes more for being counted."""
-        return counted_cost()
+        return counting_costs()[0]
+
+    @property
+    def entered_ns(self) -> float:
+        """Nanoseconds of entering and leaving such a run, which are in no time of it."""
+        return counting_costs()[1]
 
 
 FREE = OverheadCalibration()
@@ -119,8 +132,11 @@ def call_cost() -> float:
 
 
 @cache
-def counted_cost() -> float:
-    """Return the nanoseconds that a run of a short loop in a step takes more where it is counted, with its steps and its time."""
+def counting_costs() -> tuple[float, float]:
+    """Return the nanoseconds that a run of a short loop in a step takes more where it is counted, and those around it in any case.
+
+    Counted are its steps and its time; around it are the calls that lead to its code.
+    """
     # which a script that builds no function does not wait for
     from scanviz.engine.runtime.driver import LoopRunner
     from scanviz.engine.runtime.events import Watch
@@ -147,7 +163,14 @@ def counted_cost() -> float:
         for _ in range(_CALLS):
             runner(given, None)
 
-    return max(0, sorted(_differences(counted, plain))[_ROUNDS // 2]) / _CALLS
+    def alone() -> None:
+        for _ in range(_CALLS):
+            enter(given)
+
+    # the least of each: what disturbs one of three short pieces of work would be taken for a difference
+    rounds = [(_timed(counted), _timed(plain), _timed(alone)) for _ in range(2 * _ROUNDS)]
+    most, less, least = (min(times) for times in zip(*rounds, strict=True))
+    return max(0, most - less) / _CALLS, max(0, less - least) / _CALLS
 
 
 def _around(called: Any, values: tuple[Any, ...]) -> int:

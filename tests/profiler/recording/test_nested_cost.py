@@ -90,3 +90,27 @@ def test_every_run_inside_of_a_loop_that_is_timed_in_a_plain_block_is_stated_wit
         assert outer.cost_ns >= inner.watching_ns - made._met.loops[inner.key].recorder_ns > 2000 * 700
         assert outer.inner_watching_ns == made._met.loops[inner.key].recorder_ns
     assert record.cost.total_ns >= record.cost.counted * 700
+
+
+def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_watching_them_closely_takes() -> (
+    None
+):
+    x = T.matrix("x")
+    totals, _ = scanviz.scan(
+        lambda row, total: T.tanh(
+            total + scanviz.scan(lambda v, s: T.sin(s + v), row, 0.0, name="inner")[0][-1]
+        ),
+        x,
+        0.0,
+        name="outer",
+    )
+    f = scanviz.function([x], totals, mode="numpy")
+    f(np.ones((4000, 1)))
+    with scanviz.profile() as session:
+        for _ in range(3):
+            f(np.ones((4000, 1)))
+    outer = next(loop for loop in session.record.loops if loop.parent is None)
+    (inner,) = (operation for operation in outer.operations if operation.kind == "loop")
+    assert inner.typical_ns == max(operation.typical_ns for operation in outer.operations) > 0
+    parts = sum(operation.typical_ns for operation in outer.operations) + outer.copy_ns + outer.overhead_ns
+    assert parts == outer.step_times.p50_ns == outer.typical_ns

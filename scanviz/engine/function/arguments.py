@@ -149,6 +149,10 @@ class In:
                 found=f"dtype {value.dtype}, on the device",
                 fix=f"value.astype({dtype!r})",
             )
+        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+            from scanviz.engine.graph.masked import refuse_masked  # of other classes of arrays
+
+            refuse_masked(value, f"input {self.label}")
         try:
             array = np.asarray(value)
         except (TypeError, ValueError) as error:

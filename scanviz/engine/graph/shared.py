@@ -102,9 +102,17 @@ def set_values(variables: Sequence[SharedVariable], values: Sequence[Array]) -> 
             deque(map(setitem, containers, repeat(0), fitting), 0)
 
 
+def _array_of(value: Any, what: str) -> Array:
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+        from scanviz.engine.graph.masked import refuse_masked  # of other classes of arrays
+
+        refuse_masked(value, what)
+    return np.asarray(value)
+
+
 def checked(value: Any, kind: Type, name: str) -> Array:
     """Return ``value`` as an array of exactly this type, or raise what does not fit; never converts lossily."""
-    array = np.asarray(value)
+    array = _array_of(value, f"the value for `{name}`")
     dtype, shape = kind.dtype, kind.shape
     if array.dtype != dtype:
         if not _converts(value, array, dtype):
@@ -188,7 +196,7 @@ def shared(
             f"shared() takes a value, `{describe(value)}` is symbolic", fix="shared(numpy_array)"
         )
     try:
-        array = np.asarray(value)
+        array = _array_of(value, "the value of this shared variable")
     except ValueError as error:
         raise ScanvizTypeError(
             "shared() takes an array, or lists that are one", found=type(value).__name__

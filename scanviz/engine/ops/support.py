@@ -56,6 +56,10 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     """
     if type(value) not in _PLAIN:
         check_meant(value)
+        if isinstance(value, np.ndarray):
+            from scanviz.engine.graph.masked import refuse_masked  # of other classes of arrays
+
+            refuse_masked(value, "this array")
     try:
         array = np.asarray(value, dtype=None if dtype is None else canonical_dtype(dtype))
     except OverflowError as error:
@@ -64,6 +68,8 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         raise ScanvizTypeError.here(
             f"{value!r} is not an array of numbers", found=type(value).__name__
         ) from error
+    if array.dtype.kind == "O" and type(value) is int:
+        raise ScanvizValueError.here(f"{value} is too large for integers of 64 bits", fix=f"float({value})")
     if array.dtype.kind in "OSU":  # objects and strings
         raise ScanvizTypeError.here(
             f"{value!r} is not an array of numbers", fix="T.stack([...]) if it holds symbolic variables"

@@ -70,7 +70,7 @@ def reduce(
     Returns
     -------
     Variable or list of Variable, and Updates
-        The value of each output after the last step.
+        The value of each output after the last step.  Of no rows there is none: a call is then an error.
 
     Examples
     --------

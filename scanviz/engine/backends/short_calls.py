@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.events import Watch
 
 COUNTED = 31  # of so many calls one is looked at, and stands for all of them, until there is machine code: counting takes time, too
+SELDOM = 127  # and of so many where many more are to come; no round number, for shapes may take turns
 FIRST_LOOK = 100  # calls with the same shapes before anything is estimated: a function that is called less pays nothing
+MANY = 8  # times what one call stands for are many calls
+LATER = 0.25  # of the calls so far are to come until it is asked again whether it is too early to estimate
 LOOKED = 0.25  # of what pays has been done before: an estimate takes a millisecond
 CALL_NS = 4_000.0  # of the checks of arguments, and of entering a loop
 USUAL_FUNCTION = 40  # operations, those of steps included, whose code costs no more than LLVM does
@@ -132,7 +135,7 @@ class ShortCalls:
         if met.whole is not None:
             return met.whole
         if not self._compiles:
-            self.passed = COUNTED - 1
+            self.passed = (COUNTED if met.left < MANY * SELDOM else SELDOM) - 1
         met.left -= 1 + self.passed
         return None if met.left >= 0 else self._further(met, key, watch)
 
@@ -166,12 +169,13 @@ class ShortCalls:
         return met.whole
 
     def _have_done_little(self, met: _Met) -> bool:
-        """Return whether it is too early to look what a call costs; then that is asked again after as many calls."""
+        """Return whether it is too early to look what a call costs; then that is asked again later."""
         done = self._spent_ns() + met.done * CALL_NS
         if done >= LOOKED * config.native.pays_after * 1e9:
             return False
-        met.left += FIRST_LOOK
-        met.done += FIRST_LOOK
+        more = max(FIRST_LOOK, int(LATER * met.done))
+        met.left += more
+        met.done += more
         return True
 
     def latest_program(self) -> tuple[Program, list[tuple[int, ...]]] | None:

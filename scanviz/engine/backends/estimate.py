@@ -87,7 +87,7 @@ def _step_costs(
     """Yield what parts of a step cost, by what operations and bytes do."""
     yield STEP_NS + ROW_NS * _rows(program, plan)
     plain = [part for part in program.instructions if isinstance(part, Instruction)]
-    if len(plain) == len(program.instructions) and _are_few(plan):
+    if len(plain) == len(program.instructions) and are_few(plan):
         yield from _costs_of_few(program, plain, plan)  # a first call waits for this
         return
     from scanviz.engine.program.work import Work, work_of
@@ -156,7 +156,7 @@ def _are_numbers(program: Program, registers: Iterable[int]) -> bool:
     return all(is_scalar(program, number) for number in registers)
 
 
-def _are_few(plan: Plan) -> bool:
+def are_few(plan: Plan) -> bool:
     """Return whether all arrays are known to be so short that operations on them only cost being called."""
     return all(place.shape is not None and prod(place.shape) <= FEW_ELEMENTS for place in plan.places)
 

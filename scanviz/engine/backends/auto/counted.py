@@ -181,11 +181,13 @@ class Begun(Specialised):
         Whether it has run.
     unknown_steps : int or None
         How many steps it took before it was estimated what a step costs; None where that is known.
+    short_steps : float
+        It is not estimated before so many steps.
     """
 
     __slots__ = (
-        "_allowed", "_left_ns", "allowance", "is_known", "least_ns", "pays_after_ns", "quiet_ns", "step_ns", "unknown_steps",
-        "was_met",
+        "_allowed", "_left_ns", "allowance", "is_known", "least_ns", "pays_after_ns", "quiet_ns", "short_steps",
+        "step_ns", "unknown_steps", "was_met",
     )  # fmt: skip
 
     def __init__(
@@ -196,6 +198,7 @@ class Begun(Specialised):
         self.left_ns, self.step_ns, self.pays_after_ns, self.least_ns = left_ns, 0.0, pays_after_ns, least_ns
         self.quiet_ns, self.is_known, self.was_met = inf, True, False
         self.unknown_steps: int | None = 0
+        self.short_steps = 0.0
 
     @property
     def left_ns(self) -> float:

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
 from scanviz.engine.backends.auto.counted import FURTHER, Begun, Counted
-from scanviz.engine.backends.estimate import saved_ns
+from scanviz.engine.backends.estimate import are_few, saved_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError, ScanvizError
@@ -63,6 +63,7 @@ THIS_RUN = (
     RUNS_LEFT - 1
 )  # times as much counts what a run saves whose steps are counted beforehand: it surely does, others only may
 LONG_STEP_NS = 1e6  # of steps that may be so long, what they cost is asked in a first run, else in the second of the same shapes
+SHORT_STEP_NS = 5e4  # an operation of a step on few elements takes no longer
 # of what pays is done until it is asked again whether the loops of a function pay together
 ASKED_AGAIN = 0.02
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
@@ -128,7 +129,11 @@ class AutoLoop(SpecialisedLoop):
             return found
         if found.unknown_steps is not None:
             if not found.was_met:
-                found.was_met, found.unknown_steps = True, steps
+                found.was_met, found.short_steps = True, self._short_steps(found)
+                found.unknown_steps = steps
+                return found
+            if found.entry is None and found.unknown_steps + RUNS_LEFT * steps < found.short_steps:
+                found.unknown_steps += steps
                 return found
             self._estimate(found)
         cost = steps * found.step_ns
@@ -146,6 +151,13 @@ class AutoLoop(SpecialisedLoop):
         self._count(found, found.left_ns - THIS_RUN * cost)
         self._allow(found)
         return found
+
+    def _short_steps(self, begun: Begun) -> float:
+        """Return for how many steps machine code surely does not pay: what one costs is asked after them.  0 where nobody knows."""
+        if self.runners or self.counted.pays or not are_few(begun.plan):
+            return 0.0
+        least = SHORT_STEP_NS * (1 + len(self.loop.body.instructions))
+        return (begun.left_ns - begun.least_ns) / least
 
     def _only_counts(self, allowance: Allowance, steps: int) -> bool:
         """Return whether a run of at most so many steps is only to be counted, and count it where its end is known."""

@@ -39,10 +39,26 @@ def test_what_was_only_counted_costs_what_its_steps_cost(until):
         f(ROWS)
     begun = code_of(f)
     assert begun.allowance.steps > 0 and (begun.entry is None) == until
+    begun.left_ns = begun.left_ns
+    if not until:
+        assert begun.unknown_steps == (ENTERED + 20) * len(ROWS) and not begun.step_ns
+        begun.costs(700.0)
     spent = begun.pays_after_ns - begun.left_ns
     assert spent == pytest.approx((ENTERED + 20) * len(ROWS) * begun.step_ns)
     begun.allow()
     assert begun.pays_after_ns - begun.left_ns == pytest.approx(spent)
+
+
+def test_what_a_step_costs_is_estimated_when_that_may_matter():
+    f = bent()
+    f(ROWS)
+    begun = code_of(f)
+    most = begun.short_steps
+    assert 100 * len(ROWS) < most < 1e9 / 1e4
+    while begun.unknown_steps is not None:
+        f(ROWS)
+        assert begun.unknown_steps is None or begun.unknown_steps <= most
+    assert begun.step_ns and begun.pays_after_ns - begun.left_ns < 0.1 * begun.pays_after_ns
 
 
 @needs_llvm

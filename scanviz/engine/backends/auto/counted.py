@@ -194,10 +194,10 @@ class Begun(Specialised):
         self, plan: Plan, tier: Tier, write: Write, left_ns: float, pays_after_ns: float, least_ns: float
     ) -> None:
         super().__init__(plan, tier, write)
-        self.allowance = Allowance()
+        self.allowance, self._allowed = Allowance(), 0
+        self.unknown_steps: int | None = 0
         self.left_ns, self.step_ns, self.pays_after_ns, self.least_ns = left_ns, 0.0, pays_after_ns, least_ns
         self.quiet_ns, self.is_known, self.was_met = inf, True, False
-        self.unknown_steps: int | None = 0
         self.short_steps = 0.0
 
     @property
@@ -207,19 +207,22 @@ class Begun(Specialised):
 
     @left_ns.setter
     def left_ns(self, left_ns: float) -> None:
+        if self.unknown_steps is not None:
+            self.unknown_steps += self._allowed - self.allowance.steps
         self._left_ns, self._allowed, self.allowance.steps = left_ns, 0, 0
 
     def allow(self) -> None:
         """Let steps be only counted as long as nothing can be due."""
         left = self.left_ns = self.left_ns
-        if left == inf:
-            self._allowed = self.allowance.steps = ALL
-        elif self.unknown_steps is None:
-            self._allowed = self.allowance.steps = max(0, int((left - self.quiet_ns) / self.step_ns))
+        if self.unknown_steps is not None:
+            most = self.short_steps - self.unknown_steps
+        else:
+            most = ALL if left == inf else (left - self.quiet_ns) / self.step_ns
+        self._allowed = self.allowance.steps = max(0, int(most))
 
     def look_at_each(self) -> None:
         """Allow no more steps that are only counted."""
-        self.left_ns = self.left_ns
+        self.left_ns, self.short_steps = self.left_ns, 0.0
         self.entry, self.runs = None, 0  # another is written
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
@@ -228,6 +231,7 @@ class Begun(Specialised):
 
     def costs(self, step_ns: float) -> None:
         """Let a step cost so much, and the steps that were done, too."""
+        self.left_ns = self.left_ns  # all steps are counted
         done, self.unknown_steps = self.unknown_steps or 0, None
         self.step_ns, self.quiet_ns = step_ns, self.least_ns
         self.left_ns -= done * step_ns

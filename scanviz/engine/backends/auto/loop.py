@@ -132,8 +132,10 @@ class AutoLoop(SpecialisedLoop):
                 found.was_met, found.short_steps = True, self._short_steps(found)
                 found.unknown_steps = steps
                 return found
-            if found.entry is None and found.unknown_steps + RUNS_LEFT * steps < found.short_steps:
+            found.left_ns = found.left_ns
+            if found.unknown_steps + RUNS_LEFT * steps < found.short_steps:
                 found.unknown_steps += steps
+                self._allow(found)
                 return found
             self._estimate(found)
         cost = steps * found.step_ns

@@ -24,11 +24,14 @@ NAME = "unfill"
 @graph_rule(name=NAME, phase=GENERAL, tags=("general",))
 def unfill(level: Level) -> Rewritten | None:
     """Take filled arrays apart where an elementwise operation fills them anyway."""
-    count = 0
+    count, fills = 0, ALLOC in level.by_declaration
 
     def unfilled(node: Apply) -> Sequence[Variable]:
         nonlocal count
-        if not isinstance(node.op.declaration, ElementwiseDeclaration) or len(node.inputs) != 2:
+        declaration = node.op.declaration
+        if not isinstance(declaration, ElementwiseDeclaration) or len(node.inputs) != 2:
+            return node.outputs
+        if not fills and declaration is not e.multiply:
             return node.outputs
         plain = _without_fill(node)
         count += plain is not node

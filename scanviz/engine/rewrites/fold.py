@@ -25,6 +25,8 @@ RUN_TIME_ERRORS = (ScanvizError, ValueError, ArithmeticError, IndexError)
 def constant_folding(level: Level) -> Rewritten | None:
     """Compute operations of small constants when building."""
     folded_nodes: list[str] = []
+    if not any(map(_of_constants, level.nodes)):  # and none becomes one
+        return None
 
     def folded(node: Apply) -> Sequence[Variable]:
         value = _folded(node)
@@ -35,6 +37,11 @@ def constant_folding(level: Level) -> Rewritten | None:
 
     outputs = level.node_by_node(folded)
     return Rewritten(outputs, f"computed {counted(folded_nodes)} of constants") if folded_nodes else None
+
+
+def _of_constants(node: Apply) -> bool:
+    """Return whether a node reads constants alone."""
+    return not node.makers and all(isinstance(variable, Constant) for variable in node.inputs)
 
 
 def _folded(node: Apply) -> Constant | None:

@@ -370,8 +370,9 @@ def _meant(rule: Rule, level: Level) -> list[Apply]:
     if len(rule.on) == 1:
         (only,) = rule.on
         return level.by_declaration.get(only, [])
-    if not any(declaration in rule.on for declaration in level.by_declaration):
-        return []
+    present = [declaration for declaration in level.by_declaration if declaration in rule.on]
+    if len(present) <= 1:
+        return level.by_declaration[present[0]] if present else []
     return [node for node in level.nodes if node.op.declaration in rule.on]
 
 

@@ -104,8 +104,15 @@ def forecast(
     program, planned = planned_call(program, shapes, values, emits)
     held = found.program(program, planned, known_of(program, shapes, values), is_whole=True)
     peak = max(held.values(), default=0)
-    at = next((index for index, size in held.items() if size == peak), -1)
+    at = _where(program, [index for index, size in held.items() if size == peak])
     return ProgramForecast(peak, at if peak else -1, held, found.loops, found.kept, tuple(found.unknown))
+
+
+def _where(program: Program, found: Sequence[int]) -> int:
+    """Return the first of the instructions that hold as much as one another, of which loops tell most; -1 of none."""
+    whole = len(program.instructions)
+    loops = [k for k in found if k < whole and isinstance(program.instructions[k], LoopInstruction)]
+    return next(iter(loops or found), -1)
 
 
 def planned_call(

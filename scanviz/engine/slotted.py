@@ -70,14 +70,25 @@ class Signature:
 
 
 class Described:
-    """A field: its attributes are those of ``dataclasses.Field``."""
+    """A field: its attributes are those of ``dataclasses.Field``, and the one that it was given as, if it was."""
 
-    __slots__ = ("compare", "default", "default_factory", "hash", "kw_only", "name", "repr", "type")
+    __slots__ = (
+        "compare",
+        "default",
+        "default_factory",
+        "hash",
+        "kw_only",
+        "name",
+        "repr",
+        "standard",
+        "type",
+    )
 
     def __init__(
         self, default: Any, default_factory: Any, repr: bool, compare: bool, hash: bool | None, kw_only: bool
     ) -> None:
         self.name = self.type = ""
+        self.standard: dataclasses.Field[Any] | None = None
         self.default, self.default_factory = default, default_factory
         self.repr, self.compare, self.hash, self.kw_only = repr, compare, hash, kw_only
 
@@ -87,12 +98,11 @@ def _by_us(given: Any) -> Any:
     standard = sys.modules.get("dataclasses")
     if standard is None or not isinstance(given, standard.Field):
         return given
-    default, make = given.default, given.default_factory
-    return Described(
-        MISSING if default is standard.MISSING else default,
-        MISSING if make is standard.MISSING else make,
-        given.repr, given.compare, given.hash, given.kw_only is True,
-    )  # fmt: skip
+    ways = (given.default, given.default_factory)
+    default, make = (MISSING if way is standard.MISSING else way for way in ways)
+    found = Described(default, make, given.repr, given.compare, given.hash, given.kw_only is True)
+    found.standard = given
+    return found
 
 
 def _own_fields(namespace: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -118,11 +128,6 @@ def _described(kind: type) -> dict[str, Described]:
     return found
 
 
-def is_slotted(kind: type) -> bool:
-    """Return whether a class is one of those that are made here."""
-    return hasattr(kind, DESCRIBED)
-
-
 def fields_of(kind: type) -> list[str]:
     """Return the names of the fields of a class that is made here."""
     return list(getattr(kind, DESCRIBED))
@@ -134,12 +139,11 @@ def _standard_fields(kind: type) -> dict[str, dataclasses.Field[Any]]:
 
     found = {}
     for name, own in getattr(kind, DESCRIBED).items():
-        made: Any = dataclasses.field(repr=own.repr, compare=own.compare, hash=own.hash, kw_only=own.kw_only)
-        made.name, made.type = name, own.type
-        if own.default is not MISSING:
-            made.default = own.default
-        if own.default_factory is not MISSING:
-            made.default_factory = own.default_factory
+        made: Any = own.standard or dataclasses.field(repr=own.repr, compare=own.compare, hash=own.hash)
+        made.name, made.type, made.kw_only = name, own.type, own.kw_only
+        for way in ("default", "default_factory"):
+            if getattr(own, way) is not MISSING:
+                setattr(made, way, getattr(own, way))
         made._field_type = dataclasses._FIELD  # type: ignore[attr-defined]  # what dataclasses.fields goes by
         found[name] = made
     return found

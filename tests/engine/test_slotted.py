@@ -242,3 +242,51 @@ def test_a_base_of_the_standard_librarys_is_known():
         y: int = 2
 
     assert Derived(1) == Derived(1, 2) and hash(Derived(1)) == hash(Derived(1, 2)) and Derived(3).x == 3
+
+
+def test_what_the_standard_librarys_description_says_besides_is_told():
+    @slotted.dataclass(slots=True)
+    class Point:
+        x: int
+        told: int = field(default=3, metadata={"unit": "s"}, init=False)
+
+    _, told = dataclasses.fields(Point)
+    assert (told.name, told.default, dict(told.metadata), told.init) == ("told", 3, {"unit": "s"}, False)
+
+
+def test_an_instance_is_replaced_as_by_the_standard_library():
+    made = slotted.dataclass(frozen=True, slots=True)(point())
+    one = made(1, 2.0, [3], name="p")
+    for changes in ({}, {"x": 4}, {"name": "q", "seen": []}):
+        ours, theirs = slotted.replace(one, **changes), dataclasses.replace(one, **changes)
+        assert (ours, ours.seen, repr(ours)) == (theirs, theirs.seen, repr(theirs))
+    with pytest.raises(TypeError, match="z"):
+        slotted.replace(one, z=1)
+    theirs = dataclasses.dataclass(frozen=True, slots=True)(point())
+    assert slotted.replace(theirs(1), x=2) == theirs(2)
+
+
+def test_a_field_is_described_as_by_the_standard_library():
+    def described(field):
+        @slotted.dataclass(slots=True)
+        class Point:
+            x: int
+            y: list[int] = field(default_factory=list, repr=False, compare=False)
+            z: int = field(default=3, kw_only=True, hash=False)
+
+        return [
+            (
+                one.name,
+                one.type,
+                one.default,
+                one.default_factory,
+                one.repr,
+                one.compare,
+                one.hash,
+                one.kw_only,
+                one.init,
+            )
+            for one in dataclasses.fields(Point)
+        ], repr(Point(1))
+
+    assert described(slotted.field) == described(dataclasses.field)

@@ -38,7 +38,7 @@ from scanviz.engine.program.instructions import (
     StateSlot,
     StepOutputSlot,
 )
-from scanviz.engine.slotted import fields_of, is_slotted
+from scanviz.engine.slotted import DESCRIBED, fields_of
 
 _NAME = frozenset({"name"})
 _OF_A_PROCESS = frozenset({"node_id", "provenance"})
@@ -98,7 +98,7 @@ def _teller_of(kind: Any) -> _Tell:  # a class
     """Return what tells values of a class from all others."""
     if kind in _TELLERS:
         return _TELLERS[kind]
-    if is_slotted(kind):
+    if hasattr(kind, DESCRIBED):
         return _teller_of_fields(kind, fields_of(kind))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _teller_of_fields(kind, kind._fields)

@@ -24,7 +24,6 @@ from scanviz.engine.locks import lock
 from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
 from scanviz.profiler.recording.function_aggregate import MOST_WAITING
 from scanviz.profiler.recording.functions_met import FunctionsMet
-from scanviz.profiler.recording.nested_cost import with_nested_costs
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
 from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
@@ -344,6 +343,8 @@ class Recorder(Observer):
             )
 
     def _loop_records(self, now: int, alone_ns: float) -> list[LoopRecord]:
+        from scanviz.profiler.recording.nested_cost import with_nested_costs  # when the script has ended
+
         records = {}
         for key, loop in self._met.loops.items():
             function = self._met.functions.get(loop.record.function)

@@ -127,7 +127,7 @@ def check_meant(value: Any) -> None:
 
 
 def as_integer(value: Any, what: str) -> Variable:
-    """Return a symbolic int64 scalar of an int or an integer scalar variable.
+    """Return a symbolic int64 scalar of an int or an integer scalar variable; of numbers too large for it the largest of it.
 
     Raises
     ------
@@ -144,6 +144,8 @@ def as_integer(value: Any, what: str) -> Variable:
         )
     if kind.dtype == "int64":
         return variable
+    if kind.dtype == "uint64":  # what is larger than all of int64 stays large, and is no number from the end
+        variable = build_one(Op(declared("minimum")), variable, constant(np.uint64(2**63 - 1)))
     return build_one(Op(declared("cast"), CastParameters("int64")), variable)
 
 

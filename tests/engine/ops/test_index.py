@@ -311,3 +311,20 @@ def test_adding_at_places_beside_slices_in_and_out_of_loops(mode):
     once, twice = f(np.ones((2, 3)), [0, 0, 2])
     assert once.tolist() == [[2.0, 0.0, 1.0]] * 2
     assert twice[-1].tolist() == [[9.0, 1.0, 4.0]] * 2
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy", "native"])
+def test_a_number_beyond_int64_is_no_index_from_the_end(mode):
+    k, v = T.tensor("uint64", (), "k"), T.vector("v")
+    values, largest = np.arange(4.0), np.uint64(2**64 - 1)
+    rows, _ = scanviz.scan(lambda h, k, v: h + T.sum(v[:k]), None, 0.0, [k, v], n_steps=2)
+    parts = scanviz.function([k, v], [v[:k], v[k:], rows], mode=mode)(largest, values)
+    assert [part.tolist() for part in parts] == [[0.0, 1.0, 2.0, 3.0], [], [6.0, 12.0]]
+    assert scanviz.function([k, v], v[k], mode=mode)(np.uint64(3), values) == 3.0
+    with pytest.raises(IndexError, match="out of bounds"):
+        scanviz.function([k, v], v[k], mode=mode)(largest, values)
+    picked, _ = scanviz.scan(lambda h, k, v: h + v[k], None, 0.0, [k, v], n_steps=2)
+    with pytest.raises(IndexError, match="out of bounds"):
+        scanviz.function([k, v], picked, mode=mode)(largest, values)
+    with pytest.raises(IndexError, match="no axis of `v` is so long"):
+        v[largest]

@@ -109,17 +109,22 @@ class AutoLoop(SpecialisedLoop):
         latest, met = self._latest  # where rows count for the key it is never that
         if latest == shapes and type(met) is Begun and self._only_counts(met.allowance, steps):
             return met
-        return self._reckoned_with(shapes, states, watch, steps)
+        found = SpecialisedLoop.code_for(self, shapes, states, watch, steps)
+        if type(found) is Begun:
+            return self._reckoned_with(found, shapes, states, watch, steps)
+        if self._step_ns and self.counted.is_open:
+            self._count_again(0 if self._may_end else steps)
+        return found
 
     def _reckoned_with(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
+        self,
+        found: Begun,
+        shapes: Sequence[Any],
+        states: Sequence[StateRows],
+        watch: Watch | None,
+        steps: int,
     ) -> Specialised:
-        """Return the code for shapes; what the run costs is counted, and it may be compiled."""
-        found = SpecialisedLoop.code_for(self, shapes, states, watch, steps)
-        if type(found) is not Begun:
-            if self._step_ns and self.counted.is_open:
-                self._count_again(0 if self._may_end else steps)
-            return found
+        """Return the code for shapes, of which NumPy's is there: what the run costs is counted, and it may be compiled."""
         if self._only_counts(found.allowance, steps):
             return found
         if self._may_end:  # of the steps that may be taken none surely is

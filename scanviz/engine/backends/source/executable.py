@@ -76,8 +76,11 @@ class SourceExecutable:
         """Return the outputs as if nobody watched; ``watch`` is given the runs of loops, of a call that is told as a whole."""
         before = ignore_errors()
         try:
-            results = self.flat.run_plain(self._taken(self.program, inputs), watch)
-            return self._given(self.program, inputs, results)
+            given = inputs if self._takes_all else self._taken(self.program, inputs)
+            results: list[Any] = self._plain(given, watch, None, None)
+            return results if self._gives_arrays else self._given(self.program, inputs, results)
+        except Exception as error:
+            raise self.flat.in_words(error) from error.__cause__
         finally:
             as_before(before)
 

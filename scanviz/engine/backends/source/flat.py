@@ -123,14 +123,6 @@ class FlatProgram:
         emitter.call_it(instruction.outputs[0], emitter.name(source))
         return emitter.name(source)
 
-    def run_plain(self, inputs: Sequence[Any], alone: Watch | None = None) -> list[Any]:
-        """Return the outputs where nobody watches; ``alone`` is given the runs of loops in a call that is told as a whole."""
-        try:
-            results: list[Any] = self.plain(inputs, alone, None, None)
-            return results
-        except Exception as error:
-            raise self.in_words(error) from error.__cause__
-
     def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
         """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
         if watch is not None and watch.ledger is not None and (tell or watch.ledger.weighs_inside()):

@@ -13,6 +13,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine import collecting, locks
+from scanviz.engine.backends.native import llvm
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.graph.shared import COMMIT_LOCK
 
@@ -89,21 +90,19 @@ def test_a_process_that_is_forked_while_every_lock_is_held_may_build_and_compile
 
 
 def in_llvm(lock):
-    """Return whether a lock is the one for which a fork waits."""
-    from scanviz.engine.backends.native.llvm import LOCK
-
-    return lock is LOCK
+    """Return whether a lock is one for which a fork waits."""
+    return lock is llvm.LOCK or lock is llvm.LOADING
 
 
-def test_a_fork_waits_until_llvm_has_compiled():
-    from scanviz.engine.backends.native.llvm import LOCK
-
+@pytest.mark.parametrize("name", ["LOCK", "LOADING"])
+def test_a_fork_waits_until_llvm_has_compiled_or_is_loaded(name):
+    taken = getattr(llvm, name)
     order = []
-    with another_thread_holds(LOCK) as _:
+    with another_thread_holds(taken) as _:
         pass
 
     def compiles():
-        with LOCK:
+        with taken:
             holds.set()
             time.sleep(0.05)
             order.append("compiled")
@@ -111,7 +110,7 @@ def test_a_fork_waits_until_llvm_has_compiled():
     holds, thread = threading.Event(), threading.Thread(target=compiles)
     thread.start()
     holds.wait()
-    assert ends_well(lambda: LOCK.acquire())
+    assert ends_well(lambda: taken.acquire())
     order.append("forked")
     thread.join()
     assert order == ["compiled", "forked"]

@@ -14,7 +14,7 @@ from scanviz.engine.runtime.schedule import CLOSE_RUNS
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
-from scanviz.record.model import ProfileRecord
+from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.plain import run_plainly
 
@@ -76,8 +76,8 @@ def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> Non
     for loop in record.loops:
         assert loop.running == loop.failed_runs == 0, loop.name
         known = loop.step_times.count + loop.control_steps
-        some_passed_over = loop.runs > CLOSE_RUNS and known < loop.steps
-        assert some_passed_over or known == loop.steps, (loop.name, known, loop.steps)
+        some_have_none = loop.runs > CLOSE_RUNS or _calls_out_to_look(loop, record)
+        assert known == loop.steps or (some_have_none and known < loop.steps), (loop.name, known, loop.steps)
         kept = Counter(map(tuple, loop.series[:, :2].tolist()))
         assert set(kept.values()) <= {1}, (loop.name, kept.most_common(3))
         if loop.parent is None:
@@ -88,6 +88,12 @@ def check_record(record: ProfileRecord, steps: list[int], rewrites: bool) -> Non
                 loop.steps,
                 sum(steps),
             )
+
+
+def _calls_out_to_look(loop: LoopRecord, record: ProfileRecord) -> bool:
+    """Return whether machine code of a loop leaves itself now and then, to look at loops inside: such steps have no time."""
+    is_native = any(made.tier == "native" for made in loop.tiers)
+    return is_native and any(inner.parent == loop.key for inner in record.loops)
 
 
 __all__ = [

@@ -313,7 +313,7 @@ class Observer:
         """A function was built."""
 
     def function_begin(self, function: int, call: int) -> None:
-        """A call of function number ``function`` begins; ``call`` counts all calls of the process from 0."""
+        """A call of function number ``function`` begins; ``call`` numbers the calls of the process whose begin is told."""
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """The call ended after ``elapsed_ns``, by ``error`` if it is not None."""

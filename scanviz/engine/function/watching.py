@@ -102,10 +102,10 @@ class Watching:
         try:
             arguments = self._arguments(values, named)
             found = self._given_alone(arguments, watch)
+            ended = perf_counter_ns()  # inside: an interrupt in it ends what has begun
         except BaseException as error:
             self._failed_alone(watch, perf_counter_ns() - begun - own.ns + held, error, arguments is not None)
             raise
-        ended = perf_counter_ns()
         elapsed = ended - begun - own.ns + held
         known = own.untold_of is watching or own.untold_of == watching
         if end_alone(watch):

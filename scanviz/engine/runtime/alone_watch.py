@@ -61,9 +61,10 @@ def begin_alone(function: int, watching: tuple[Observer, ...], own: OwnTime) -> 
     else:
         own.spare_alone = None
         watch.function = function
-    watch.waiting, own.waiting = 0, watch
     if ALONE:
         watch.around = ALONE.get(thread)
+    # nothing is called from here on: an interrupt comes before all of it or finds who ends it
+    watch.waiting, own.waiting = 0, watch
     ALONE[thread] = watch
     return watch  # type: ignore[no-any-return]  # what is spare is typed above the file that keeps it
 

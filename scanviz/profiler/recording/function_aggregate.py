@@ -112,8 +112,9 @@ class FunctionAggregate:
         within = bool(self._open) and any(
             call.thread == thread for call in self._open.values()
         )  # in another call
-        self._open[call] = _Call(thread, [loop.open_runs(thread) for loop in self.loops] if within else [])
+        runs = [loop.open_runs(thread) for loop in self.loops] if within else []
         self._processor.begin(call)
+        self._open[call] = _Call(thread, runs)  # last: no end is told where ctrl+c comes before
 
     def end(
         self, call: int, thread: int, now: int, elapsed_ns: int, failed: bool, inside_ns: int = 0

@@ -112,10 +112,11 @@ class Recorder(Observer):
         """Open a call."""
         with self._lock:
             self._count_waiting()
-            self._timeline.enter(threading.get_ident(), "call", function, self._clock())
-            found = self._met.functions.get(function)
+            now, thread, found = self._clock(), get_ident(), self._met.functions.get(function)
             if found is not None:
-                found.begin(call, threading.get_ident())
+                found.begin(call, thread)
+            # last: where ctrl+c comes before, nobody is told an end
+            self._timeline.enter(thread, "call", function, now)
 
     def function_end(self, function: int, call: int, elapsed_ns: int, error: BaseException | None) -> None:
         """Count a call."""

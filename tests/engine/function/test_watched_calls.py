@@ -10,7 +10,9 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
+from scanviz.engine.runtime.alone import ALONE
 from scanviz.engine.runtime.call_schedule import A_SAMPLE, CLOSE_CALLS, FIRST
+from scanviz.engine.runtime.events import THREADS
 
 
 class Listener(Observer):
@@ -295,3 +297,51 @@ def test_a_call_that_was_passed_over_and_fails_after_its_run_is_told_as_one_that
         f(np.ones(3))
     assert passed and len(listener.begun) == len(listener.ended) == begun + 1
     assert len(listener.passed_over) == passed + 1
+
+
+class Alone(Sampling):
+    """Lets calls that are passed over go on as if nobody watched."""
+
+    control = True
+
+
+def passed_over_by(listener):
+    """Return a function whose next call goes on as if nobody watched."""
+    out, x = sums()
+    f = scanviz.function([x], out)
+    while not listener.passed_over or listener.passed_over[-1][1] >= 0:
+        f(np.ones(3))
+    return f
+
+
+def test_ctrl_c_when_a_call_that_is_passed_over_has_run_ends_it(monkeypatch):
+    listener = Alone()
+    with observed_by(listener):
+        f, reads = passed_over_by(listener), []
+
+        def clock():
+            reads.append(1)
+            if len(reads) == 2:
+                raise KeyboardInterrupt
+            return time.perf_counter_ns()
+
+        monkeypatch.setattr("scanviz.engine.function.watching.perf_counter_ns", clock)
+        with pytest.raises(KeyboardInterrupt):
+            f(np.ones(3))
+        assert not ALONE and THREADS.own.waiting is None
+    assert len(listener.begun) == len(listener.ended)
+
+
+def test_ctrl_c_before_a_call_that_is_passed_over_has_begun_leaves_nothing_of_it(monkeypatch):
+    class Interrupted(dict):
+        def get(self, thread):
+            raise KeyboardInterrupt
+
+    listener = Alone()
+    with observed_by(listener):
+        f = passed_over_by(listener)
+        monkeypatch.setattr("scanviz.engine.runtime.alone_watch.ALONE", Interrupted({-1: None}))
+        with pytest.raises(KeyboardInterrupt):
+            f(np.ones(3))
+        assert THREADS.own.waiting is None
+    assert len(listener.begun) == len(listener.ended)

@@ -21,6 +21,7 @@ from scanviz.profiler.recording import deferred
 from scanviz.profiler.recording import recorder as recording
 from scanviz.profiler.recording.loop_aggregate import TIERS
 from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.run_totals import RunTotals
 from scanviz.record import program_snapshot, rewrites_snapshot
@@ -67,6 +68,24 @@ def test_calls_are_counted_and_the_first_is_told_apart() -> None:
     assert (function.calls, function.errors, function.first_ns, function.total_ns) == (3, 1, 900, 1110)
     assert function.call_times.max_ns == 900
     assert function.call_times.p50_ns == pytest.approx(110, rel=0.01)
+
+
+def test_a_call_that_ctrl_c_ends_while_its_begin_is_noted_is_not_taken_to_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = recorder()
+
+    def interrupted(self: ProcessorTally, call: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(ProcessorTally, "begin", interrupted)
+        made.function_begin(1, 0)
+    made.function_begin(1, 1)
+    made.function_end(1, 1, 300, None)
+    record = made.record()
+    assert record.functions[0].running == 0
+    assert record.threads is not None and record.threads.inside_ns == 300
 
 
 def test_a_loop_adds_up_its_runs_and_steps() -> None:

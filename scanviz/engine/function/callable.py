@@ -130,7 +130,8 @@ class Function(Shown):
     def _made_for_machine_code(self) -> Function:
         """Return the same function rewritten for machine code, made the first time; its loops count from where these are."""
         with self._making:
-            if self._later is None:
+            made = self._later
+            if made is None:
                 with building("function"):
                     mode = self.plan.mode.for_machine_code()
                     assert mode is not None
@@ -139,7 +140,7 @@ class Function(Shown):
                 made.profile_observer = self.profile_observer
                 self._counted.go_on_in(made.executable.counted)
                 self._later = made
-        return self._later
+        return made  # another thread may find now that there is no machine code, and drop it
 
     @property
     def inputs(self) -> list[In]:

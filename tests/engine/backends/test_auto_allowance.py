@@ -1,5 +1,8 @@
 """Runs of short loops in the default mode only count steps, and all is as if each were reckoned with."""
 
+import sys
+from itertools import count
+
 import numpy as np
 import pytest
 
@@ -70,6 +73,50 @@ def test_a_long_run_is_compiled_for_however_many_short_ones_were_only_counted(ca
     assert type(code_of(f)) is Begun
     f(np.zeros(200_000))
     assert code_of(f).tier.name == "native"
+
+
+def meanwhile(work, line, does):
+    """Work, with something done where another thread might, before the given line of what counts; return whether there is one."""
+    left = [line]
+
+    def trace(frame, event, _):
+        if "/backends/auto/" not in frame.f_code.co_filename.replace("\\", "/"):
+            return None
+        left[0] -= event == "line"
+        if not left[0]:
+            left[0] = -1
+            does()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return left[0] < 0
+
+
+def test_another_thread_may_estimate_what_a_step_costs_at_any_moment():
+    for line in count(1):
+        f = bent()
+        f(ROWS)
+        begun = code_of(f)
+        if not meanwhile(lambda f=f: f(ROWS), line, lambda begun=begun: begun.costs(700.0)):
+            break
+        assert begun.step_ns and abs(begun.pays_after_ns - begun.left_ns) < 1e5
+    assert line > 20
+
+
+def test_another_thread_may_run_steps_while_it_is_estimated_what_they_cost():
+    for line in count(1):
+        f = bent()
+        f(ROWS)
+        begun = code_of(f)
+        if not meanwhile(lambda begun=begun: begun.costs(700.0), line, begun.allow):
+            break
+        assert begun.step_ns == 700 and begun.unknown_steps is None
+    assert line > 5
 
 
 def test_nothing_is_allowed_where_machine_code_pays_for_all_loops(monkeypatch):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.runtime.specialised import (
     CACHED,
+    RUNS_LEFT,
     Allowance,
     Entry,
     Specialised,
@@ -207,18 +208,29 @@ class Begun(Specialised):
 
     @left_ns.setter
     def left_ns(self, left_ns: float) -> None:
-        if self.unknown_steps is not None:
-            self.unknown_steps += self._allowed - self.allowance.steps
+        unknown = self.unknown_steps  # read once: another thread may find out now what a step costs
+        if unknown is not None:
+            self.unknown_steps = unknown + self._allowed - self.allowance.steps
         self._left_ns, self._allowed, self.allowance.steps = left_ns, 0, 0
 
     def allow(self) -> None:
         """Let steps be only counted as long as nothing can be due."""
         left = self.left_ns = self.left_ns
-        if self.unknown_steps is not None:
-            most = self.short_steps - self.unknown_steps
+        unknown = self.unknown_steps
+        if unknown is not None:
+            most = self.short_steps - unknown
         else:
             most = ALL if left == inf else (left - self.quiet_ns) / self.step_ns
         self._allowed = self.allowance.steps = max(0, int(most))
+
+    def is_early(self, steps: int) -> bool:
+        """Return whether a run of so many steps is too early to estimate what one costs; then they are counted."""
+        self.left_ns = self.left_ns  # those before are
+        unknown = self.unknown_steps
+        if unknown is not None and unknown + RUNS_LEFT * steps < self.short_steps:
+            self.unknown_steps = unknown + steps
+            return True
+        return False
 
     def look_at_each(self) -> None:
         """Allow no more steps that are only counted."""
@@ -232,8 +244,9 @@ class Begun(Specialised):
     def costs(self, step_ns: float) -> None:
         """Let a step cost so much, and the steps that were done, too."""
         self.left_ns = self.left_ns  # all steps are counted
-        done, self.unknown_steps = self.unknown_steps or 0, None
+        done = self.unknown_steps or 0
         self.step_ns, self.quiet_ns = step_ns, self.least_ns
+        self.unknown_steps = None  # after that other threads reckon with it
         self.left_ns -= done * step_ns
         self._forecast(self.left_ns)
 

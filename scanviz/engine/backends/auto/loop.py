@@ -137,9 +137,7 @@ class AutoLoop(SpecialisedLoop):
                 found.was_met, found.short_steps = True, self._short_steps(found)
                 found.unknown_steps = steps
                 return found
-            found.left_ns = found.left_ns
-            if found.unknown_steps + RUNS_LEFT * steps < found.short_steps:
-                found.unknown_steps += steps
+            if found.is_early(steps):
                 self._allow(found)
                 return found
             self._estimate(found)

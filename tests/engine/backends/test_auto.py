@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -466,6 +467,20 @@ def test_a_function_that_is_called_often_goes_back_to_its_program_for_numpy_too(
     assert len(asked) == 2  # of the loop as it is rewritten for machine code, and of this one
 
 
+def test_a_thread_calls_the_program_for_machine_code_though_another_one_drops_it():
+    f, _ = smooth()
+
+    class Dropping:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            f._later = None
+
+    f._making = Dropping()
+    assert f._made_for_machine_code().name == "f, for machine code"
+
+
 @needs_llvm
 def test_a_first_call_of_a_loop_that_prints_is_not_foreseen_to_pay(capsys):
     x = T.matrix("x")
@@ -492,6 +507,16 @@ def test_the_first_call_is_foreseen_the_same_when_a_profile_records_it():
         f(given)
     (made,) = session.record.functions
     assert (made.name, made.calls) == ("f, for machine code", 1)
+
+
+@needs_llvm
+def test_looking_what_a_first_call_will_do_is_told_as_building_and_is_no_time_of_the_script(monkeypatch):
+    usual = foreseen.loops_that_pay
+    monkeypatch.setattr(foreseen, "loops_that_pay", lambda *given: time.sleep(0.05) or usual(*given))
+    f, _ = smooth()
+    with profile() as session:
+        f(RNG.normal(size=(1_500, 8)))
+    assert sum(built.total_ns for built in session.record.building) >= 50e6
 
 
 @needs_llvm

@@ -15,6 +15,7 @@ from scanviz.engine.backends.auto.loop import LONG_STEP_NS, THIS_RUN, AutoLoop
 from scanviz.engine.backends.numpy import LIBRARY, NumpyBackend
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
+from scanviz.engine.building import building
 from scanviz.engine.config import config
 from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.verify import verify_program
@@ -53,16 +54,18 @@ class AutoExecutable(ShortCallsExecutable):
         self.counted.is_new = False
         if THIS_RUN * self._most_ns(inputs) < config.native.pays_after * 1e9:
             return
+        with building("function"):  # for whoever watches: it is no time of a call, nor of the script
+            found = self._loops_that_pay(inputs)
+            if found and availability("native").works:
+                self.counted.foreseen.update(found)
+                self.counted.due = True
+
+    def _loops_that_pay(self, inputs: Sequence[Any]) -> list[str]:
         from scanviz.engine.backends.auto.foreseen import loops_that_pay  # of no use for few steps
 
-        runners = self.flat.runners.items()
-        loops = {
-            index: run.tier for index, run in runners if isinstance(getattr(run, "tier", None), AutoLoop)
-        }
-        found = loops_that_pay(self.program, inputs, loops, self.counted.rules)
-        if found and availability("native").works:
-            self.counted.foreseen.update(found)
-            self.counted.due = True
+        tiers = {index: getattr(run, "tier", None) for index, run in self.flat.runners.items()}
+        loops = {index: tier for index, tier in tiers.items() if isinstance(tier, AutoLoop)}
+        return loops_that_pay(self.program, inputs, loops, self.counted.rules)
 
     def _most_ns(self, inputs: Sequence[Any]) -> float:
         """Return about how many nanoseconds the loops take on NumPy at most, for arguments of such sizes: a guess from above.

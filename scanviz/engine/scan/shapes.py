@@ -106,7 +106,7 @@ def _found_outside(size: Polynomial, view: ScanView, sizes: dict[Variable, Shape
     if unknowns is None:
         return substituted(size, lambda unknown: _outside(unknown, view, sizes), view.sizes)
     values = {unknown: _outside(unknown, view, sizes) for unknown in unknowns}
-    known, key = known_sizes().substituted, (size, *values.values())
+    known, key = known_sizes().substituted, (size, *values.items())
     if key not in known:
         known[key] = substituted(size, values.__getitem__, view.sizes)
     return known[key]

@@ -8,6 +8,8 @@ from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import rebuild
 from scanviz.engine.ops.sizes import size_of, sizes_kept, surely_equal
 from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.scan.loop import loop_of
+from scanviz.engine.scan.variables import StepOutput
 
 
 def test_a_size_that_a_step_draws_is_asked_of_the_rows():
@@ -30,3 +32,17 @@ def test_one_step_run_over_other_rows_has_their_sizes():
         first, second = shape_of(rows[1])[1], shape_of(other.outputs[1])[1]
         assert surely_equal(first, SIZES.add(SIZES.multiply(2, size_of(x.shape[1])), n)) and n != m
         assert surely_equal(second, SIZES.add(10, n)) and not surely_equal(first, second)
+
+
+def test_equal_sizes_of_a_step_are_told_apart_by_what_they_are_made_of():
+    x, y = T.matrix("x"), T.matrix("y")
+    rows, _ = scanviz.scan(lambda u, v: (T.concatenate([u, v, v]), T.concatenate([v, v, u])), [x, y])
+    first, other = rows[0].owner, scanviz.clone(rows[0], replace={x: y, y: x}).owner
+    op = loop_of(other)
+    gone = op.of_type(StepOutput)[0]  # the other size is met first then, with its unknowns in another order
+    op = op.with_variables([variable for variable in op.variables if variable is not gone], None)
+    turned = rebuild(other, other.inputs, op).outputs[0]
+    n, m = (size_of(rows.shape[1]) for rows in (x, y))
+    with sizes_kept():
+        assert surely_equal(shape_of(first.outputs[0])[1], SIZES.add(n, SIZES.multiply(2, m)))
+        assert surely_equal(shape_of(turned)[1], SIZES.add(m, SIZES.multiply(2, n)))

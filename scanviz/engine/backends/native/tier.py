@@ -153,11 +153,11 @@ class NativeCode:
         What counts is this thread's own time: while others have the processors, steps take longer and threads gain nothing.
         """
         taken, further = (first, DONE, -1), 1
-        while further and taken[1] == DONE and taken[0] < first + LEARNT:
-            begun = thread_time_ns()
+        while further and taken[1] == DONE:
+            begun, is_first = thread_time_ns(), taken[0] == first
             taken = self._as_whole(arena, taken[0], taken[0] + further)
             in_parts.step_ns = max(1.0, (thread_time_ns() - begun) / further)
-            further = 0 if further > 1 else min(LEARNT - 1, int(LEARNT_NS / in_parts.step_ns))
+            further = min(LEARNT - 1, int(LEARNT_NS / in_parts.step_ns)) if is_first else 0
         return taken
 
     def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:

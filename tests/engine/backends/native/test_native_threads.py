@@ -90,12 +90,18 @@ def test_steps_whose_times_are_noted_are_taken_by_threads_too(monkeypatch):
     assert sum(timed) > 300 and loop.steps == 900
 
 
-def test_what_a_step_takes_is_learnt_after_the_first_in_time_of_its_own(
-    monkeypatch,
-):
+@pytest.mark.parametrize(
+    ("clock", "begins", "found_ns"),
+    [
+        ([0, 1e6, 0, 12_000.0], 11, 1_200.0),  # of one step, whose code is new, and of ten
+        ([0, 7e6, 0, 6e6], 2, 6e6),  # of one step, and of one more: others are not kept from the threads
+        ([0, 2e7], 1, 2e7),
+    ],
+)
+def test_what_a_step_takes_is_learnt_after_the_first_in_time_of_its_own(monkeypatch, clock, begins, found_ns):
     f, given = batch_of_rows()
     usual, seen = PartedCode.run, []
-    times = iter([0, 1e6, 0, 12_000.0])  # of one step, whose code is new, and of ten
+    times = iter(clock)
     monkeypatch.setattr(tier, "thread_time_ns", lambda: next(times))
 
     def run(self, arena, first, last, step_ns, noted):
@@ -104,7 +110,7 @@ def test_what_a_step_takes_is_learnt_after_the_first_in_time_of_its_own(
 
     monkeypatch.setattr(PartedCode, "run", run)
     f(given)
-    assert seen == [(11, 300, 1_200.0)]
+    assert seen == [(begins, 300, found_ns)]
 
 
 def test_steps_are_done_when_all_threads_have_done_them():

@@ -7,7 +7,8 @@ import scanviz
 from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine.backends.cupy.table import CUPY, load_rows
-from scanviz.engine.graph.declaration import for_now
+from scanviz.engine.graph.declaration import Declaration, Op, for_now
+from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops.elementwise_declaration import CHEAP, elementwise
 from scanviz.engine.rewrites.cost import cost_of
 from scanviz.engine.scalar.expression import primitive, select, x, y
@@ -111,3 +112,22 @@ def test_what_was_declared_for_a_test_is_forgotten(bent):
         elementwise("bent_again", BENT, "Again.", like=np.hypot)
     with pytest.raises(scanviz.ScanvizError, match="bent_again"):
         declared("bent_again")
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native", "auto", "reference"])
+@pytest.mark.parametrize("make", [np.ndarray.tolist, np.ma.array])
+def test_whatever_its_meaning_gives_a_function_gives_arrays(make, mode):
+    with for_now():
+        made = Declaration(
+            "made",
+            "user",
+            arity=1,
+            doc="The same numbers.",
+            infer=lambda op, inputs: (inputs[0].type,),
+            perform=lambda op, values: (make(values[0]),),
+            shapes=lambda op, dims: (dims.shapes[0],),
+        )
+        x = T.matrix("x")
+        assert type(function([x], build_one(Op(made), x), mode=mode)(np.eye(2))) is np.ndarray
+        chosen = T.ifelse(x[0, 0] > 0, build_one(Op(made), x), x)
+        assert type(function([x], chosen, mode=mode)(np.eye(2))) is np.ndarray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
-from scanviz.engine.program.instructions import is_scalar
+from scanviz.engine.program.instructions import Instruction, LoopInstruction, is_scalar, programs_in
 from scanviz.engine.program.lifetimes import gives_own
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.floating import as_before, ignore_errors
@@ -49,8 +49,7 @@ class SourceExecutable:
         self._plain = self.flat.plain
         # whether what code takes and gives is what a call takes and gives: arrays, and no single numbers
         self._takes_all = type(module).taken is ArrayModule.taken
-        numbers = any(is_scalar(program, number) for number in program.outputs)
-        self._gives_arrays = type(module).given is ArrayModule.given and not numbers
+        self._gives_arrays = type(module).given is ArrayModule.given and _gives_arrays(program)
         self._interpreter: Interpreter | None = None
         self._weighing = Weighing(len(program.instructions))
         self._call_met: CallMet | None = None
@@ -143,3 +142,21 @@ class SourceExecutable:
     def plans(self) -> dict[int, Plan]:
         """Return the plan of each loop run so far, for the shapes that it met last, by the loop's key."""
         return {key: made.plan for key, made in all_made(self.flat.runners).items()}
+
+
+def _gives_arrays(program: Program) -> bool:
+    """Return whether what a program's code gives surely is arrays, and no single numbers."""
+    return not any(is_scalar(program, number) for number in program.outputs) and _makes_arrays(program)
+
+
+def _makes_arrays(program: Program) -> bool:
+    """Return whether operations of scanviz's own alone are done outside of loops: those of a user may give anything."""
+    for instruction in program.instructions:
+        if isinstance(instruction, Instruction):
+            if not instruction.op.declaration.perform.__module__.startswith("scanviz."):
+                return False
+        elif isinstance(instruction, LoopInstruction):
+            continue  # whose results are rows
+        elif not all(map(_makes_arrays, programs_in(instruction))):
+            return False
+    return True

@@ -124,6 +124,8 @@ def _verify_loop(program: Program, loop: LoopInstruction) -> None:
         loop.until is not None and not _is_number(body, loop.until, None)
     ):
         raise wrong(program, f"loop `{loop.name}`: its number of steps or its condition is no number")
+    if loop.until is not None and any(slot.backwards for slot in loop.step_outputs):
+        raise wrong(program, f"loop `{loop.name}` may end early, and lays rows backwards")
 
 
 def _is_number(program: Program, number: int, dtype: str | None) -> bool:

@@ -174,6 +174,17 @@ def test_text_of_a_file_gets_into_no_code():
         from_data(json.loads(json.dumps(data)), arrays)
 
 
+def test_rows_of_a_loop_that_may_end_early_lie_forwards():
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda v: (v * 2, scanviz.until(v > 1)), x, name="ends")
+    data, arrays = to_data(scanviz.function([x], rows).program, frozenset(("key", "node_id", "frees")))
+    (loop,) = (each for each in data["instructions"] if "step_outputs" in each)
+    assert from_data(data, arrays)
+    loop["step_outputs"][0]["backwards"] = True
+    with pytest.raises(MisfitError, match=r"`ends`.* backwards"):
+        from_data(data, arrays)
+
+
 def test_an_operation_under_any_other_name_is_refused_or_fits():
     x = T.vector("x")
     program = scanviz.function([x], T.sum(x)).program

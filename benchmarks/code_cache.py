@@ -64,7 +64,8 @@ def measured(name: str, sizes: str) -> dict[str, float]:
     found: dict[str, list[float]] = {"empty": [], "warm": [], "none": []}
     for _ in range(REPEATED):
         with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+            # of more threads, OpenBLAS's wait for work as fast as they can, and are no part of compiling
+            environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "OPENBLAS_NUM_THREADS": "1"}
             environment.pop("PYTHONDONTWRITEBYTECODE", None)
             for cache, times in found.items():
                 environment["SCANVIZ_NATIVE_CACHE"] = "off" if cache == "none" else folder

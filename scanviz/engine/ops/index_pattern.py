@@ -20,7 +20,7 @@ from scanviz.engine.ops.support import as_integer, as_variable, constant_integer
 # A number in a pattern: an int, None where nothing is written, INPUT where an input of the op holds it, or "mask" (of an array).
 INPUT: Final = "input"
 Number = int | Literal["input", "mask"] | None
-
+FROM_THE_LAST = None, None, -1  # the numbers of a slice of all rows, the last one first
 
 _MOST = 1 << 62  # what is less is an int64
 

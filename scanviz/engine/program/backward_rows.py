@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index_pattern import FROM_THE_LAST
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
 from scanviz.engine.slotted import replace as with_fields
-
-FROM_THE_LAST = None, None, -1
 
 
 def laid_backwards(

@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.ops.index_pattern import FROM_THE_LAST
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
 
 LONG = 1 << 20  # bytes of an operand from which on the result may be long
@@ -82,7 +83,7 @@ def _turns_round(instruction: AnyInstruction | None) -> bool:
     first, *others = (
         entry.numbers() if entry.kind == "slice" else None for entry in instruction.op.parameters.entries
     )
-    return first == (None, None, -1) and all(numbers == (None, None, None) for numbers in others)
+    return first == FROM_THE_LAST and all(numbers == (None, None, None) for numbers in others)
 
 
 __all__ = ["LONG", "JoinedRows", "joined_rows"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,20 @@ def counted(runs: int) -> CountedRuns:
     for _ in range(runs):
         found.add(1, 500, False)
     return found
+
+
+def nested(mode: str) -> Callable[..., object]:
+    """Return a function of a matrix whose loop goes over the rows, and the one in it over the numbers of a row."""
+    x = T.matrix("x")
+    totals, _ = scanviz.scan(
+        lambda row, total: T.tanh(
+            total + scanviz.scan(lambda v, s: T.sin(s + v), row, 0.0, name="inner")[0][-1]
+        ),
+        x,
+        0.0,
+        name="outer",
+    )
+    return scanviz.function([x], totals, mode=mode)
 
 
 def of_runs(runs: int, noted: CountedRuns) -> Recorder:
@@ -67,16 +83,7 @@ def test_what_is_told_of_steps_that_share_a_recorder_is_not_changed() -> None:
 def test_every_run_inside_of_a_loop_that_is_timed_in_a_plain_block_is_stated_with_its_price(
     mode: str,
 ) -> None:
-    x = T.matrix("x")
-    totals, _ = scanviz.scan(
-        lambda row, total: T.tanh(
-            total + scanviz.scan(lambda v, s: T.sin(s + v), row, 0.0, name="inner")[0][-1]
-        ),
-        x,
-        0.0,
-        name="outer",
-    )
-    f = scanviz.function([x], totals, mode=mode)
+    f = nested(mode)
     made = Recorder(calibration=PRICE)
     with scanviz.engine.observe.observed_by(made):
         f(np.ones((4000, 1)))
@@ -95,16 +102,7 @@ def test_every_run_inside_of_a_loop_that_is_timed_in_a_plain_block_is_stated_wit
 def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_watching_them_closely_takes() -> (
     None
 ):
-    x = T.matrix("x")
-    totals, _ = scanviz.scan(
-        lambda row, total: T.tanh(
-            total + scanviz.scan(lambda v, s: T.sin(s + v), row, 0.0, name="inner")[0][-1]
-        ),
-        x,
-        0.0,
-        name="outer",
-    )
-    f = scanviz.function([x], totals, mode="numpy")
+    f = nested("numpy")
     f(np.ones((4000, 1)))
     with scanviz.profile() as session:
         for _ in range(3):

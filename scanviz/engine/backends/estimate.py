@@ -9,7 +9,7 @@ is enough to know whether steps take a microsecond or ten.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import prod
+from math import inf, prod, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,8 @@ PRODUCT_FLOP_NS = 0.05
 BYTE_NS = 0.008
 # of an operation whose work is not known, of a branch inside the step, and of a loop there without its steps
 UNKNOWN_NS = 2_000.0
+# at the very most of a call, of an element, and of a row of a matrix times a column times a row: of whatever operation
+MOST_CALL_NS, MOST_ELEMENT_NS, MOST_PRODUCT_NS = 5e4, 100.0, 5.0
 MACHINE_FLOP_NS, MACHINE_PRODUCT_FLOP_NS, MACHINE_BYTE_NS = 0.03, 0.02, 0.004  # in machine code
 
 
@@ -79,6 +81,19 @@ def saved_ns(program: Program, plan: Plan) -> float:
     True
     """
     return sum(_step_costs(program, plan, work_saved_ns))
+
+
+def most_ns(program: Program, plan: Plan) -> float:
+    """Return how many nanoseconds a step without loops inside surely does not exceed; infinity where sizes are not known.
+
+    It takes no time to find out, so what a step takes need not be estimated where so much would make no difference.
+    """
+    shapes = [place.shape for place in plan.places]
+    if None in shapes:
+        return inf
+    most = max((prod(shape) for shape in shapes if shape is not None), default=1)
+    of_call = MOST_CALL_NS + most * (MOST_ELEMENT_NS + MOST_PRODUCT_NS * sqrt(most))
+    return (1 + len(program.instructions)) * of_call
 
 
 def _step_costs(

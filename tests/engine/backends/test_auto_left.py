@@ -15,6 +15,8 @@ from scanviz.engine.backends.registry import availability
 
 pytestmark = pytest.mark.skipif(not availability("native").works, reason="no LLVM")
 STEPS, RULES = 1000, {"PushOutShortRows", "batch_draws"}
+# times what pays for compiling pays for rewriting the function, too
+REWRITTEN = 1 + auto_loop.REWRITING / (auto_loop.LOADING + auto_loop.USUAL_STEP)
 
 
 def rows_before(mode="auto"):
@@ -47,12 +49,12 @@ def calls_before(f, *given):
 
 
 @pytest.mark.parametrize("outside", [0.0, 500.0, 4_000.0, 19_000.0])
-def test_a_loop_goes_over_when_all_that_is_saved_has_cost_as_much_as_compiling(clock, outside):
+def test_a_loop_goes_over_when_all_that_is_saved_has_cost_as_much_as_rewriting_and_compiling(clock, outside):
     clock(step=1_000.0, outside=outside)
     f, given = rows_before(), (np.ones((STEPS, 64)), STEPS)
     numpy_ns = (1_000.0 + outside) * STEPS  # of a call, by the planted clock
     spent = calls_before(f, *given) * numpy_ns
-    pays = scanviz.config.native.pays_after * 1e9
+    pays = REWRITTEN * scanviz.config.native.pays_after * 1e9
     ahead = auto_loop.THIS_RUN * numpy_ns  # what the call that begins counts
     assert pays - ahead - 2 * numpy_ns <= spent <= pays - ahead + 2 * numpy_ns
 
@@ -65,8 +67,30 @@ def test_the_forecast_of_a_profile_holds(clock):
     (runner,) = f.executable.flat.runners.values()
     (made,) = runner.tier.all_made()
     steps = int(re.search(r"pays after about ([\d,]+) steps", made.why)[1].replace(",", ""))
-    assert steps == round(scanviz.config.native.pays_after * 1e9 / 5_000.0)
+    assert steps == round(REWRITTEN * scanviz.config.native.pays_after * 1e9 / 5_000.0)
     assert abs(calls_before(f, *given) + 33 + auto_loop.THIS_RUN - steps / STEPS) <= 2
+
+
+def test_of_a_loop_that_has_done_enough_no_code_for_numpy_is_written_in_the_version_for_machine_code(clock):
+    clock(step=1_000.0, outside=4_000.0)
+    f, rows = rows_before(), np.ones((STEPS, 64))
+    while not f.executable.counted.due:
+        f(rows, STEPS)
+    f(rows, 3)  # too few steps to pay for anything alone
+    (runner,) = f.for_machine_code.executable.flat.runners.values()
+    assert [made.tier.name for made in runner.tier.all_made()] == ["native"]
+    assert runner.tier.misses == 1
+
+
+@pytest.mark.parametrize(("width", "times"), [(1, 0), (500, 0), (300_000, 1)])
+def test_what_a_step_costs_is_not_asked_while_rows_are_too_short_for_it_to_matter(monkeypatch, width, times):
+    asked = []
+    monkeypatch.setattr(auto_loop, "saved_ns", lambda program, plan: asked.append(1) or 1e3)
+    x = T.matrix("x")
+    f = scanviz.function([x], scanviz.scan(lambda x_t, h: h * 0.5 - x_t, x, T.zeros_like(x[0]))[0][-1])
+    for _ in range(20):
+        f(np.ones((2, width)))
+    assert len(asked) == times
 
 
 @pytest.mark.parametrize("is_watched", [False, True])

@@ -172,6 +172,8 @@ class Begun(Specialised):
         What a step costs by estimate that machine code saves.
     pays_after_ns : float
         What its steps may cost in all.
+    alone_ns : float
+        And what pays for compiling it alone, as it is: the function is not rewritten for that.
     least_ns : float
         As long as more than that is left machine code does not pay, whatever other loops have done.
     quiet_ns : float
@@ -187,7 +189,7 @@ class Begun(Specialised):
     """
 
     __slots__ = (
-        "_allowed", "_left_ns", "allowance", "is_known", "least_ns", "pays_after_ns", "quiet_ns", "short_steps",
+        "_allowed", "_left_ns", "allowance", "alone_ns", "is_known", "least_ns", "pays_after_ns", "quiet_ns", "short_steps",
         "step_ns", "unknown_steps", "was_met",
     )  # fmt: skip
 
@@ -198,6 +200,7 @@ class Begun(Specialised):
         self.allowance, self._allowed = Allowance(), 0
         self.unknown_steps: int | None = 0
         self.left_ns, self.step_ns, self.pays_after_ns, self.least_ns = left_ns, 0.0, pays_after_ns, least_ns
+        self.alone_ns = pays_after_ns
         self.quiet_ns, self.is_known, self.was_met = inf, True, False
         self.short_steps = 0.0
 

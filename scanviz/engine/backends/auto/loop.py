@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
 from scanviz.engine.backends.auto.counted import FURTHER, Begun, Counted
-from scanviz.engine.backends.estimate import are_few, saved_ns
+from scanviz.engine.backends.estimate import most_ns, saved_ns
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError, ScanvizError
@@ -63,13 +63,13 @@ THIS_RUN = (
     RUNS_LEFT - 1
 )  # times as much counts what a run saves whose steps are counted beforehand: it surely does, others only may
 LONG_STEP_NS = 1e6  # of steps that may be so long, what they cost is asked in a first run, else in the second of the same shapes
-SHORT_STEP_NS = 5e4  # an operation of a step on few elements takes no longer
 # of what pays is done until it is asked again whether the loops of a function pay together
 ASKED_AGAIN = 0.02
 ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than entering NumPy's
 OUTSIDE_NS = 20.0  # at most, mostly, of what is done outside for an element of the rows that a step gets
 USUAL_STEP = 20  # operations of a step whose code costs no more than what pays after the usual time
 LOADING = 40  # operations that are compiled while LLVM is loaded
+REWRITING = 20  # and while the function is rewritten once more, in a later call than the first
 
 
 class AutoLoop(SpecialisedLoop):
@@ -159,10 +159,9 @@ class AutoLoop(SpecialisedLoop):
 
     def _short_steps(self, begun: Begun) -> float:
         """Return for how many steps machine code surely does not pay: what one costs is asked after them.  0 where nobody knows."""
-        if self.runners or self.counted.pays or not are_few(begun.plan):
+        if self.runners or self.counted.pays:
             return 0.0
-        least = SHORT_STEP_NS * (1 + len(self.loop.body.instructions))
-        return (begun.left_ns - begun.least_ns) / least
+        return (begun.left_ns - begun.least_ns) / most_ns(self.loop.body, begun.plan)
 
     def _only_counts(self, allowance: Allowance, steps: int) -> bool:
         """Return whether a run of at most so many steps is only to be counted, and count it where its end is known."""
@@ -238,7 +237,7 @@ class AutoLoop(SpecialisedLoop):
         if left == inf:
             return False
         left -= (THIS_RUN - 1) * cost_ns
-        if THIS_RUN * cost_ns >= begun.pays_after_ns:
+        if THIS_RUN * cost_ns >= begun.alone_ns:
             return True
         if left > begun.least_ns and not self.counted.pays:
             return False
@@ -332,17 +331,19 @@ class AutoLoop(SpecialisedLoop):
         shapes_change = any(plan.places[number].shape is None for number in body.inputs)
         if shapes_change or self.loop.mode == "numpy":  # which the user has chosen
             return super()._made(plan)
-        counted, pays_after = self.counted, self._pays_after_ns()
-        left_ns = pays_after if counted.is_open else counted.left_ns.pop(self.loop.name, pays_after)
+        counted, alone = self.counted, self._pays_after_ns()
+        pays_after = alone + counted.is_open * alone * REWRITING / (LOADING + USUAL_STEP)
+        left_ns = pays_after if counted.is_open else min(alone, counted.left_ns.pop(self.loop.name, alone))
         least = 1.0 if counted.loops == 1 else min(FURTHER, 1 / counted.loops)
         made = Begun(plan, self.tier, self._write, left_ns, pays_after, pays_after * (1 - least))
+        made.alone_ns = alone
         counted.note(self.loop.name, made)
         return made
 
     def _may_be_due(self, begun: Begun, steps: int) -> bool:
         """Return whether machine code may pay in a first run of so many steps; or whether somebody is to be told when it pays."""
-        may = self._may_end or THIS_RUN * steps * LONG_STEP_NS >= begun.pays_after_ns
-        return may or bool(observe.observers())
+        may = self._may_end or THIS_RUN * steps * LONG_STEP_NS >= begun.alone_ns
+        return may or begun.left_ns <= 0 or bool(observe.observers())  # it has done enough in another Program
 
     def _estimate(self, begun: Begun) -> None:
         """Find out what a step costs: that takes as long as writing a part of its code."""

@@ -288,6 +288,37 @@ class RunsAlone(NamedTuple):
     elapsed_ns: int
 
 
+class AlikeCalls:
+    """Calls of one function in one thread that had the same runs of loops, and where further ones like them are added.
+
+    An observer that was told of such a call by ``call_run`` may answer with this.  Then others of the thread are not told, as long
+    as there is room: each adds one number.
+
+    Parameters
+    ----------
+    function : int
+        Whose calls.
+    runs : list of tuple
+        The runs of loops in each.
+    most : int
+        How many may wait here.
+
+    Attributes
+    ----------
+    elapsed : list of int
+        Nanoseconds of each call that waits.
+    watching_ns : int
+        What watching all of them took: only grows.
+    """
+
+    __slots__ = ("elapsed", "function", "most", "runs", "watching_ns")
+
+    def __init__(self, function: int, runs: list[tuple[int, int, int, int, int, int]], most: int) -> None:
+        self.function, self.runs, self.most = function, runs, most
+        self.elapsed: list[int] = []
+        self.watching_ns = 0
+
+
 class Observer:
     """Base of observers: every method does nothing, so that a watcher overrides what it needs.
 
@@ -342,12 +373,15 @@ class Observer:
         copies_ns: int,
         watching_ns: int,
         runs: Sequence[tuple[int, int, int, int, int, int]],
-    ) -> None:
+    ) -> AlikeCalls | None:
         """A call began, ended after ``elapsed_ns`` without an error and returned (only with ``samples_calls``).
 
         Its begin and end are not told.  The other times are those of ``function_returned``; checks and copies are -1 where they
         are in ``elapsed_ns``.  ``runs`` has what :class:`RunsAlone` has.
+
+        The answer says where further calls like this one may be added instead, None where they are to be told.
         """
+        return None
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """A loop (``"scan"``), a gradient or a function is built from here on, by the user's line ``where``.

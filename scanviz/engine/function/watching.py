@@ -19,7 +19,8 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
 from scanviz.engine.observe import GENERATION
 from scanviz.engine.program.instructions import Program
-from scanviz.engine.runtime.alone_watch import AloneWatch, begin_alone, end_alone
+from scanviz.engine.runtime.alone import ALONE
+from scanviz.engine.runtime.alone_watch import AloneWatch, leave_alone
 from scanviz.engine.runtime.call_schedule import CloseCalls
 from scanviz.engine.runtime.events import CALL_NUMBERS, THREADS, Watch
 
@@ -97,29 +98,53 @@ class Watching:
         if own.waiting is not None:
             own.waiting.tell_begin()  # of the call that this one is made in
             begun = perf_counter_ns()
-        held, watch = own.ns, begin_alone(self.key, watching, own)
+        held, thread, watch = own.ns, own.thread, own.spare_alone
+        if watch is None or (watch.observers is not watching and watch.observers != watching):
+            watch = AloneWatch(self.key, watching)
+        around = ALONE.get(thread) if ALONE else None
+        # nothing is called from here on: an interrupt comes before all of it or finds who ends it
+        own.spare_alone, watch.function = None, self.key
+        watch.waiting, own.waiting, ALONE[thread] = 0, watch, watch
         arguments: list[Array] | None = None
         try:
             arguments = self._arguments(values, named)
             found = self._given_alone(arguments, watch)
             ended = perf_counter_ns()  # inside: an interrupt in it ends what has begun
         except BaseException as error:
-            self._failed_alone(watch, perf_counter_ns() - begun - own.ns + held, error, arguments is not None)
+            leave_alone(watch, around)
+            elapsed = perf_counter_ns() - begun - own.ns + held
+            watch.failed(elapsed, error, arguments is not None)
             raise
-        elapsed = ended - begun - own.ns + held
-        known = own.untold_of is watching or own.untold_of == watching
-        if end_alone(watch):
-            runs, watch.runs = watch.runs, []
-            for observer in watching:
-                observer.call_run(self.key, elapsed, -1, -1, own.untold if known else 0, runs)
+        # nor here, until nobody is told any more of what the thread does
+        if around is None:
+            del ALONE[thread]
         else:
-            watch.function_end(watch.call, elapsed, None)
-            watch.function_returned(0, 0, own.untold if known else 0)
+            ALONE[thread] = around
+        elapsed = ended - begun
+        if own.ns != held:
+            elapsed -= own.ns - held
+        telling = own.untold if own.untold_of is watching or own.untold_of == watching else -1
+        if watch.waiting is None or watch.branches:
+            watch.ended(elapsed, max(0, telling))
+        else:
+            watch.waiting, own.waiting, own.spare_alone, alike = None, None, watch, watch.alike
+            if (
+                alike is None
+                or alike.function != self.key
+                or alike.runs != watch.runs
+                or telling < 0
+                or len(alike.elapsed) >= alike.most
+            ):
+                watch.tell_whole(elapsed, max(0, telling))
+            else:  # as most: telling somebody takes a part of a short call
+                watch.runs = []
+                alike.watching_ns += telling
+                alike.elapsed.append(elapsed)
         if elapsed > close.longest_ns:
             close.slow()
-        if not known:
+        if telling < 0:
             own.untold_of = watching
-        telling = own.untold = perf_counter_ns() - ended + begun - entered
+        own.untold = telling = perf_counter_ns() - ended + begun - entered
         own.ns += telling
         return found
 
@@ -132,14 +157,6 @@ class Watching:
             raise
         watched.returned()
         return found
-
-    def _failed_alone(self, watch: AloneWatch, elapsed: int, error: BaseException, has_run: bool) -> None:
-        """Tell that an error ended a call that went on as if nobody watched, unless it was one of its arguments."""
-        if has_run:
-            watch.tell_begin()
-        end_alone(watch)
-        if has_run:
-            watch.function_end(watch.call, elapsed, error)
 
     def passes_over(self, calls: int) -> None:
         """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scanviz.engine.runtime.alone import ALONE
-from scanviz.engine.runtime.events import CALL_NUMBERS, OwnTime, Watch
+from scanviz.engine.runtime.events import CALL_NUMBERS, Watch
 
 if TYPE_CHECKING:
-    from scanviz.engine.observe import Observer
+    from scanviz.engine.observe import AlikeCalls, Observer
 
 
 class AloneWatch(Watch):
@@ -18,20 +18,60 @@ class AloneWatch(Watch):
     ----------
     call : int
         Its number, once somebody was told that it began.
-    around : Watch or None
-        Who is told of the call that the thread made so when this one began.
+    alike : AlikeCalls or None
+        Where calls like the last one may be added.
     """
 
-    __slots__ = ("around", "call")
+    __slots__ = ("alike", "call")
     is_alone = True
     call: int
-    around: Watch | None
+    alike: AlikeCalls | None
+
+    def __init__(self, function: int, observers: tuple[Observer, ...]) -> None:
+        super().__init__(function, observers)
+        self.alike = None
 
     def tell_begin(self) -> None:
         """Tell that the call began, if nobody has been told yet: then it has a number."""
         if self.waiting is not None:
             self.waiting = self.call = next(CALL_NUMBERS)
             super().tell_begin()
+
+    def failed(self, elapsed: int, error: BaseException, has_run: bool) -> None:
+        """Tell that an error ended the call, unless it was one of its arguments and nobody knows of it."""
+        if has_run:
+            self.tell_begin()
+        if self.waiting is not None:
+            self.waiting = self.own.waiting = None
+            self.own.spare_alone = self
+            return
+        if self.branches:
+            self.sides_taken()
+        self.tell_runs()
+        self.function_end(self.call, elapsed, error)
+
+    def ended(self, elapsed: int, watching_ns: int) -> None:
+        """Tell that a call ended well of which something was told, or is to be told now."""
+        try:
+            if self.branches:
+                self.sides_taken()
+            self.tell_begin()
+        except BaseException as error:
+            if self.waiting is None:
+                self.function_end(self.call, elapsed, error)
+            else:
+                self.waiting = self.own.waiting = None
+            raise
+        self.tell_runs()
+        self.function_end(self.call, elapsed, None)
+        self.function_returned(0, 0, watching_ns)
+
+    def tell_whole(self, elapsed: int, watching_ns: int) -> None:
+        """Tell a call as a whole."""
+        runs, self.runs, alike = self.runs, [], None
+        for observer in self.observers:
+            alike = observer.call_run(self.function, elapsed, -1, -1, watching_ns, runs)
+        self.alike = alike if len(self.observers) == 1 else None
 
 
 def enter_alone(watch: Watch) -> Watch | None:
@@ -47,40 +87,3 @@ def leave_alone(watch: Watch, around: Watch | None) -> None:
         ALONE.pop(watch.own.thread, None)
     else:
         ALONE[watch.own.thread] = around
-
-
-def begin_alone(function: int, watching: tuple[Observer, ...], own: OwnTime) -> AloneWatch:
-    """Return what watches a call that goes on as if nobody watched; it is what such a call before it left, mostly.
-
-    Whoever watches a call that this one is made in has been told that it began.
-    """
-    watch, thread = own.spare_alone, own.thread
-    if watch is None or (watch.observers is not watching and watch.observers != watching):
-        watch = AloneWatch(function, watching)
-        watch.around = None
-    else:
-        own.spare_alone = None
-        watch.function = function
-    if ALONE:
-        watch.around = ALONE.get(thread)
-    # nothing is called from here on: an interrupt comes before all of it or finds who ends it
-    watch.waiting, own.waiting = 0, watch
-    ALONE[thread] = watch
-    return watch  # type: ignore[no-any-return]  # what is spare is typed above the file that keeps it
-
-
-def end_alone(watch: AloneWatch) -> bool:
-    """Return whether nothing was told of the call, so that it may be told as a whole; what there is but its end is told."""
-    own = watch.own
-    if watch.around is None:
-        del ALONE[own.thread]
-    else:
-        ALONE[own.thread], watch.around = watch.around, None
-    if watch.branches:
-        watch.sides_taken()
-    if watch.waiting is None:
-        watch.tell_runs()
-        return False
-    watch.waiting = own.waiting = None
-    own.spare_alone = watch
-    return True

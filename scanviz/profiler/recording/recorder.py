@@ -21,7 +21,7 @@ import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import Building, CompiledFunction, CountedRuns, Observer, StepSeries
+from scanviz.engine.observe import AlikeCalls, Building, CompiledFunction, CountedRuns, Observer, StepSeries
 from scanviz.profiler.recording.function_aggregate import MOST_WAITING
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
@@ -159,7 +159,7 @@ class Recorder(Observer):
         copies_ns: int,
         watching_ns: int,
         runs: Sequence[Run],
-    ) -> None:
+    ) -> AlikeCalls | None:
         """Count a call that was passed over: very many come, so they wait without the lock."""
         alike = self._waiting.expected.get(function)
         if alike is not None and checks_ns < 0 and alike.runs == runs and alike.thread == get_ident():
@@ -168,10 +168,12 @@ class Recorder(Observer):
             waiting.append(elapsed_ns)
             are_many = len(waiting) >= MOST_ALIKE
         else:
+            alike = None
             are_many = self._waiting.add(function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs)
         if are_many:
             with self._lock:
                 self._count_waiting()
+        return alike
 
     def _count_waiting(self) -> None:
         """Count calls that were passed over, before what their threads have open changes."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.observe import AlikeCalls
 from scanviz.profiler.recording.passed_calls import CallTimes, Run
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ WaitingCall = tuple[int, int, int, int, int, int, Sequence[Run]]
 _Kind = tuple[int, int, tuple[Run, ...]]  # thread, function, runs
 
 
-class AlikeCalls:
+class CallsOfThread(AlikeCalls):
     """Calls of one function in one thread that have the same runs of loops and were timed as a whole.
 
     Only its thread adds calls, and any takes them away.
@@ -40,21 +41,13 @@ class AlikeCalls:
         Whose they are.
     runs : list of tuple
         The runs of loops in each.
-
-    Attributes
-    ----------
-    elapsed : list of int
-        Nanoseconds of each call.
-    watching_ns : int
-        What watching all of them took: only grows.
     """
 
-    __slots__ = ("_counted_ns", "elapsed", "function", "runs", "thread", "watching_ns")
+    __slots__ = ("_counted_ns", "thread")
 
     def __init__(self, thread: int, function: int, runs: list[Run]) -> None:
-        self.thread, self.function, self.runs = thread, function, runs
-        self.elapsed: list[int] = []
-        self.watching_ns = self._counted_ns = 0
+        super().__init__(function, runs, MOST_ALIKE)
+        self.thread, self._counted_ns = thread, 0
 
     def taken(self) -> tuple[list[int], int]:
         """Return the times of the calls that wait, which wait no more, and what watching took since some were taken."""
@@ -72,7 +65,7 @@ class WaitingCalls:
 
     Attributes
     ----------
-    expected : dict of int to AlikeCalls
+    expected : dict of int to CallsOfThread
         By function, the calls of which one number waits each.
     """
 
@@ -80,8 +73,10 @@ class WaitingCalls:
 
     def __init__(self) -> None:
         self._calls: deque[WaitingCall] = deque()
-        self.expected: dict[int, AlikeCalls] = {}
-        self._kinds: list[AlikeCalls] = []  # all that were ever expected: a thread may be about to add to one
+        self.expected: dict[int, CallsOfThread] = {}
+        self._kinds: list[
+            CallsOfThread
+        ] = []  # all that were ever expected: a thread may be about to add to one
 
     def add(
         self,
@@ -119,7 +114,7 @@ class WaitingCalls:
         else:
             if len(self._kinds) == KINDS:
                 return
-            alike = AlikeCalls(thread, function, runs)
+            alike = CallsOfThread(thread, function, runs)
             self._kinds.append(alike)
         self.expected[function] = alike
 
@@ -191,4 +186,4 @@ def _by_kind(calls: Sequence[WaitingCall], counted: CountedIn) -> dict[_Kind, li
     return as_wholes
 
 
-__all__ = ["MOST_ALIKE", "AlikeCalls", "CountedIn", "WaitingCall", "WaitingCalls"]
+__all__ = ["MOST_ALIKE", "CallsOfThread", "CountedIn", "WaitingCall", "WaitingCalls"]

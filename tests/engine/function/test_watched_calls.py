@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import sys
 import time
 
 import numpy as np
@@ -11,7 +12,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.runtime.alone import ALONE
-from scanviz.engine.runtime.call_schedule import A_SAMPLE, CLOSE_CALLS, FIRST
+from scanviz.engine.runtime.call_schedule import A_SAMPLE, CLOSE_CALLS, FIRST, PARTED
 from scanviz.engine.runtime.events import THREADS
 
 
@@ -212,7 +213,8 @@ def test_what_watching_a_building_takes_is_no_time_of_it_and_nothing_else_is_los
             elapsed, watched = slow.built[-1][-1], slow.building_watched[-1]
             assert watched >= 2 * slow.NS
             lost.append(whole - elapsed - watched)
-    assert 0 <= min(lost) < 100_000  # entering `scan` and leaving it
+    # entering `scan` and leaving it; what telling one took is told with the next, so that one of them may seem too long
+    assert min(lost) < 100_000 and sum(lost) >= 0
 
 
 def test_garbage_that_building_makes_is_collected_in_it():
@@ -340,8 +342,38 @@ def test_ctrl_c_before_a_call_that_is_passed_over_has_begun_leaves_nothing_of_it
     listener = Alone()
     with observed_by(listener):
         f = passed_over_by(listener)
-        monkeypatch.setattr("scanviz.engine.runtime.alone_watch.ALONE", Interrupted({-1: None}))
+        monkeypatch.setattr("scanviz.engine.function.watching.ALONE", Interrupted({-1: None}))
         with pytest.raises(KeyboardInterrupt):
             f(np.ones(3))
         assert THREADS.own.waiting is None
     assert len(listener.begun) == len(listener.ended)
+
+
+def test_ctrl_c_at_any_place_of_a_call_that_is_passed_over_leaves_nothing_of_it():
+    """It comes where a function begins, or where one of C has ended: then Python asks for signals."""
+    listener, places, interrupted = Alone(), 0, True
+    with observed_by(listener):
+        f = passed_over_by(listener)
+        while interrupted:
+            places, left, interrupted = places + 1, [places + 1], False
+
+            def told(frame, event, argument, left=left):
+                if event not in ("call", "c_return"):
+                    return
+                left[0] -= 1
+                if not left[0]:
+                    sys.setprofile(None)
+                    raise KeyboardInterrupt
+
+            f(np.ones(3))
+            assert f.passes_over(2 * PARTED + 1) is None  # of which the first is none that is timed in parts
+            try:
+                sys.setprofile(told)
+                f(np.ones(3))
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                sys.setprofile(None)
+            assert not ALONE and THREADS.own.waiting is None, places
+            assert len(listener.begun) == len(listener.ended), places
+    assert places > 20

@@ -221,7 +221,7 @@ class Watch:
         self.function, self.observers, self.is_outer, self.counted = function, observers, outer, counted
         own = self.own = THREADS.own
         known, wanted = own.wanted  # mostly the same observers watch call after call
-        if known is not observers:
+        if known is not observers and known != observers:
             wanted = _wanted(observers)
             own.wanted = observers, wanted
         self.detail, self.steps_a_stamp, self.samples_runs, self.samples_calls, self.control, self.weighs = (

@@ -203,9 +203,9 @@ class SamplingSchedule:
         part = self._parts.pop()
         count = min(part.steps, steps)
         if count < part.steps and not part.in_pairs:
-            self._parts.append(part._replace(steps=part.steps - count))
+            self._parts.append(Part(part.variant, part.steps - count))
         self._timed += count if part.variant == "ops" else 0
-        return part._replace(steps=count)
+        return part if count == part.steps else Part(part.variant, count, part.in_pairs)
 
     def _after_a_sample(self) -> list[Part]:
         """Return the pause after a sample and the next sample, the pause last."""

@@ -80,7 +80,7 @@ class StepStamps:
         return StepSeries(
             loop.key,
             first,
-            np.diff(times),
+            times[1:] - times[:-1],
             span_ns=ended - self._begun,
             entry_ns=entry,
             resolution_ns=RESOLUTION,
@@ -111,12 +111,12 @@ class OperationStamps:
         steps = (len(times) - 1) // a_step
         table = times[1 : 1 + steps * a_step].reshape(steps, a_step)
         ends = np.concatenate([times[:1], table[:, -1]])
-        between = np.diff(table, axis=1)
+        between = table[:, 1:] - table[:, :-1]
         operations, copies = between[:, :-1].T.copy(), between[:, -1].copy()
         return StepSeries(
             loop.key,
             first,
-            np.diff(ends),
+            ends[1:] - ends[:-1],
             operations,
             copies,
             resolution_ns=RESOLUTION,

@@ -44,27 +44,29 @@ Read = Callable[[], Usage]
 
 def thread_usage() -> Usage:
     """Return what the calling thread has used so far."""
-    return Usage(time.perf_counter_ns(), time.thread_time_ns(), *_counted("RUSAGE_THREAD"))
+    return Usage(time.perf_counter_ns(), time.thread_time_ns(), *_counted(_THREAD))
 
 
 def process_usage() -> Usage:
     """Return what all threads of the process have used so far."""
-    return Usage(time.perf_counter_ns(), time.process_time_ns(), *_counted("RUSAGE_SELF"))
+    return Usage(time.perf_counter_ns(), time.process_time_ns(), *_counted(_PROCESS))
 
 
 if sys.platform == "win32":
+    _THREAD = _PROCESS = None
 
-    def _counted(whose: str) -> tuple[int | None, int | None]:
+    def _counted(whose: int | None) -> tuple[int | None, int | None]:
         return None, None
 
 else:
     import resource
 
-    def _counted(whose: str) -> tuple[int | None, int | None]:
-        number = getattr(resource, whose, None)
-        if number is None:
+    _THREAD, _PROCESS = getattr(resource, "RUSAGE_THREAD", None), resource.RUSAGE_SELF
+
+    def _counted(whose: int | None) -> tuple[int | None, int | None]:
+        if whose is None:
             return None, None
-        found = resource.getrusage(number)
+        found = resource.getrusage(whose)
         return found.ru_nivcsw, found.ru_minflt + found.ru_majflt
 
 

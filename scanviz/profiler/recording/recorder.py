@@ -177,7 +177,8 @@ class Recorder(Observer):
 
     def _count_waiting(self) -> None:
         """Count calls that were passed over, before what their threads have open changes."""
-        self._waiting.count(CountedIn(self._met.functions, self._met.loops, self._timeline))
+        if self._waiting:
+            self._waiting.count(CountedIn(self._met.functions, self._met.loops, self._timeline))
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""

@@ -78,6 +78,10 @@ class WaitingCalls:
             CallsOfThread
         ] = []  # all that were ever expected: a thread may be about to add to one
 
+    def __bool__(self) -> bool:
+        """Tell whether there are any."""
+        return bool(self._calls) or any(alike.elapsed for alike in self._kinds)
+
     def add(
         self,
         function: int,

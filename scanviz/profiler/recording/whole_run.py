@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
@@ -23,14 +24,12 @@ class WholeRun:
     ----------
     script, arguments : str, tuple of str
         What is run; a path is kept as in source lines, without the machine's folders.
-    started : str
-        The date and time of its beginning.
     outcome : OutcomeRecord
         How it ended, or that it is running.
     """
 
     __slots__ = (
-        "_begun", "_clock", "_ended", "_used_after", "_used_before", "arguments", "outcome", "script", "started",
+        "_begun", "_clock", "_date", "_ended", "_used_after", "_used_before", "arguments", "outcome", "script",
     )  # fmt: skip
 
     def __init__(self, clock: Callable[[], int]) -> None:
@@ -41,7 +40,7 @@ class WholeRun:
 
     def begin(self) -> None:
         """Let its wall time start here."""
-        self.started = datetime.now(UTC).isoformat(timespec="seconds")
+        self._date = time.time()
         self._begun, self._ended = self._clock(), None  # type: tuple[int, int | None]
         self._used_before = process_usage()
         self._used_after: Usage | None = None
@@ -55,6 +54,11 @@ class WholeRun:
         """Say how it ended; its wall time stops here."""
         self.outcome, self._ended = outcome, self._clock()
         self._used_after = process_usage()
+
+    @property
+    def started(self) -> str:
+        """The date and time of its beginning."""
+        return datetime.fromtimestamp(self._date, UTC).isoformat(timespec="seconds")
 
     @property
     def has_ended(self) -> bool:

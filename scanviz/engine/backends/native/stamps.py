@@ -118,11 +118,13 @@ class NativeRecord:
         How long the thread that noted the times waited at the end for others, which took the same steps of other rows.
     """
 
-    __slots__ = ("_own", "_tick", "_tick_ns", "is_slower", "numbers", "waited_ns", "watched")
+    __slots__ = ("_own", "_reading", "is_slower", "numbers", "waited_ns", "watched")
 
     def __init__(self, numbers: Array, own: OwnTime | None) -> None:
         self.numbers, self._own, self.is_slower, self.waited_ns = numbers, own, False, 0
-        self._tick, self._tick_ns = reading()
+        self._reading = (
+            None if own is None else reading()
+        )  # where nothing inside is watched only differences count
         self.watched: list[tuple[int, int]] = []
         self.note()
 
@@ -142,8 +144,9 @@ class NativeRecord:
 
     def nanoseconds(self, count: int) -> Array:
         """Return so many times by the clock of the process, less what watching took."""
-        ticks = self.numbers[HEAD : HEAD + count] - self._tick
-        times: Array = np.rint(ticks * counter().tick_ns).astype(np.int64) + self._tick_ns
+        ticks = self.numbers[HEAD : HEAD + count]
+        first, first_ns = self._reading or (ticks[:1].sum(), 0)
+        times: Array = np.rint((ticks - first) * counter().tick_ns).astype(np.int64) + first_ns
         if len(self.watched) < 2:
             return times - self.watched[0][1] if self.watched else times
         noted = np.array(self.watched)
@@ -219,7 +222,7 @@ class NativeStamps:
     def _of_steps(self, loop: LoopInstruction, first: int, done: int) -> StepSeries:
         count = -(-done // self._k)
         times = self.record.nanoseconds(count + 1 if done else 0)
-        intervals, covers = np.diff(times), None
+        intervals, covers = times[1:] - times[:-1], None
         if self._k > 1:
             covers = np.full(count, self._k, np.int64)
             covers[count - 1 :] -= count * self._k - done
@@ -236,8 +239,8 @@ class NativeStamps:
 
     def _of_operations(self, loop: LoopInstruction, first: int, done: int) -> StepSeries:
         table = self.record.nanoseconds(done * self._width).reshape(done, self._width)
-        spans = np.diff(np.append(table[:, 0], table[-1:, -1]))
-        between = np.diff(table, axis=1)
+        spans = np.concatenate([table[1:, 0], table[-1:, -1]]) - table[:, 0]
+        between = table[:, 1:] - table[:, :-1]
         operations = np.zeros((stamps_a_step(loop) - 2, done), np.int64)
         for k, shares in enumerate(self._shares):
             for index, share in shares:

@@ -21,6 +21,7 @@ from scanviz.engine.config import config
 from scanviz.engine.tracebacks import frames, is_own, tidy_chain
 from scanviz.profiler.run.exits import EXIT
 from scanviz.profiler.run.load import CannotRunError, Script, load, set_path0
+from scanviz.profiler.run.names_of_python import program_in
 
 
 def run(program: Script) -> None:
@@ -43,8 +44,9 @@ def run(program: Script) -> None:
         if program.kind != "module":
             set_path0(loaded.path0)
         sys.modules["__main__"] = module
-        EXIT.began = True
-        exec(loaded.code, module.__dict__)
+        with program_in(sys.path[0]):
+            EXIT.began = True
+            exec(loaded.code, module.__dict__)
     except (SystemExit, CannotRunError):
         raise
     except BaseException as error:

@@ -1,0 +1,101 @@
+"""A program may have files with the names of Python's modules: it gets its own, and scanviz gets Python's."""
+
+import ast
+import importlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scanviz.profiler.run.names_of_python import MANY_READERS, ONE_READER, program_in
+
+ROOT = Path(__file__).resolve().parents[3]
+BEFORE_IT_RUNS = """
+import sys
+import scanviz.cli
+import scanviz.profiler.run.runner
+print(*sys.modules)
+"""
+SCRIPT = """
+import numpy as np, scanviz
+from scanviz import tensor as T
+x = T.vector("x")
+sums, _ = scanviz.scan(lambda x_t, so_far: so_far + x_t, x, 0.0, name="sums")
+f = scanviz.function([x], sums)
+print(f(np.arange(5.0))[-1])
+import resource, select, queue
+print(resource.MINE, select.MINE, queue.MINE)
+"""
+
+
+def _run(*words, folder):
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check"],
+        ["memory"],
+        ["program"],
+        ["profile", "-o", "p.scanviz"],
+        ["graph", "-o", "g.svg"],
+        ["native"],
+        ["run", "--mode", "native"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_program_beside_files_of_its_own_runs_under_every_command(tmp_path, words):
+    (tmp_path / "program").mkdir()
+    for name in ("resource", "select", "queue", "array"):
+        (tmp_path / "program" / f"{name}.py").write_text(f"MINE = 'own {name}'\n")
+    (tmp_path / "program" / "script.py").write_text(SCRIPT)
+    done = _run("-m", "scanviz", *words, "program/script.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "10.0\nown resource own select own queue\n" in done.stdout + done.stderr
+    assert not any(sign in done.stderr for sign in ("Traceback", "has no attribute", "scanviz: module"))
+
+
+def test_python_s_modules_are_back_after_the_program(tmp_path):
+    (tmp_path / "wave.py").write_text("MINE = True\n")
+    sys.path.insert(0, str(tmp_path))
+    before = list(sys.meta_path)
+    sys.modules.pop("wave", None)
+    try:
+        with program_in(str(tmp_path)):
+            assert importlib.import_module("wave").MINE
+        assert hasattr(importlib.import_module("wave"), "Wave_read")
+    finally:
+        sys.path.remove(str(tmp_path))
+        sys.meta_path[:] = before
+        sys.modules.pop("wave", None)
+
+
+def test_a_program_without_such_files_changes_nothing(tmp_path):
+    (tmp_path / "script.py").write_text("")
+    before = list(sys.meta_path)
+    with program_in(str(tmp_path)):
+        assert sys.meta_path == before
+    assert sys.meta_path == before
+
+
+def test_all_that_the_engine_imports_late_is_listed():
+    known = set(_run("-c", BEFORE_IT_RUNS, folder=ROOT).stdout.split())
+    for path in (ROOT / "scanviz/engine").rglob("*.py"):
+        reader = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+        for node in ast.walk(ast.parse(path.read_text())):
+            named = (
+                [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+            )
+            named += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            late = {name.partition(".")[0] for name in named} & sys.stdlib_module_names
+            late -= known | set(sys.builtin_module_names) | MANY_READERS
+            late -= {name for name, readers in ONE_READER.items() if reader in readers}
+            assert late <= {"__future__", "_sha2", "_sha256", "statistics", "tracemalloc"}, (
+                f"{reader} imports {late}"
+            )

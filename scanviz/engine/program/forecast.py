@@ -101,8 +101,9 @@ def forecast(
         Tiers of loops that are not inside of others and may be planned otherwise, by the loop's key.
     """
     found = _Walk(emits, tiers or {})
-    program, planned = planned_call(program, shapes, values, emits)
-    held = found.program(program, planned, known_of(program, shapes, values), is_whole=True)
+    program, planned = planned_call(program, shapes, values, emits, all_steps=True)
+    known = known_of(program, shapes, values, all_steps=True)
+    held = found.program(program, planned, known, is_whole=True)
     peak = max(held.values(), default=0)
     at = _where(program, [index for index, size in held.items() if size == peak])
     return ProgramForecast(peak, at if peak else -1, held, found.loops, found.kept, tuple(found.unknown))
@@ -116,10 +117,17 @@ def _where(program: Program, found: Sequence[int]) -> int:
 
 
 def planned_call(
-    program: Program, shapes: Sequence[ConcreteShape], values: Mapping[int, Array], emits: Emits
+    program: Program,
+    shapes: Sequence[ConcreteShape],
+    values: Mapping[int, Array],
+    emits: Emits,
+    all_steps: bool = False,
 ) -> tuple[Program, Plan]:
-    """Return a Program with the whole numbers that are known for constants, and its plan for arrays of these shapes in C order."""
-    numbers = known_of(program, shapes, values).numbers
+    """Return a Program with the whole numbers that are known for constants, and its plan for arrays of these shapes in C order.
+
+    With ``all_steps``, loops that may end early are taken to do all their steps, and numbers that follow from that are known.
+    """
+    numbers = known_of(program, shapes, values, all_steps).numbers
     whole = {number: value for number, value in numbers.items() if value.dtype.kind in "iu"}
     known = replace(program, constants={**program.constants, **whole})
     strides = [_strides(known, number, shape) for number, shape in zip(program.inputs, shapes, strict=True)]

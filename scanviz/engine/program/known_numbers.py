@@ -34,10 +34,13 @@ class Known:
         Of all registers, with None for each size that is not known.
     numbers : dict of int to array
         Registers that hold one number which is known, constants too.
+    all_steps : bool
+        Whether loops that may end early are taken to do all their steps.
     """
 
     shapes: list[Partial]
     numbers: dict[int, Array]
+    all_steps: bool = False
 
     def shape(self, number: int) -> ConcreteShape:
         """Return the shape of a register, None where one of its sizes is not known."""
@@ -46,10 +49,12 @@ class Known:
     def inside(self, program: Program, pairs: Mapping[int, int], shapes: Sequence[Partial]) -> Known:
         """Return what is known of a program inside of this one: ``pairs`` holds its inputs with registers around it."""
         values = {inner: self.numbers[outer] for inner, outer in pairs.items() if outer in self.numbers}
-        return known_of(program, shapes, values)
+        return known_of(program, shapes, values, self.all_steps)
 
 
-def known_of(program: Program, shapes: Sequence[Partial | None], values: Mapping[int, Any]) -> Known:
+def known_of(
+    program: Program, shapes: Sequence[Partial | None], values: Mapping[int, Any], all_steps: bool = False
+) -> Known:
     """Return what is known of a program's registers.
 
     Parameters
@@ -60,13 +65,15 @@ def known_of(program: Program, shapes: Sequence[Partial | None], values: Mapping
         Of its inputs, None where unknown.
     values : mapping of int to number
         Inputs whose values are known, each one number.
+    all_steps : bool
+        Whether loops that may end early are taken to do all their steps.
     """
     given = {number: np.asarray(value, dtype_of(program, number)) for number, value in values.items()}
-    found = KnownValues(dict(given), _computed, lambda shape, dtype: None)
+    found = KnownValues(dict(given), _computed, lambda shape, dtype: None, all_steps)
     followed = partial_shapes(program, shapes, found)
     numbers = {number: value for number, value in program.constants.items() if value.ndim == 0}
     numbers |= {number: np.asarray(value) for number, value in found.values.items()}
-    return Known(followed, numbers)
+    return Known(followed, numbers, all_steps)
 
 
 def known_in_step(loop: LoopInstruction, shapes: Sequence[Partial], fixed: Sequence[Any]) -> Known:

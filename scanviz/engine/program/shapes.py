@@ -42,11 +42,14 @@ class KnownValues:
         ``run(program, instruction, values)`` gives the results of one instruction, of values that are listed by register.
     empty : callable
         ``empty(shape, dtype)`` gives an array of any values.
+    all_steps : bool
+        Whether loops that may end early are taken to do all their steps: how many those are is known then.
     """
 
     values: dict[int, Any]
     run: Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
     empty: Callable[[tuple[int, ...], str], Any]
+    all_steps: bool = False
 
     def compute(self, program: Program, instruction: AnyInstruction) -> bool:
         """Compute an instruction if all that it reads is known, and return whether that was so and went well."""
@@ -78,7 +81,7 @@ class KnownValues:
     def inside(self, pairs: Mapping[int, int]) -> KnownValues:
         """Return what is known in a program inside: ``pairs`` holds its inputs with registers around it."""
         known = {inner: self.values[outer] for inner, outer in pairs.items() if outer in self.values}
-        return KnownValues(known, self.run, self.empty)
+        return KnownValues(known, self.run, self.empty, self.all_steps)
 
 
 def shapes_and_sizes(
@@ -279,7 +282,7 @@ def _loop_results(
     inside = None if known is None else known.inside(fixed)
     inner = partial_shapes(loop.body, step_inputs(loop, shapes), inside)
     most = sizes.get(loop.n_steps)
-    steps = most if loop.until is None else None
+    steps = most if loop.until is None or (known is not None and known.all_steps) else None
 
     def kept(last: int | None) -> int | None:
         if last == 1 and most is not None and most > 0:

@@ -60,6 +60,25 @@ def test_checkpoints_whose_distance_is_computed_are_forecast_as_they_are_measure
         assert told.peak_bytes == pytest.approx(counted(f, given), rel=0.02)
 
 
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+@pytest.mark.parametrize("last", [True, False])
+def test_the_gradient_of_a_loop_that_may_end_early_is_forecast_for_all_its_steps(
+    mode: str, last: bool
+) -> None:
+    h0, w, limit = T.vector("h0"), T.matrix("w"), T.scalar("limit")
+    rows, _ = scanviz.scan(
+        lambda h, w: (T.tanh(T.dot(w, h)), scanviz.until(T.sum(h) > limit)),
+        outputs_info=h0, non_sequences=w, n_steps=1000, name="loop",
+    )  # fmt: skip
+    cost = T.sum(rows[-1] if last else rows)
+    f = scanviz.function([h0, w, limit], scanviz.grad(cost, [h0, w]), mode=mode)
+    given = np.ones(64), np.eye(64) * 0.5
+    told = f.memory_forecast(*given, 1e9)
+    assert not told.unknown
+    assert told.peak_bytes == pytest.approx(counted(f, (*given, 1e9)), rel=0.02)
+    assert told.peak_bytes > counted(f, (*given, -1.0))  # it ends with the first step
+
+
 def test_what_is_wrong_is_told_in_words() -> None:
     f = rnn()
     with pytest.raises(TypeError, match=r"another shape\n  expected: 2 sizes"):

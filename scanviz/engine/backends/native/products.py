@@ -6,12 +6,12 @@ lies packed, in the order in which the blocks read it (:mod:`scanviz.engine.back
 the other way round (a transposed matrix that changes) each result is a sum along both, as a reduction takes it.
 
 A block of few registers takes several rows of the second matrix at once, in sums of their own: one sum alone would wait for each of
-its additions.
+its additions.  Long sums of float32 are those of their stretches, so that what is lost by rounding does not grow with their length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from scanviz.engine.backends.native.elements import Operand, load, pieces, store
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.ir import Code, Value, constant
-from scanviz.engine.backends.native.reductions import combined, narrowed
+from scanviz.engine.backends.native.reductions import STRETCH, combined, narrowed
 from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -140,39 +140,17 @@ class _Panel:
 
     def _block(self, row: Value, rows: int, done: int, registers: int) -> None:
         """Write some rows of some registers of columns, those after the first ``done``."""
-        code, width, sums, inner = self.code, self.width, rows * registers, self.first.columns
-        several = max(1, min(4, IN_FLIGHT // sums, inner)) if self.target.rows == 1 else 1
-        operand = self.first.operand
+        code, width, operand = self.code, self.width, self.first.operand
         address = code.at(operand.address, code.along(self.first.offset, row, self.first.down))
         left = self.first._replace(operand=operand._replace(address=address), rows=rows)
 
-        def plus(totals: Sequence[Value], number: Value, right: Matrix) -> list[Value]:
-            return self._plus_products(totals, left, number, right, done)
+        def sums(first: Value, count: int) -> list[Value]:
+            moved = code.at(address, code.times(first, left.along))
+            right = self.second._replace(offset=code.along(self.second.offset, first, self.second.down))
+            operands = left._replace(operand=operand._replace(address=moved)), right
+            return self._sums(operands, count, done, registers)
 
-        totals = [constant(0, self.dtype, width)] * (sums * several)
-        turns = inner // several
-        if turns <= SHORTEST_LOOP or turns * several * sums <= WRITTEN_OUT:
-            for k in range(turns * several):
-                part = slice(k % several * sums, (k % several + 1) * sums)
-                totals[part] = plus(totals[part], constant(k, "int64"), self._right(k))
-        else:
-            # a pointer goes down the rows: with the sum of two registers for its address an operand is an instruction more
-            begin = code.at(self.second.operand.address, self.second.offset)
-            with code.folded(0, turns * several, [begin, *totals], several) as (
-                number,
-                (there, *carried),
-                given,
-            ):
-                given.append(code.at(there, code.hidden(constant(several * self.second.down, "int64"))))
-                for k in range(several):
-                    right = self._right(k, there)
-                    given += plus(carried[k * sums : (k + 1) * sums], code.add(number, k), right)
-            totals = list(given[1:])
-        for k in range(turns * several, inner):
-            totals[:sums] = plus(totals[:sums], constant(k, "int64"), self._right(k))
-        for k in range(1, several):
-            pairs = zip(totals[:sums], totals[k * sums : (k + 1) * sums], strict=True)
-            totals[:sums] = [combined(code, "sum", one, other) for one, other in pairs]
+        totals = by_stretches(code, self.dtype, self.first.columns, sums)
         target = self.target
         begin = code.along(target.offset, row, target.down)
         begin = code.at(target.operand.address, code.along(begin, self.columns.first, target.along))
@@ -182,9 +160,44 @@ class _Panel:
                 behind = constant(i * target.down + (done + k) * width * target.along, "int64")
                 store(code, totals[i * registers + k], into, behind, target.along)
 
-    def _right(self, k: int, begin: Value | None = None) -> Matrix:
+    def _sums(self, operands: tuple[Matrix, Matrix], inner: int, done: int, registers: int) -> list[Value]:
+        """Return the sums of so many products for some rows and registers of columns."""
+        code, (left, second) = self.code, operands
+        sums = left.rows * registers
+        several = max(1, min(4, IN_FLIGHT // sums, inner)) if self.target.rows == 1 else 1
+
+        def plus(totals: Sequence[Value], number: Value, right: Matrix) -> list[Value]:
+            return self._plus_products(totals, left, number, right, done)
+
+        totals = [constant(0, self.dtype, self.width)] * (sums * several)
+        turns = inner // several
+        if turns <= SHORTEST_LOOP or turns * several * sums <= WRITTEN_OUT:
+            for k in range(turns * several):
+                part = slice(k % several * sums, (k % several + 1) * sums)
+                totals[part] = plus(totals[part], constant(k, "int64"), self._right(second, k))
+        else:
+            # a pointer goes down the rows: with the sum of two registers for its address an operand is an instruction more
+            begin = code.at(second.operand.address, second.offset)
+            with code.folded(0, turns * several, [begin, *totals], several) as (
+                number,
+                (there, *carried),
+                given,
+            ):
+                given.append(code.at(there, code.hidden(constant(several * second.down, "int64"))))
+                for k in range(several):
+                    right = self._right(second, k, there)
+                    given += plus(carried[k * sums : (k + 1) * sums], code.add(number, k), right)
+            totals = list(given[1:])
+        for k in range(turns * several, inner):
+            totals[:sums] = plus(totals[:sums], constant(k, "int64"), self._right(second, k))
+        for k in range(1, several):
+            pairs = zip(totals[:sums], totals[k * sums : (k + 1) * sums], strict=True)
+            totals[:sums] = [combined(code, "sum", one, other) for one, other in pairs]
+        return totals[:sums]
+
+    def _right(self, second: Matrix, k: int, begin: Value | None = None) -> Matrix:
         """Return the second matrix from a row on: the k-th of all, or behind the one that an address is of."""
-        second, rest = self.second, k * self.second.down
+        rest = k * second.down
         if begin is None:
             return second._replace(offset=self.code.add(second.offset, rest))
         operand = second.operand._replace(address=begin)
@@ -228,8 +241,42 @@ def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: i
             _put(code, target, row, column, total)
 
 
+def by_stretches(code: Code, dtype: str, size: int, sums: Callable[[Value, int], list[Value]]) -> list[Value]:
+    """Return sums over so many numbers; ``sums(first, count)`` gives those over ``count`` of them.
+
+    Long sums of float32 are added up from those of their stretches.
+    """
+    start = constant(0, "int64")
+    if dtype != "float32" or size < 2 * STRETCH:
+        return sums(start, size)
+
+    def with_next(totals: Sequence[Value], first: Value, count: int) -> list[Value]:
+        pairs = zip(totals, sums(first, count), strict=True)
+        return [combined(code, "sum", one, other) for one, other in pairs]
+
+    whole, rest = size // STRETCH, size % STRETCH
+    totals: Sequence[Value] = sums(start, STRETCH)
+    totals = code.turns(
+        range(STRETCH, whole * STRETCH, STRETCH),
+        totals,
+        lambda first, carried: with_next(carried, first, STRETCH),
+    )
+    return with_next(totals, constant(whole * STRETCH, "int64"), rest) if rest else list(totals)
+
+
 def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:
     """Return the sum of products along the first row of one matrix and the first column of another."""
+
+    def sums(begin: Value, count: int) -> list[Value]:
+        one = first._replace(offset=code.along(first.offset, begin, first.along), columns=count)
+        other = second._replace(offset=code.along(second.offset, begin, second.down))
+        return [_inner_product(code, one, other, lanes, dtype)]
+
+    return by_stretches(code, dtype, first.columns, sums)[0]
+
+
+def _inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:
+    """Return the sum of products of a stretch of two matrices, or of all."""
     size = first.columns
     even = all(
         step == np.dtype(side.operand.place.dtype).itemsize

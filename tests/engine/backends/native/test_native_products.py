@@ -168,3 +168,47 @@ def test_a_stack_that_fits_no_other_is_the_error_that_numpys_tier_gives():
                 f(np.ones((2, 4, 3, 5)), np.ones((3, 5, 6)))
             with pytest.raises(scanviz.ScanvizError):
                 f(np.ones((2, 4, 3, 5)), np.ones((4, 4, 6)))
+
+
+LONG_PRODUCTS = {
+    "rows of three by five columns": (lambda a, b: T.dot(a, b), (3, -1), (-1, 5)),
+    "a row by two columns": (lambda a, b: T.dot(a, b), (1, -1), (-1, 2)),
+    "a vector read from its end": (lambda a, b: T.dot(a[::-1], b), (-1,), (-1,)),
+    "two axes, one of them backwards": (
+        lambda a, b: T.tensordot(a[:, ::-1], b, 2),
+        (4, -1),
+        (4, -1),
+    ),
+    "a matrix and columns of another": (
+        lambda a, b: T.tensordot(a, b, ((0,), (0,))),
+        (-1, 2),
+        (-1, 3),
+    ),
+    "matrices of many rows": (lambda a, b: T.dot(a[:, ::-1], b), (9, -1), (-1, 17)),
+}
+
+
+def _long_product(name, dtype, mode, size):
+    """Return the sum of a long product in the second of two steps, and of such of whole numbers: nothing is done before the loop."""
+    way, *shapes = LONG_PRODUCTS[name]
+    shapes = [tuple(size if axis < 0 else axis for axis in shape) for shape in shapes]
+    a, b = (T.tensor(dtype, (None,) * len(shape)) for shape in shapes)
+    found, _ = scanviz.scan(
+        lambda so_far, a, b: T.cast(T.max(way(a + so_far * 0, b)), dtype),
+        outputs_info=T.zeros((), dtype),
+        non_sequences=[a, b],
+        n_steps=2,
+    )
+    rng = np.random.default_rng(0)
+    values = [rng.uniform(size=shape).astype("float32") + 1 for shape in shapes]
+    whole = [rng.integers(0, 7, size=shape).astype(dtype) for shape in shapes]
+    f = scanviz.function([a, b], found[-1], mode=mode)
+    return float(f(*(value.astype(dtype) for value in values))), float(f(*whole))
+
+
+@pytest.mark.parametrize("name", LONG_PRODUCTS)
+@pytest.mark.parametrize("size", [8191, 8192, 12300, 200_003])
+def test_a_long_product_of_float32_loses_little_by_rounding(name, size):
+    found, whole = _long_product(name, "float32", "native", size)
+    expected, of_whole = _long_product(name, "float64", "numpy", size)
+    assert abs(found - expected) <= 3e-6 * expected and whole == of_whole

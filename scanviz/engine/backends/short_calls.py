@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import inf, prod
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -284,6 +285,7 @@ class ShortCallsExecutable(SourceExecutable):
         counts = loops and not has_effects(program)
         hooks = self.parts_pay, self.spent_ns, self.steps_taken
         self._short = ShortCalls(program, self.emits, *hooks) if counts else None
+        self._is_new = counts
 
     @property
     def runs_whole(self) -> bool:
@@ -323,7 +325,8 @@ class ShortCallsExecutable(SourceExecutable):
             results = short.run(whole, inputs, watch)
             if results is not None:
                 return results
-        return SourceExecutable.run_alone(self, inputs, watch)
+        run = partial(SourceExecutable.run_alone, self, inputs, watch)
+        return self._first(inputs, run) if self._is_new else run()
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
@@ -355,4 +358,31 @@ class ShortCallsExecutable(SourceExecutable):
                 results = short.run(whole, inputs, alone)
                 if results is not None:
                     return results
-        return SourceExecutable.run(self, inputs, watch)
+        run = partial(SourceExecutable.run, self, inputs, watch)
+        return self._first(inputs, run) if self._is_new else run()
+
+    def _first(self, inputs: Sequence[Any], run: Callable[[], list[Any]]) -> list[Any]:
+        """Return the outputs in the first call, in which loops may be compiled one beside another."""
+        self._is_new = False
+        tiers = [(runner.loop, runner.tier) for runner in self.flat.runners.values() if _may_compile(runner)]
+        if len(tiers) < 2:
+            return run()
+        for place, (_, tier) in enumerate(tiers):
+            tier.others = partial(self._compile_beside, inputs, tiers[place + 1 :])
+        try:
+            return run()
+        finally:
+            for _, tier in tiers:
+                tier.others = None
+
+    def _compile_beside(self, inputs: Sequence[Any], later: Sequence[tuple[LoopInstruction, Any]]) -> None:
+        """Have another thread compile loops that come later, where a processor may be free for it."""
+        from scanviz.engine.backends.native.workers import threads_allowed  # few functions compile two loops
+        from scanviz.engine.runtime.beside import begin
+
+        if threads_allowed() > 1:
+            begin(self.program, inputs, later)
+
+
+def _may_compile(runner: Any) -> bool:
+    return getattr(getattr(runner, "tier", None), "may_compile", False)

@@ -209,7 +209,14 @@ class SpecialisedLoop:
         The tier's part.
     write : callable
         ``write(plan, variant)`` gives code.
+
+    Attributes
+    ----------
+    may_compile : bool
+        Whether the tier is one of those that may compile the loop before its first run (:mod:`scanviz.engine.runtime.beside`).
     """
+
+    may_compile = False
 
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
         self.loop, self.runners, self.tier, self._write = loop, runners, tier, write

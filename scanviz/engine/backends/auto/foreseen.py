@@ -16,8 +16,8 @@ import numpy as np
 from scanviz.engine.backends.auto.left import left_by_shapes, moved_by
 from scanviz.engine.backends.estimate import work_saved_ns
 from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of
-from scanviz.engine.program.shapes import shapes_and_sizes, step_inputs
-from scanviz.engine.program.slots import passed
+from scanviz.engine.program.loops_met import shapes_met, sizes_given, steps_taken
+from scanviz.engine.program.shapes import shapes_and_sizes
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.auto.loop import AutoLoop
@@ -42,36 +42,17 @@ def loops_that_pay(
     rules : collection of str
         Rewrites for NumPy alone.
     """
-    pairs = list(zip(program.inputs, inputs, strict=True))
-    numbers = {number: int(value) for number, value in pairs if value.ndim == 0 and value.dtype == np.int64}
-    shapes, sizes = shapes_and_sizes(program, [value.shape for value in inputs], numbers)
+    shapes, sizes = shapes_and_sizes(program, *sizes_given(program, inputs))
     left = _left_ns(program, shapes, rules)
     found = []
     for index, tier in loops.items():
         loop = program.instructions[index]
         assert isinstance(loop, LoopInstruction)
-        steps = _steps(program, loop, sizes)
-        met = _met(loop, shapes)
+        steps = steps_taken(program, loop, sizes)
+        met = shapes_met(loop, shapes)
         if met is not None and steps and tier.pays_in(*met, steps, left.get(loop.name, 0.0)):
             found.append(loop.name)
     return found
-
-
-def _steps(program: Program, loop: LoopInstruction, sizes: Mapping[int, int]) -> int:
-    """Return how many steps a loop takes, 0 where that is not known."""
-    constant = program.constants.get(loop.n_steps)
-    return sizes.get(loop.n_steps, 0) if constant is None else int(constant)
-
-
-def _met(
-    loop: LoopInstruction, shapes: Sequence[ConcreteShape]
-) -> tuple[list[ConcreteShape], list[tuple[int, ...]]] | None:
-    """Return the shapes of a step's inputs and of states' rows, None where some are not known."""
-    known = [shape if shape is not None else () for shape in shapes]
-    if any(shapes[entry.outer] is None for entry in passed(loop)):
-        return None
-    rows = [known[slot.outer] if slot.kind == "sitsot" else known[slot.outer][1:] for slot in loop.states]
-    return list(step_inputs(loop, known)), rows  # type: ignore[arg-type]  # complete shapes give complete ones
 
 
 def _left_ns(program: Program, shapes: Sequence[ConcreteShape], rules: Collection[str]) -> dict[str, float]:

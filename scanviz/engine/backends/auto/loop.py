@@ -26,7 +26,7 @@ of a call before it in their last bits.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
+    from scanviz.engine.runtime.beside import MadeBeside
     from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.outcome import FailedRun
     from scanviz.engine.runtime.rows import StateRows
@@ -83,6 +84,8 @@ class AutoLoop(SpecialisedLoop):
         What the loops of the Program have cost.
     """
 
+    may_compile = True
+
     def __init__(
         self,
         loop: LoopInstruction,
@@ -99,6 +102,8 @@ class AutoLoop(SpecialisedLoop):
         self._taken = self.counted.taken.setdefault(loop.name, [0, 0])
         # of a loop that was compiled in its first call: what its steps may cost until that pays again, and what one does
         self._again_ns, self._step_ns = inf, 0.0
+        self.beside: MadeBeside | None = None
+        self.others: Callable[[], None] | None = None
         # the plan of a run that has not begun, and what machine code saves of a step
         self._saved: tuple[Plan | None, float] = (None, 0.0)
 
@@ -391,6 +396,17 @@ class AutoLoop(SpecialisedLoop):
         self.counted.compiled.add(self.loop.name)
         return made
 
+    def will_compile(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> bool:
+        """Return whether machine code will pay in the first run: that was foreseen, or a run of so many steps pays alone."""
+        foreseen = self.counted.left_ns.get(self.loop.name) == 0.0 and self.loop.mode != "numpy"
+        return foreseen or self.pays_in(shapes, rows, steps, 0.0)
+
+    def machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised:
+        """Return machine code, made in this thread."""
+        from scanviz.engine.backends.native.tier import NativeLoop
+
+        return NativeLoop(self.loop, self.runners, self.tier, self._write).machine_code(shapes, rows)
+
     def _machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised | str:
         """Return machine code, or why there is none."""
         available = availability("native")
@@ -399,9 +415,12 @@ class AutoLoop(SpecialisedLoop):
         # much code, which few programs need
         from scanviz.engine.backends.native.errors import NotWrittenError
         from scanviz.engine.backends.native.tier import NativeLoop
+        from scanviz.engine.runtime.beside import taken
 
+        native = NativeLoop(self.loop, self.runners, self.tier, self._write)
+        native.others = self.others
         try:
-            return NativeLoop(self.loop, self.runners, self.tier, self._write).native_for(shapes, rows)
+            return taken(self, shapes, rows) or native.machine_code(shapes, rows)
         except NotWrittenError as refused:
             return str(refused)
         except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room

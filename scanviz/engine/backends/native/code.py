@@ -5,6 +5,7 @@ What writes code, and LLVM, are imported when something is written: that takes l
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from scanviz.engine import collecting
@@ -84,8 +85,12 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     return text, handed
 
 
-def code_of(loop: LoopInstruction, late: LatePlan, met: Met, kind: Kind) -> tuple[Machine, CallArguments]:
+def code_of(
+    loop: LoopInstruction, late: LatePlan, met: Met, kind: Kind, others: Callable[[], None] | None = None
+) -> tuple[Machine, CallArguments]:
     """Return machine code of a loop, and what it is handed; its plan is made where code is written.
+
+    ``others`` is called when nothing but LLVM is left to be waited for, which lets other threads run.
 
     Raises
     ------
@@ -103,6 +108,8 @@ def code_of(loop: LoopInstruction, late: LatePlan, met: Met, kind: Kind) -> tupl
     with collecting.seldom():
         verify_plan(loop.body, late.plan)
         text, handed = text_of(loop, late.plan, kind)
+        if others is not None:
+            others()
         if key is None or handed.callouts:
             return compiled(text), handed
         code = object_of(text)

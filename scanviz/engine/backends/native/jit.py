@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
-from scanviz.engine.backends.native.llvm import LOCK, is_loaded, llvm, llvm_package
+from scanviz.engine.backends.native.llvm import LOCK, compiling, is_loaded, llvm, llvm_package
 from scanviz.engine.backends.native.object_file import ForeignError, loaded
 from scanviz.engine.backends.native.special import SPECIAL, address_of, special
 from scanviz.engine.backends.native.workers import threads_allowed
@@ -131,7 +131,7 @@ class Machine(NamedTuple):
 
 def assembly_of(text: str) -> str:
     """Return the code of a module's text as the processor's instructions."""
-    with LOCK:
+    with compiling():
         return _emitted(text, is_object=False).decode()
 
 
@@ -166,7 +166,7 @@ def compiled(text: str) -> Machine:
 
 def object_of(text: str) -> bytes:
     """Return a module's text as an object file."""
-    with LOCK:
+    with compiling():
         return _emitted(text, is_object=True)
 
 

@@ -2,7 +2,7 @@
 
 ``llvmlite`` brings LLVM as a library of C functions.  Importing ``llvmlite.binding`` loads that library, and some forty modules of
 Python beside it, for building code and for passes: three quarters of the time, and nothing of it is needed here.  So the library is
-opened and its functions are called as that package calls them, in a context of our own.  Where the package is in use already, as
+opened and its functions are called as that package calls them, in contexts of our own.  Where the package is in use already, as
 Numba does, or where its version is none of those whose functions are known to be these, the package itself is asked.
 """
 
@@ -18,9 +18,10 @@ from typing import Any, Protocol
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
+from scanviz.engine.runtime.beside import MAKING
 
-# Held by who compiles: LLVM's engines are made one at a time; and by who loads LLVM, which is begun once.  Who wants both takes
-# them in this order.
+# Held by who compiles, but by the thread that does so beside a call, which holds MAKING; by who makes LLVM's engines, one at a
+# time; and by who loads LLVM, which is begun once.  Who wants both takes them in this order.
 LOCK, LOADING = lock(), lock()
 if hasattr(os, "register_at_fork"):  # a process forked meanwhile would find locks of LLVM's own held for ever
     for _lock in LOADING, LOCK:  # what is registered last is done first before a fork, and last after it
@@ -74,6 +75,11 @@ def llvm() -> Llvm:
     """Return LLVM, loaded when it is first asked for: that takes some ten milliseconds."""
     with LOADING:
         return llvm_package() if BINDING in sys.modules else _by_library() or llvm_package()
+
+
+def compiling() -> Any:
+    """Return the lock to hold while something is compiled: one thread compiles beside another, each in a context of its own."""
+    return MAKING if MAKING._is_owned() else LOCK
 
 
 def is_loaded() -> bool:
@@ -140,6 +146,7 @@ class LlvmLibrary:
             "GetDefaultTargetTriple": (None, told),
             "DisposeString": (None, text),
             "ContextCreate": (handle,),
+            "ContextDispose": (None, handle),
             "ParseAssembly": (handle, handle, text, told),
             "DisposeModule": (None, handle),
             "GetTargetFromTriple": (handle, text, told),
@@ -161,7 +168,6 @@ class LlvmLibrary:
         self.version: tuple[int, ...] = tuple(version.to_bytes(4, "big").lstrip(b"\0"))
         for part in ("Target", "AsmPrinter", "AsmParser"):  # the last for marks in listings
             self._call(f"InitializeNative{part}")
-        self._context = self._call("ContextCreate")
 
     def _call(self, name: str, *arguments: Any) -> Any:
         return self._functions[name](*arguments)
@@ -184,7 +190,14 @@ class LlvmLibrary:
 
     def emitted(self, text: str, name: str, features: str, *, is_object: bool) -> bytes:
         """Return a module's text as an object file, or as assembly."""
-        module, why = self._told("ParseAssembly", self._context, text.encode())
+        context = self._call("ContextCreate")  # no two threads may use one at once
+        try:
+            return self._emitted_in(context, text, name, features, is_object)
+        finally:
+            self._call("ContextDispose", context)
+
+    def _emitted_in(self, context: Any, text: str, name: str, features: str, is_object: bool) -> bytes:
+        module, why = self._told("ParseAssembly", context, text.encode())
         if not module:
             raise RuntimeError(f"LLVM cannot read the code: {why}")
         machine = None
@@ -232,6 +245,7 @@ class LlvmPackage:
         binding.initialize_native_asmprinter()
         binding.initialize_native_asmparser()  # for marks in listings
         self.binding: Any = binding
+        self._lock = lock()  # all that it reads is in one context
         self.version: tuple[int, ...] = tuple(binding.llvm_version_info)
 
     def host(self) -> Host:
@@ -242,12 +256,13 @@ class LlvmPackage:
 
     def emitted(self, text: str, name: str, features: str, *, is_object: bool) -> bytes:
         """Return a module's text as an object file, or as assembly."""
-        machine, module = self.machine(name, features), self.binding.parse_assembly(text)
-        if is_object:
-            code: bytes = machine.emit_object(module)
-            return code
-        listing: str = machine.emit_assembly(module)
-        return listing.encode()
+        with self._lock:
+            machine, module = self.machine(name, features), self.binding.parse_assembly(text)
+            if is_object:
+                code: bytes = machine.emit_object(module)
+                return code
+            listing: str = machine.emit_assembly(module)
+            return listing.encode()
 
     def machine(self, name: str, features: str) -> Any:
         """Return what makes code for a processor."""
@@ -264,6 +279,7 @@ __all__ = [
     "Llvm",
     "LlvmLibrary",
     "LlvmPackage",
+    "compiling",
     "is_loaded",
     "llvm",
     "llvm_package",

@@ -25,10 +25,12 @@ from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.runtime.beside import taken
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
 
 if TYPE_CHECKING:
+    from scanviz.engine.runtime.beside import MadeBeside
     from scanviz.engine.runtime.events import OwnTime, Watch
     from scanviz.engine.runtime.schedule import Variant
     from scanviz.engine.runtime.stamps import Clock, Stamps
@@ -70,6 +72,8 @@ class NativeCode:
         What these take, known to all code for the same shapes.
     in_parts : InParts, optional
         Decides when threads take steps, for all code for the same shapes.
+    others : callable, optional
+        Is called while it is compiled.
     """
 
     def __init__(
@@ -83,9 +87,10 @@ class NativeCode:
         counts: Counts = "nothing",
         rates: Rates | None = None,
         in_parts: InParts | None = None,
+        others: Callable[[], None] | None = None,
     ) -> None:
         self._met, self._kind = met, Kind(variant, inline, counts)
-        self.machine, self.handed = code_of(loop, late, met, self._kind)
+        self.machine, self.handed = code_of(loop, late, met, self._kind, others)
         self._constants = constants_of(loop, self.handed)
         self._chunk = 1
         self._step_ns = 0.0  # what a step took lately
@@ -303,8 +308,12 @@ class NativeSpecialised(Specialised):
 class NativeLoop(SpecialisedLoop):
     """The code of one loop by shapes: native where it can be written, NumPy's elsewhere."""
 
+    may_compile = True
+
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
         super().__init__(loop, runners, tier._replace(name="numpy"), write)
+        self.beside: MadeBeside | None = None
+        self.others: Callable[[], None] | None = None
         self._native = tier._replace(name="native", emits=EMITS, groups=chains)
 
     def _for_shapes(
@@ -323,13 +332,21 @@ class NativeLoop(SpecialisedLoop):
         return self._native
 
     def native_for(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
-        """Return native code for the shapes of a step's inputs and of the rows of states.
+        """Return native code for the shapes of a step's inputs and of the rows of states, which another thread may have made.
 
         Raises
         ------
         NotWrittenError
             If there is none, for the reason given.
         """
+        return taken(self, shapes, rows) or self.machine_code(shapes, rows)
+
+    def will_compile(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> bool:
+        """Return that it compiles before its first run."""
+        return True
+
+    def machine_code(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+        """Return native code for shapes, made in this thread; NotWrittenError where there is none."""
         met = Met(tuple(shapes), tuple(rows))
         late = LatePlan(partial(plan_loop, self.loop, met.shapes, chains, EMITS, met.rows))
         rates, in_parts = Rates(), InParts(self.loop, late, (chains, EMITS))
@@ -339,7 +356,9 @@ class NativeLoop(SpecialisedLoop):
                 return code
             return NativeCode(self.loop, late, met, variant, self.runners, rates=rates, in_parts=in_parts)
 
-        code = NativeCode(self.loop, late, met, "plain", self.runners, rates=rates, in_parts=in_parts)
+        code = NativeCode(
+            self.loop, late, met, "plain", self.runners, rates=rates, in_parts=in_parts, others=self.others
+        )
         made = NativeSpecialised(late, self._native, write, "machine code for the shapes met")
         if code.machine.was_kept:
             made.why += ", kept on disk from an earlier run"

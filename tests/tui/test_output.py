@@ -119,3 +119,14 @@ def test_errors_and_what_is_searched_are_found():
         assert app.view.found == [52] and pane.wanted == "such" and "no such thing" in screen(app)
 
     played(steps)
+
+
+def test_a_saved_profile_says_whole_that_it_holds_no_output():
+    async def run():
+        app = ScanvizApp(Source(ProfileRecord(script="saved.py"), "saved.scanviz"))
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.press("8")
+            await pilot.pause()
+            assert "while the script\n runs." in screen(app)
+
+    asyncio.run(run())

@@ -146,3 +146,26 @@ async def test_the_line_of_the_run_fills_the_tab_when_it_is_first_seen():
     async with opened(size=(100, 30)) as (app, pilot):
         await pilot.press("7")
         assert len(text_of(app, "#values-scrubber")) == app.view.room.width
+
+
+@waits
+async def test_a_terminal_of_24_rows_shows_what_is_asked_for_and_the_variable_that_is_chosen():
+    async with opened(record(), size=(80, 24)) as (app, pilot):
+        await pilot.press("7")
+
+        def seen(selector, lines):
+            widget = app.view.query_one(selector)
+            assert widget.region.bottom <= app.view.region.bottom and widget.size.height >= lines
+
+        seen("#values-one", 2)  # its name, and its values
+        await pilot.press("v")
+        seen("#values-one", 4)  # greatest, mean and least over time
+        for key in ("e", "colon"):
+            await pilot.press(key)
+            seen("#values-ask", 1)
+            ask = app.view.query_one("#values-ask")
+            assert len(ask.placeholder) < ask.content_size.width
+            assert not any(
+                found.binding.action.startswith("speed") for found in app.screen.active_bindings.values()
+            )
+            await pilot.press("escape")

@@ -8,7 +8,7 @@ from rich.text import Text
 from scanviz.record.rewrites import EffectRecord
 from scanviz.tui.source import Source
 from scanviz.tui.views.film import FilmView
-from scanviz.tui.views.rewrite_cells import counts_of, measured_cell
+from scanviz.tui.views.rewrite_cells import about_all, counts_of, measured_cell
 from tests.tui.driver import at, opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record
 
@@ -45,6 +45,11 @@ def test_a_ratio_that_is_not_sure_is_told_as_noise():
     assert measured_cell(None).text == ""
     done = replace(effect("a", 1.01, 0.95, 1.07), instead=("b",))
     assert measured_cell(done).text == "noise: b instead" and done.words().endswith("was then done by b")
+
+
+def test_a_function_without_rewrites_says_so_and_no_time():
+    history = replace(gradient_record().functions[0].rewrites, applications=())
+    assert about_all(history).plain == "no rewrites"
 
 
 @waits

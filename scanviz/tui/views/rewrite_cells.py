@@ -92,6 +92,8 @@ def about_all(history: RewritesRecord) -> Text:
     told += [f"{sanitize(loop)} {count}, new" for loop, count in after.items() if loop not in before]
     text = Text("operations a step: " if told else "", style="bold", no_wrap=True, overflow="ellipsis")
     text.append(" · ".join(told), style="not bold")
+    if not history.applications:
+        return text.append(f"{' · ' if told else ''}no rewrites", "dim")
     spent = duration(sum(rewrite.time_ns for rewrite in history.applications))
     return text.append(
         f"{' · ' if told else ''}{counted(len(history.applications), 'rewrite')} in {spent}", "dim"

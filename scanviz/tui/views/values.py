@@ -266,7 +266,7 @@ class ValuesView(TabView):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the keys of steps to a line that is being written."""
-        return not (action in ("step", "end") and isinstance(self.app.focused, Input))
+        return not (action in ("step", "end", "speed") and isinstance(self.app.focused, Input))
 
     def action_step(self, by: int) -> None:
         """Go a step on."""
@@ -283,9 +283,7 @@ class ValuesView(TabView):
 
     def action_watch(self) -> None:
         """Ask for an expression to watch; an empty one takes the last away."""
-        self._ask(
-            "watch", "an expression of the step's variables, such as mean(h[t]); nothing takes the last away"
-        )
+        self._ask("watch", "an expression, such as mean(h[t]); nothing takes the last away")
 
     def action_ask(self) -> None:
         """Ask for a step's number."""

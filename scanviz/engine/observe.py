@@ -189,13 +189,22 @@ class CountedRuns:
     noted : list of (int, int)
         Steps and nanoseconds of runs that no error ended, noted between two steps that are timed: they are counted when there is
         time.
+    inside_tier : str
+        Whose code the loop around is, where some of them were part of that code; empty where none was.
+    inside_steps, inside_timed, inside_ns : int
+        Their steps; those whose time is known, and their nanoseconds.
     """
 
-    __slots__ = ("elapsed_ns", "failed", "lengths", "longest", "noted", "runs", "steps", "timed", "times")
+    __slots__ = (
+        "elapsed_ns", "failed", "inside_ns", "inside_steps", "inside_tier", "inside_timed", "lengths", "longest", "noted",
+        "runs", "steps", "timed", "times",
+    )  # fmt: skip
     MOST_KEPT = 4096
 
     def __init__(self) -> None:
         self.runs = self.failed = self.timed = self.steps = self.longest = self.elapsed_ns = 0
+        self.inside_tier = ""
+        self.inside_steps = self.inside_timed = self.inside_ns = 0
         self.lengths: list[int] = []
         self.times: list[int] = []
         self.noted: list[tuple[int, int]] = []
@@ -214,6 +223,15 @@ class CountedRuns:
         self.failed += runs.failed
         self.longest = max(self.longest, runs.longest)
         self.elapsed_ns += max(0, runs.elapsed_ns)
+
+    def add_inside(self, tier: str, runs: RunsAlone) -> None:
+        """Count runs that were part of the code of the loop around, which is a tier's."""
+        self.add_all(runs)
+        self.inside_tier = tier
+        self.inside_steps += runs.steps
+        if runs.elapsed_ns > 0:
+            self.inside_timed += runs.steps
+            self.inside_ns += runs.elapsed_ns
 
     def count_noted(self) -> None:
         """Count the runs that were only noted.

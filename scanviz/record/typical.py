@@ -9,6 +9,7 @@ from scanviz.record.loops import LoopRecord
 BELOW = "below resolution"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _DIGITS = 3  # of the whole
+FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in detail
 LEAST_NS = 1e-3  # a shorter step is nothing that was measured
 
 
@@ -76,4 +77,19 @@ def typical_step(loop: LoopRecord) -> str:
     return f"{title} {whole} = {named} ({loop.sampled_steps:,} timed{left_out})"
 
 
-__all__ = ["BELOW", "sum_in_words", "typical_step"]
+def untimed(loop: LoopRecord) -> str:
+    """Return why no operation of a loop's step has a time of its own.
+
+    Examples
+    --------
+    >>> untimed(LoopRecord(1, 1, None, "rnn", None, steps=6))
+    'too few steps to time its operations one by one (--detail ops times all)'
+    >>> untimed(LoopRecord(1, 1, None, "rnn", None, steps=9000))
+    'operations were not timed one by one in this tier'
+    """
+    if loop.steps < FEW_STEPS:
+        return "too few steps to time its operations one by one (--detail ops times all)"
+    return "operations were not timed one by one in this tier"
+
+
+__all__ = ["BELOW", "sum_in_words", "typical_step", "untimed"]

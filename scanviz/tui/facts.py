@@ -108,7 +108,9 @@ def _hot_lines(loop: LoopRecord, width: int) -> Iterator[Text]:
             spent[sanitize(str(operation.source))] += round(loop.ran_ns(operation))
     whole = sum(spent.values())
     for place, time in spent.most_common(LINES):
-        bar = f"{'█' * round(BAR * time / whole):<{BAR}}" if whole else ""
+        if not whole:  # no operation has a time
+            return
+        bar = f"{'█' * round(BAR * time / whole):<{BAR}}"
         text = Text(f"{share(time, whole):>6} ", share_style(time, whole)).append(
             bar, f"not bold not dim {CYAN}"
         )

@@ -336,18 +336,20 @@ class Watch:
             for observer in self.observers:
                 observer.loop_counted(self.function, run[0], counted)
 
-    def count(self, runs: Sequence[RunsAlone]) -> None:
-        """Take runs of loops inside of others that are only counted, whatever it is part of."""
+    def count(self, tier: str, runs: Sequence[RunsAlone]) -> None:
+        """Take runs of loops inside of others, part of whose code they are, that are only counted, whatever it is part of."""
         if self.counted is not None:
             for run in runs:
-                self.counted.setdefault(run.loop, CountedRuns()).add_all(run)
+                self.counted.setdefault(run.loop, CountedRuns()).add_inside(tier, run)
         elif self.waiting is not None:
             self.runs.extend(runs)
         elif runs:
             with self.own.aside():
                 for run in runs:
+                    counted = CountedRuns()
+                    counted.add_inside(tier, run)
                     for observer in self.observers:
-                        observer.loop_counted(self.function, run.loop, CountedRuns.of(run))
+                        observer.loop_counted(self.function, run.loop, counted)
 
     def ran(self, loop: int, steps: int, begun: int, failed: int) -> None:
         """Note a run in a call that is passed over; it is timed where ``begun`` is known."""

@@ -11,7 +11,8 @@ those with one an operation.
   Where the usual code itself is timed by blocks, as strips are, it is the median over these, and there is no tick.
 - The stamps of a step whose n operations are timed cost what the medians of its parts come to above that, a share of n + 2 each,
   and no more than the smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording
-  them costs.  Where runs of these were timed in plain blocks, that is what they take, and the other parts have what they leave.
+  them costs, unless that were more than they took.  Where runs of these were timed in plain blocks, that is what they take, and
+  the other parts have what they leave.
 - A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
 - The *mean step* is the average of the steps whose operations were timed less the same stamps and recording, and its parts are
@@ -170,9 +171,8 @@ def divided(
         return None
     raw = [parts.median(row) for row in range(len(nested) + 2)]
     above = max(0.0, math.fsum(raw) - typical)
-    price = min(above / stamps, min(raw), (1.0 if any(nested) else DEAREST) * stamp_ns)
-    recording = max(0.0, above - stamps * price) if any(nested) else 0.0
     inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)
+    price, recording = _prices(raw, above, stamp_ns, sum(nested), inner)
     holds = [*nested, False, False]
     added = [price + (recording * time / inner if holds[row] else 0.0) for row, time in enumerate(raw)]
     left = [time - more for time, more in zip(raw, added, strict=True)]
@@ -191,6 +191,32 @@ def divided(
     return Division(
         typical, tuple(operations), copies, rest, spreads, tick, price, timed, timing, in_place, means
     )
+
+
+def _prices(
+    raw: Sequence[float], above: float, stamp_ns: float, loops: int, inner: float
+) -> tuple[float, float]:
+    """Return what a stamp cost, and what recording the loops inside did, of what parts come to above the typical step.
+
+    Recording a loop can be no more than that loop took: where it would be, stamps are dearer than was measured.
+
+    Examples
+    --------
+    >>> _prices([40.0, 30.0, 20.0, 20.0], 60.0, 10.0, 0, 0.0)
+    (15.0, 0.0)
+    >>> _prices([40.0, 900.0, 20.0, 20.0], 640.0, 10.0, 1, 900.0)
+    (10.0, 600.0)
+    >>> _prices([40.0, 90.0, 20.0, 20.0], 125.0, 5.0, 1, 90.0)
+    (20.0, 45.0)
+    """
+    stamps = len(raw)
+    dearest = min(above / stamps, min(raw), DEAREST * stamp_ns)
+    if not loops:
+        return dearest, 0.0
+    price = min(dearest, stamp_ns)
+    if above - stamps * price >= inner - loops * price:
+        price = dearest
+    return price, max(0.0, above - stamps * price)
 
 
 def _with_known(

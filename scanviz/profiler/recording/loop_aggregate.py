@@ -215,7 +215,10 @@ class LoopAggregate:
     def counted(self, runs: CountedRuns) -> None:
         """Take whole runs of which nothing else was told."""
         self._totals.add_counted(runs)
-        self._unseen(runs.steps)
+        self._unseen(runs.steps - runs.inside_steps)
+        if runs.inside_steps:
+            self._steps += runs.inside_steps
+            self._steps_by_tier.inside(runs)
         self._control_steps += runs.steps
         self._passed_over.add(runs.lengths, runs.times)
 
@@ -308,7 +311,10 @@ class LoopAggregate:
         totals, division, tier = self._totals, self._division(), self._steps_by_tier.usual
         parts, going_on = self._steps_by_tier.parts, list(self._open)
         running = sum(max(0, now - run.begun) for run in going_on) - round(totals.alone_ns * price)
-        tick = division.tick_ns if division is not None else 0.0
+        tick, inside = division.tick_ns if division is not None else 0.0, self._steps_by_tier.inside_times()
+        made = [TierRecord(*key, *found) for key, found in self._tiers.items()]
+        if self._steps_by_tier.part_of and all(code.tier != tier for code in made):
+            made.append(TierRecord(tier, "part of the code of the loop around", 1, 0))
         return replace(
             self.record,
             operations=self._steps_by_tier.operation_records(
@@ -323,7 +329,7 @@ class LoopAggregate:
             total_ns=totals.total_ns + running,
             setup_ns=totals.around_ns(),
             first_run_ns=totals.first_run_ns,
-            step_times=self._times.record(division, tier),
+            step_times=self._times.record(division, tier, inside),
             sampled_steps=parts.steps,
             disturbed_steps=parts.disturbed,
             control_steps=self._control_steps,
@@ -338,14 +344,14 @@ class LoopAggregate:
             stamp_ns=division.stamp_ns if division is not None else self._stamp_ns() if totals.clock else 0.0,
             tick_ns=tick,
             in_place=division is not None and division.in_place,
-            blocks=self._times.block_count,
-            block_steps=self._times.block_steps,
-            tiers=tuple(TierRecord(*key, *found) for key, found in self._tiers.items()),
+            blocks=self._times.block_count + bool(inside.count),
+            block_steps=self._times.block_steps + inside.count,
+            tiers=tuple(made),
             series_stride=self._times.sample.stride,
             series=self._times.rows(tick),
             measures=self._measures
             | self._processor.measures(totals.total_ns + running)
-            | self._times.measures(division, tier)
+            | self._times.measures(division, tier, inside)
             | self._passed_over.measures()
             | self._plain_measures()
             | self._steps_by_tier.slow_measures()

@@ -141,12 +141,19 @@ class StepTimes:
             runs, steps, np.where(with_operations, np.maximum(times - stamps, np.minimum(times, 1)), times)
         )
 
-    def record(self, division: Division | None, tier: str) -> DurationRecord:
+    def record(self, division: Division | None, tier: str, inside: Histogram) -> DurationRecord:
         """Return how long steps take, with what stamps cost taken off; their median is the typical step where that is known.
 
-        ``tier`` is that of which the typical step was found.
+        Parameters
+        ----------
+        division : Division or None
+            The typical step.
+        tier : str
+            That of which it was found.
+        inside : Histogram
+            Of steps that were part of the code of the loop around, timed together.
         """
-        found = self._together(division, tier).record()
+        found = self._together(division, tier, inside).record()
         if division is None or not found.count:
             return found
         p50 = round(division.typical_ns)
@@ -159,9 +166,10 @@ class StepTimes:
             max_ns=max(found.max_ns, p50),
         )
 
-    def _together(self, division: Division | None, tier: str) -> Histogram:
+    def _together(self, division: Division | None, tier: str, inside: Histogram) -> Histogram:
         """Return all times, with what stamps cost taken off as far as it is known."""
         together = Histogram()
+        together.merge(inside)
         for name, times in self.tiers.items():
             of_it = division if name == tier else None
             together.merge(times.single.shifted(0.0 if division is None else division.tick_ns))
@@ -170,13 +178,13 @@ class StepTimes:
             together.merge(times.blocks)
         return together
 
-    def measures(self, division: Division | None, tier: str) -> dict[str, float]:
+    def measures(self, division: Division | None, tier: str, inside: Histogram) -> dict[str, float]:
         """Return the declared numbers of all steps: of the slowest hundredth not where there are few, or blocks."""
-        together = self._together(division, tier)
+        together = self._together(division, tier, inside)
         if not together.count:
             return {}
         found = {"step_deviation_ns": float(together.deviation)}
-        if together.count < FEWEST_SLOW or self.block_count:
+        if together.count < FEWEST_SLOW or self.block_count or inside.count:
             return found
         return found | {"slowest_hundredth_ns": float(together.slowest_ns(0.01))}
 

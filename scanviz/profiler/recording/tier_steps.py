@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from scanviz.engine.observe import StepSeries
+import numpy as np
+
+from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.profiler.recording.operations import StepTally
 from scanviz.profiler.recording.steps import TierTimes
+from scanviz.record.statistics import Histogram
 
 if TYPE_CHECKING:
     from scanviz.profiler.recording.division import Division
@@ -24,10 +27,11 @@ class TierSteps:
         How many operations a step has whose times are kept.
     """
 
-    __slots__ = ("_latest", "_operations", "_parts", "_steps")
+    __slots__ = ("_inside", "_latest", "_operations", "_parts", "_steps")
 
     def __init__(self, operations: int) -> None:
         self._operations, self._latest = operations, ""
+        self._inside: dict[str, tuple[int, int]] = {}  # steps that have a time, and nanoseconds
         self._parts: dict[str, StepTally] = {}
         self._steps: dict[str, int] = {}
 
@@ -49,9 +53,34 @@ class TierSteps:
         if self._latest:
             self._steps[self._latest] = self._steps.get(self._latest, 0) + steps
 
+    def inside(self, runs: CountedRuns) -> None:
+        """Count steps that were part of a tier's code of the loop around, and the time of those that have one."""
+        tier, (steps, elapsed_ns) = runs.inside_tier, self._inside.get(runs.inside_tier, (0, 0))
+        self._inside[tier] = steps + runs.inside_timed, elapsed_ns + runs.inside_ns
+        self._steps[tier] = self._steps.get(tier, 0) + runs.inside_steps
+
+    @property
+    def part_of(self) -> str:
+        """The tier whose code of the loop around did most steps, where no code of its own was seen to run: else nothing."""
+        most = max(self._steps, key=self._steps.__getitem__, default="")
+        return most if most in self._inside and most not in self._parts else ""
+
+    def inside_times(self) -> Histogram:
+        """Return the times of the steps of that code: of each the average of all."""
+        found = Histogram()
+        steps, elapsed_ns = self._inside.get(self.part_of, (0, 0))
+        if steps:
+            found.add(np.array([round(elapsed_ns / steps)]), np.array([steps]))
+        return found
+
     @property
     def usual(self) -> str:
-        """The tier whose code did most steps, of those of which some had their operations timed where there are such."""
+        """The tier whose code did most steps, of those of which some had their operations timed where there are such.
+
+        Where most steps were part of the code of the loop around it is the tier of that: steps of other code say nothing of them.
+        """
+        if self.part_of:
+            return self.part_of
         told = [tier for tier, parts in self._parts.items() if parts.steps] or self._parts
         return max(told, key=self._steps.__getitem__, default="")
 

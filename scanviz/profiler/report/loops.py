@@ -16,7 +16,7 @@ from scanviz.record.parts import PartKind, RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
 from scanviz.record.slow_steps import other_code_ns
-from scanviz.record.typical import BELOW, typical_step
+from scanviz.record.typical import BELOW, typical_step, untimed
 
 WIDE, MIDDLE = 96, 78
 _COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
@@ -30,7 +30,6 @@ _OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
 )
 FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
 _COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
-FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in detail
 
 
 def place(name: str, source: SourceRecord | None) -> str:
@@ -251,17 +250,10 @@ def _filled(bins: list[float]) -> list[float]:
     return found
 
 
-def _untimed(loop: LoopRecord) -> str:
-    """Return why no operation of a loop has a time of its own."""
-    if loop.steps < FEW_STEPS:
-        return "too few steps to time its operations one by one (--detail ops times all)"
-    return "operations were not timed one by one in this tier"
-
-
 def _operation_table(loop: LoopRecord, width: int, top: int, whole: bool) -> list[ReportLine]:
     timed = [operation for operation in loop.operations if operation.samples]
     if not timed:
-        return [ReportLine(f"  {_untimed(loop)}", QUIET)] if loop.operations else []
+        return [ReportLine(f"  {untimed(loop)}", QUIET)] if loop.operations else []
     timed.sort(key=lambda operation: -operation.typical_ns)
     room = max(16, width // 2 - 14)
     more = _numbers(timed[:top], width, whole)

@@ -25,7 +25,7 @@ from scanviz.record.plain_text import sanitize
 from scanviz.record.plumbing import folded_rows, plumbing_operations
 from scanviz.record.processor import off_cpu
 from scanviz.record.roofline import is_native, known_limits
-from scanviz.record.typical import BELOW, typical_step
+from scanviz.record.typical import BELOW, typical_step, untimed
 from scanviz.tui.colours import share_style
 from scanviz.tui.linked_selection import SIGN, linked_selection
 from scanviz.tui.stacked_bar import Segment, legend, stacked
@@ -225,7 +225,7 @@ def operation_row(
     name = sanitize(operation.label)
     return (
         Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
-        Cell(share(time_ns, whole_ns), time_ns, share_style(time_ns, whole_ns)),
+        Cell(share(time_ns, whole_ns) if whole_ns else "–", time_ns, share_style(time_ns, whole_ns)),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
         place_cell(sanitize(str(operation.source or ""))),
         *limit,
@@ -254,7 +254,7 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
     text.append("  " + " · ".join(parts) + "\n", style="not bold")
     whole = loop.typical_ns
     if not whole:
-        why = typical_step(loop) or "operations of a step were not timed: too few steps"
+        why = typical_step(loop) or untimed(loop)
         return text.append(why, style="not bold dim")
     names = ("operations", loop.body_ns), ("rows", loop.copy_ns), ("loop", loop.overhead_ns)
     parts_of_step = [Segment(f"{name} {duration(part) if part else BELOW}", part) for name, part in names]

@@ -9,6 +9,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability
 from scanviz.engine.observe import CountedRuns, RunsAlone, StepSeries
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
@@ -112,3 +113,34 @@ def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_wat
     assert inner.typical_ns == max(operation.typical_ns for operation in outer.operations) > 0
     parts = sum(operation.typical_ns for operation in outer.operations) + outer.copy_ns + outer.overhead_ns
     assert parts == outer.step_times.p50_ns == outer.typical_ns
+
+
+def test_where_most_steps_were_part_of_the_code_around_the_typical_step_is_theirs() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 20, 0)
+    few = np.full(20, 900, np.int64)
+    made.loop_steps(StepSeries(CELLS, 0, few, np.full((2, 20), 400, np.int64), tier="numpy"))
+    made.loop_end(1, CELLS, 20, 18_000, 0, None)
+    inside = CountedRuns()
+    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
+    made.loop_counted(1, CELLS, inside)
+    [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
+    assert (cells.steps, cells.runs, cells.total_ns) == (1020, 51, 33_000)
+    assert cells.step_times.p50_ns == 15 and cells.typical_ns == 0
+    assert not any(operation.samples for operation in cells.operations), "they are of other code"
+    assert (cells.blocks, cells.block_steps) == (1, 1000)
+    assert [code.tier for code in cells.tiers] == ["native"]
+    assert cells.measures["other_code_steps"] == 20
+    assert round(cells.measures["other_code_ns"], -1) == 900
+
+
+@pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
+def test_a_loop_in_the_step_of_a_native_one_takes_no_more_than_all_of_its_steps() -> None:
+    f = nested("auto")
+    given = np.random.default_rng(0).normal(size=(3000, 10))
+    with scanviz.profile() as p:
+        for _ in range(30):
+            f(given)
+    inner, outer = sorted(p.record.loops, key=lambda loop: loop.name)
+    assert outer.tiers[-1].tier == inner.tiers[-1].tier == "native"
+    assert inner.step_times.p50_ns * inner.steps < 2 * inner.total_ns

@@ -92,3 +92,16 @@ def test_short_plain_blocks_are_mostly_what_entering_them_takes_and_tell_nothing
         tally.add(StepSeries(1, 0, np.array([4000, 4000, rest]), covers=np.array([8, 1, 2001]), control=True))
     found = divided(tally, Histogram(), blocks, 10.0, [False])
     assert found is not None and found.typical_ns == 20 and found.tick_ns == 3
+
+
+def test_stamps_that_are_dearer_than_was_measured_do_not_take_the_time_of_a_loop_inside() -> None:
+    tally = StepTally(24)
+    operations = np.full((24, 80), 18, np.int64)
+    operations[4] += 180  # the loop, which its code counts and nobody records
+    copies = np.full(80, 18, np.int64)
+    tally.add(StepSeries(1, 0, operations.sum(axis=0) + copies + 18, operations, copies))
+    for _ in range(4):  # plain blocks: 190 ns a step, of which nearly all is the loop
+        tally.add(StepSeries(1, 0, np.array([190 * 500]), covers=np.array([500]), control=True))
+    found = divided(tally, Histogram(), Histogram(), 4.0, [k == 4 for k in range(24)])
+    assert found is not None and found.typical_ns == 190
+    assert found.operations[4] > 0.6 * 190

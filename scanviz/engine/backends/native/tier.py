@@ -185,12 +185,12 @@ class NativeCode:
         watch = arena.watch or told_alone() if self.handed.counted else None
         if watch is not None:
             counted = arrays[self._place_of("counts")]
-            watch.count(runs_counted(self.handed.counted, counted, self._rates))
+            watch.count("native", runs_counted(self.handed.counted, counted, self._rates))
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
             if watch is not None:
                 ended = runs_ended(calls, self.handed.sites, left)
-                watch.count([RunsAlone(key, 1, steps, steps, 1, 0) for key, steps in ended])
+                watch.count("native", [RunsAlone(key, 1, steps, steps, 1, 0) for key, steps in ended])
             return done, outcome, put_error(arena, calls, self.handed.sites, left)
         if self.loop.carries:
             self._hand_on(arena, arrays)

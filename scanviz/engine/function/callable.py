@@ -15,14 +15,13 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
-from scanviz.engine.function.names import told_apart
+from scanviz.engine.function.rewriting import rewrites_of
 from scanviz.engine.graph.shared import set_values, values_of
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.locks import lock, with_all
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
-from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
+    from scanviz.engine.rewrites.history import RewriteHistory
     from scanviz.engine.rewrites.level import Refused
     from scanviz.engine.rewrites.pipeline import Application
     from scanviz.engine.runtime.alone_watch import AloneWatch
@@ -62,13 +62,16 @@ class Function(Shown):
         Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
     """
 
-    def __init__(self, plan: FunctionSpec, started_ns: int | None = None) -> None:
+    def __init__(
+        self, plan: FunctionSpec, started_ns: int | None = None, beside: Function | None = None
+    ) -> None:
         begun = time.perf_counter_ns()
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
-        wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
         checked: set[Apply] = set()
-        self.rewrites = RewriteHistory(wanted, plan.mode.rewrites, checked)
+        self.rewrites: RewriteHistory = rewrites_of(
+            plan, checked, None if beside is None else beside.rewrites
+        )
         self._graph = self.rewrites.final
         reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
         typecheck(reads, self._graph, checked=checked)
@@ -110,9 +113,7 @@ class Function(Shown):
         mode = self.plan.mode.for_machine_code()
         if mode is None:
             return None
-        rules = {entry.rule for entry in self.rewrites.of_graph}.intersection(
-            name for _, name in mode.rewrites.changes
-        )
+        rules = {entry.rule for entry in self.rewrites.of_graph} & mode.rewrites.left_out
         counted = getattr(self._executable, "counted", None)
         if not rules or counted is None:
             return None
@@ -135,7 +136,8 @@ class Function(Shown):
                 with building("function"):
                     mode = self.plan.mode.for_machine_code()
                     assert mode is not None
-                    made = Function(replace(self.plan, mode=mode, profile=False), time.perf_counter_ns())
+                    plan = replace(self.plan, mode=mode, profile=False)
+                    made = Function(plan, time.perf_counter_ns(), self)
                 made.name = f"{self.name}, for machine code"  # in profiles
                 made.profile_observer = self.profile_observer
                 self._counted.go_on_in(made.executable.counted)

@@ -8,7 +8,7 @@ stays.  Only a variable's ``name`` may be set later; it is no part of the struct
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
@@ -23,11 +23,10 @@ from scanviz.engine.graph.notation import CUT
 from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import FLOATS, TensorType, Type
-from scanviz.engine.named_tuple import NamedTuple
 
 Array = np.ndarray[Any, Any]
 _node_ids = itertools.count(1)
-_own_node_ids: ContextVar[_Run | None] = ContextVar("own_node_ids", default=None)
+_own_node_ids: ContextVar[RunState | None] = ContextVar("own_node_ids", default=None)
 _runs = itertools.count(1)
 BIRTHS_OF_A_RUN = 1 << 24
 
@@ -38,12 +37,23 @@ REDUCE: list[Callable[[Variable], tuple[Any, ...]]] = []
 def next_node_id() -> int:
     """Return a node id that no node has: nodes built before it have smaller ones, nodes built after it larger."""
     own = _own_node_ids.get()
-    return next(_node_ids if own is None else own.node_ids)
+    if own is None:
+        return next(_node_ids)
+    own.next_id = (node_id := own.next_id) + 1
+    return node_id
 
 
-class _Run(NamedTuple):
-    node_ids: Iterator[int]
-    found: dict[Any, Any]
+class RunState:
+    """How far a run of rewrites has come: the node id of what it builds next, and what it has found out."""
+
+    __slots__ = ("found", "next_id")
+
+    def __init__(self, next_id: int, found: dict[Any, Any]) -> None:
+        self.next_id, self.found = next_id, found
+
+    def copied(self) -> RunState:
+        """Return a state that goes on by itself from here."""
+        return RunState(self.next_id, {kind: found.copied() for kind, found in self.found.items()})
 
 
 def next_run() -> int:
@@ -51,12 +61,20 @@ def next_run() -> int:
     return next(_runs)
 
 
-def node_ids_of(run: int) -> AbstractContextManager[_Run]:
+def node_ids_of(run: int | RunState) -> AbstractContextManager[RunState]:
     """Take node ids from the run's own numbers in the block: doing the same again gives the same ids.
 
-    They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
+    They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.  A run is
+    gone on with where it is given as it was then.
     """
-    return holding(_own_node_ids, _Run(itertools.count(-run * BIRTHS_OF_A_RUN), {}))
+    state = run if isinstance(run, RunState) else RunState(-run * BIRTHS_OF_A_RUN, {})
+    return holding(_own_node_ids, state)
+
+
+def run_state() -> RunState | None:
+    """Return a copy of how far the run of rewrites that goes on here has come, None outside of runs."""
+    own = _own_node_ids.get()
+    return None if own is None else own.copied()
 
 
 def found_in_run() -> dict[Any, Any] | None:

@@ -7,15 +7,17 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, overload
 
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Refused
-from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
+from scanviz.engine.rewrites.pipeline import Application, Swept, going_on, sweeps
+from scanviz.engine.rewrites.run import Parting
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.slotted import dataclass, field, fields_of, replace
 
@@ -117,6 +119,8 @@ class RewriteHistory(Sequence[Record]):
         Rules that may be used.
     checked : set of Apply, optional
         Filled with the nodes whose types were found to hold.
+    parts_at : collection of str, optional
+        Names of rules.  Where one of them does something first, it is kept how far this had come: :meth:`without` goes on there.
 
     Examples
     --------
@@ -130,9 +134,14 @@ class RewriteHistory(Sequence[Record]):
     """
 
     def __init__(
-        self, outputs: Sequence[Variable], selection: Selection, checked: set[Apply] | None = None
+        self,
+        outputs: Sequence[Variable],
+        selection: Selection,
+        checked: set[Apply] | None = None,
+        parts_at: Collection[str] = (),
     ) -> None:
         self._start, self.selection, self._run = list(outputs), selection, next_run()
+        self._asked, self._parting = selection, Parting(parts_at) if parts_at else None
         self._entries: list[Record] = []
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
@@ -142,17 +151,44 @@ class RewriteHistory(Sequence[Record]):
         self.refused_plans: Callable[[], list[Refused]] = list
         self._final = list(outputs)
         with node_ids_of(self._run):
-            for sweep in sweeps(self._start, selection, checked=checked):
-                self._entries += [self._record(entry) for entry, _ in sweep]
-                self._final = sweep[-1][1].graph()
+            self._note(sweeps(self._start, selection, checked=checked, parting=self._parting))
+
+    def _note(self, swept: Iterable[Swept]) -> None:
+        for sweep in swept:
+            self._entries += [self._record(entry) for entry, _ in sweep]
+            self._final = sweep[-1][1].graph()
 
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
-        from copy import copy  # of use for pictures and reports
-
         found = copy(self)
         found._entries = [replace(entry, history=found) for entry in self._entries]
         found._held, found.planned, found.refused_plans = [], list, list
+        return found
+
+    def without(self, selection: Selection, checked: set[Apply] | None = None) -> RewriteHistory | None:
+        """Return the history of the same graph without the rules at which this one parts; None where it does not.
+
+        What both do is not done again, and takes no time there.
+
+        Parameters
+        ----------
+        selection : Selection
+            What is left of the rules, as people are told.
+        checked : set of Apply, optional
+            Filled with the nodes whose types were found to hold.
+        """
+        stage = None if self._parting is None else self._parting.stage
+        if self._parting is None or stage is None:
+            return None
+        found = self.alone()
+        run, found.selection = stage.run.copied(), selection
+        found._parting = Parting(self._parting.rules, is_without=True)
+        found._changes = found._costs = None
+        found.of_program = []
+        found._entries = [replace(entry, time_ns=0) for entry in found._entries[: run.index]]
+        found._final = list(run.current)
+        with node_ids_of(stage.ids.copied()):
+            found._note(going_on(run, self._start, self._asked, checked))
         return found
 
     @property
@@ -237,7 +273,7 @@ class RewriteHistory(Sequence[Record]):
 
     def _replay(self, after: int) -> list[Variable]:
         with node_ids_of(self._run):
-            for sweep in sweeps(self._start, self.selection, replaying=True):
+            for sweep in self._again():
                 for entry, applied in sweep:
                     if entry.index + 1 == after:
                         return applied.graph()
@@ -250,7 +286,12 @@ class RewriteHistory(Sequence[Record]):
             return held[0]
         refused: list[Refused] = []
         with node_ids_of(self._run):
-            return _Replay(list(sweeps(self._start, self.selection, refused, replaying=True)), refused)
+            return _Replay(list(self._again(refused)), refused)
+
+    def _again(self, refused: list[Refused] | None = None) -> Iterator[Swept]:
+        """Return what applies the rules once more."""
+        parting = self._parting if self._parting is not None and self._parting.is_without else None
+        return sweeps(self._start, self._asked, refused, replaying=True, parting=parting)
 
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""

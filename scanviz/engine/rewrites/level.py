@@ -6,6 +6,7 @@ A function's graph is one level; the step of each loop in it is another, inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import TypeVar, cast
 
 from scanviz.engine.graph.declaration import Declaration
@@ -106,6 +107,12 @@ class Level:
         if find not in self._found:
             self._found[find] = find(self)
         return cast(T, self._found[find])  # what was kept under a function is what it gave
+
+    def copied(self) -> Level:
+        """Return the same graph with what is known of it so far, where more may be found by itself."""
+        found = copy(self)
+        found.quiet, found._found = dict(self.quiet), dict(self._found)
+        return found
 
     @property
     def users(self) -> dict[Variable, Readers]:

@@ -13,20 +13,20 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from scanviz.engine.errors import InternalError
-from scanviz.engine.graph.equality import Numbers
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
-from scanviz.engine.rewrites.rounds import ROUND, Rounds
+from scanviz.engine.rewrites.rounds import ROUND
 from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
-from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
+from scanviz.engine.rewrites.rule_pass import Applied, Said, apply_rule
+from scanviz.engine.rewrites.run import Parting, RewriteRun, RuleTurns
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass, field
+from scanviz.engine.slotted import dataclass
 
 SWEEPS_BEFORE_LOOKING = (
     12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones
@@ -79,6 +79,7 @@ def sweeps(
     refusals: list[Refused] | None = None,
     replaying: bool = False,
     checked: set[Apply] | None = None,
+    parting: Parting | None = None,
 ) -> Iterator[Swept]:
     """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
 
@@ -94,70 +95,68 @@ def sweeps(
         Whether the same was done before: then a warning about a cycle has been given.
     checked : set of Apply, optional
         Filled with the nodes whose types were found to hold.
+    parting : Parting, optional
+        Rules with which, or without which, this run parts from another.
     """
-    from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports files of rules
+    run = RewriteRun(list(outputs), replaying, None if refusals is None else {})
+    run.next_turns(selection)
+    yield from going_on(run, outputs, selection, checked, parting)
+    if refusals is not None and run.refused is not None:
+        unasked = parting.rules if parting is not None and parting.is_without else ()
+        refusals.extend(
+            refused for (_, rule), found in run.refused.items() if rule not in unasked for refused in found
+        )
 
-    current, index, run = list(outputs), 0, _Run(replaying, None if refusals is None else {})
+
+def going_on(
+    run: RewriteRun,
+    wanted: Sequence[Variable],
+    selection: Selection,
+    checked: set[Apply] | None = None,
+    parting: Parting | None = None,
+) -> Iterator[Swept]:
+    """Apply rules from where a run has come to.
+
+    Parameters
+    ----------
+    run : RewriteRun
+        The run, in a phase.
+    wanted : sequence of Variable
+        The graph at its beginning.
+    selection, checked, parting
+        As for :func:`sweeps`.
+    """
     checked = set() if checked is None else checked
-    for phase in run.rounds:
-        rules = [rule for rule in rules_of(phase) if selection.has(rule)]
-        before = index
-        for rule, applied, elapsed in _tried_in_turn(phase, rules, current, run):
+    turns = run.turns
+    while turns is not None:
+        for rule, applied, elapsed in _tried_in_turn(turns, run, parting):
             run.rounds.note(rule)
             found = []
             for step in applied:
-                found.append((_application(index, phase, rule, step.message, elapsed // len(applied)), step))
-                index += 1
-            current = applied[-1].graph()
+                entry = _application(run.index, turns.phase, rule, step.message, elapsed // len(applied))
+                found.append((entry, step))
+                run.index += 1
             yield found
-        if index > before:
-            _check(phase, current, outputs, checked)
-            run.levels.keep_those_of(current)
-        if phase == ROUND[-1]:
-            run.look_back(current)
-    if refusals is not None and run.refused is not None:
-        refusals.extend(refused for found in run.refused.values() for refused in found)
+        if run.index > run.begun_at:
+            _check(turns.phase, run.current, wanted, checked)
+            run.levels.keep_those_of(run.current)
+        if turns.phase == ROUND[-1]:
+            _look_back(run)
+        turns = run.next_turns(selection)
 
 
-@dataclass(slots=True)
-class _Run:
-    """What the phases of one run share.
+def _stop(run: RewriteRun, what: str, fired: Sequence[str]) -> None:
+    """Begin no other round, and say which rules undid one another."""
+    run.rounds.stop()
+    if not run.replaying:
+        _report(what, fired)
 
-    Attributes
-    ----------
-    replaying : bool
-        Whether the same was done before.
-    refused : dict or None
-        Phase and rule → what it refused when it was asked last, where that is wanted.
-    levels : Levels
-        Where rules were asked; what did nothing in one phase does nothing in another, as long as the graph is the same.
-    rounds : Rounds
-        Which phase has its turn.
-    numbers : Numbers
-        Equal graphs have equal ones, names and node ids left aside.
-    """
 
-    replaying: bool
-    refused: dict[tuple[Phase, str], list[Refused]] | None
-    levels: Levels = field(default_factory=Levels)
-    rounds: Rounds = field(default_factory=Rounds)
-    numbers: Numbers = field(default_factory=Numbers)
-
-    def stop(self, what: str, fired: Sequence[str]) -> None:
-        """Begin no other round, and say which rules undid one another."""
-        self.rounds.stop()
-        if not self.replaying:
-            _report(what, fired)
-
-    def print_of(self, outputs: Sequence[Variable]) -> Hashable:
-        """Return what equal graphs share."""
-        return tuple(map(self.numbers.of, outputs))
-
-    def look_back(self, outputs: Sequence[Variable]) -> None:
-        """Stop where rounds come back to the graph of one before."""
-        undone = self.rounds.fired_since(lambda: self.print_of(outputs))
-        if undone:
-            self.stop("several phases", undone)
+def _look_back(run: RewriteRun) -> None:
+    """Stop where rounds come back to the graph of one before."""
+    undone = run.rounds.fired_since(lambda: run.print_of(run.current))
+    if undone:
+        _stop(run, "several phases", undone)
 
 
 def _check(
@@ -211,43 +210,45 @@ def _listed(places: Sequence[str]) -> str:
 
 
 def _tried_in_turn(
-    phase: Phase, rules: list[Rule | RuleLater], outputs: list[Variable], run: _Run
+    turns: RuleTurns, run: RewriteRun, parting: Parting | None
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
     from scanviz.engine.rewrites.families import (
         imported,  # it is there: whoever calls this took the rules from it
     )
 
-    current, position, changes = outputs, 0, 0
-    quiet = 0  # so many rules in a row did nothing to the graph
-    seen: dict[Hashable, int] = {}
-    fired: list[str] = []
-    while rules and quiet < len(rules):
-        rule = rules[position % len(rules)]
-        position += 1
+    rules = turns.rules
+    while rules and turns.quiet < len(rules):
+        at = turns.position % len(rules)
+        rule = rules[at]
+        turns.position += 1
+        if rule.name in run.left_out:
+            turns.quiet += 1
+            continue
         if isinstance(rule, RuleLater):
-            if not rule.has_work(run.levels.declarations(current)):
-                quiet += 1
+            if not rule.has_work(run.levels.declarations(run.current)):
+                turns.quiet += 1
                 continue
-            rule = rules[(position - 1) % len(rules)] = imported(rule)
+            rule = rules[at] = imported(rule)
         while True:
             refused: list[Refused] | None = None if run.refused is None else []
             begun = time.perf_counter_ns()
-            applied = apply_rule(rule, current, run.levels, refused)
+            applied = apply_rule(rule, run.current, run.levels, refused)
             if run.refused is not None and refused is not None:
-                run.refused[phase, rule.name] = refused
-            if not applied:
-                quiet += 1
+                run.refused[turns.phase, rule.name] = refused
+            if not applied or (parting is not None and parting.leaves_out(rule, run)):
+                turns.quiet += 1
                 break
-            current, quiet, changes = applied[-1].graph(), 0, changes + 1
-            fired.append(rule.name)
+            run.current, turns.quiet, turns.changes = applied[-1].graph(), 0, turns.changes + 1
+            turns.fired.append(rule.name)
             yield rule, applied, time.perf_counter_ns() - begun
-            if changes > SWEEPS_BEFORE_LOOKING * len(rules):
-                print_of = run.print_of(current)
-                if print_of in seen or changes > MOST_CHANGES:
-                    run.stop(f"phase {phase!r}", fired[seen.get(print_of, changes - 10) :])
+            if turns.changes > SWEEPS_BEFORE_LOOKING * len(rules):
+                print_of = run.print_of(run.current)
+                if print_of in turns.seen or turns.changes > MOST_CHANGES:
+                    since = turns.seen.get(print_of, turns.changes - 10)
+                    _stop(run, f"phase {turns.phase!r}", turns.fired[since:])
                     return
-                seen[print_of] = changes
+                turns.seen[print_of] = turns.changes
             if not rule.single:
                 break
 

@@ -7,7 +7,7 @@ read at other rows.  So the phases between the gradient's and ``keep`` are gone 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 
 from scanviz.engine.rewrites.rule import Phase, Rule
 
@@ -33,24 +33,40 @@ class Rounds:
     gradient canonical loops simplify merge clean keep
     """
 
-    __slots__ = ("_changed", "_seen", "_stopped", "ended", "fired")
+    __slots__ = ("_changed", "_latest", "_seen", "_stopped", "ended", "fired")
 
     def __init__(self) -> None:
         self._changed, self._stopped = True, False
+        self._latest: Phase | None = None
         self._seen: dict[Hashable, int] = {}
         self.ended = 0
         self.fired: list[str] = []
 
-    def __iter__(self) -> Iterator[Phase]:
-        yield "gradient"
-        while True:
-            while self._changed and not self._stopped:
-                self._changed = False
-                yield from ROUND
-                self.ended += 1
-            yield "keep"
-            if not self._changed or self._stopped:
-                return
+    def copied(self) -> Rounds:
+        """Return the same, which goes on by itself."""
+        found = Rounds()
+        found._changed, found._stopped, found._latest = self._changed, self._stopped, self._latest
+        found._seen, found.ended, found.fired = dict(self._seen), self.ended, list(self.fired)
+        return found
+
+    def __iter__(self) -> Rounds:
+        return self
+
+    def __next__(self) -> Phase:
+        latest = self._latest
+        if latest is None:
+            self._latest = "gradient"
+        elif latest in ROUND[:-1]:
+            self._latest = ROUND[ROUND.index(latest) + 1]
+        else:
+            self.ended += latest == ROUND[-1]
+            if self._changed and not self._stopped:
+                self._changed, self._latest = False, ROUND[0]
+            elif latest == "keep":
+                raise StopIteration
+            else:
+                self._latest = "keep"
+        return self._latest
 
     def note(self, rule: Rule) -> None:
         """Note that a rule changed something; what it says of memory alone opens nothing to others."""

@@ -155,6 +155,13 @@ class Levels:
         self._outer: Level | None = None
         self._declared: tuple[Level | None, frozenset[Declaration]] = (None, frozenset())
 
+    def copied(self) -> Levels:
+        """Return levels of the same graphs, for a run that goes on by itself."""
+        found = Levels()
+        found._steps = {key: level.copied() for key, level in self._steps.items()}
+        found._outer = None if self._outer is None else self._outer.copied()
+        return found
+
     def outer(self, outputs: Sequence[Variable]) -> Level:
         """Return the level of a function's graph."""
         known = self._outer

@@ -61,6 +61,11 @@ class Selection:
         check_names(names)
         return Selection(self.base, (*self.changes, *((put_in, name) for name in names)))
 
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The names and tags that are taken out."""
+        return frozenset(name for put_in, name in self.changes if not put_in)
+
     def has(self, rule: Rule | RuleLater) -> bool:
         """Return whether a rule is selected."""
         on_request = ON_REQUEST & rule.tags

@@ -155,6 +155,9 @@ class LoopVariableRecord:
     row_bytes: int = 0
 
 
+INSIDE = "part of the code of the loop around"  # why a loop has code that was not made for it alone
+
+
 @dataclass(frozen=True, slots=True)
 class TierRecord:
     """Code that was made for a loop.

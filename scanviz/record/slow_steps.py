@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from itertools import groupby, pairwise
 
-from scanviz.record.loops import LoopRecord
+from scanviz.record.loops import INSIDE, LoopRecord
 from scanviz.record.units import duration
 
 HEAVY = 0.1  # of a loop's time: where its slowest hundredth takes more, every view tells it
@@ -97,6 +97,8 @@ def in_other_code(loop: LoopRecord) -> str:
     tiers = [tier for tier, _ in groupby(tier.tier for tier in loop.tiers)]
     about = "about " if len(tiers) > 2 else ""  # they took turns: of most runs nobody looks which code it was
     code = "on NumPy before there was machine code" if tiers == ["numpy", "native"] else "in other code"
+    if any(tier.why == INSIDE for tier in loop.tiers):  # some of them when there was machine code
+        code += ", or when they were looked at"
     return f"{about}{steps:,.0f} steps ran {code}, {duration(step_ns)} each"
 
 

@@ -306,7 +306,7 @@ class LoopAggregate:
         """Return the record so far; runs that go on count up to now, and those of calls passed over took that share less."""
         self._times.count_gathered()
         self.count_passed_over()
-        from scanviz.record.model import TierRecord
+        from scanviz.record.loops import INSIDE, TierRecord
 
         totals, division, tier = self._totals, self._division(), self._steps_by_tier.usual
         parts, going_on = self._steps_by_tier.parts, list(self._open)
@@ -314,7 +314,7 @@ class LoopAggregate:
         tick, inside = division.tick_ns if division is not None else 0.0, self._steps_by_tier.inside_times()
         made = [TierRecord(*key, *found) for key, found in self._tiers.items()]
         if self._steps_by_tier.part_of and all(code.tier != tier for code in made):
-            made.append(TierRecord(tier, "part of the code of the loop around", 1, 0))
+            made.append(TierRecord(tier, INSIDE, 1, 0))
         return replace(
             self.record,
             operations=self._steps_by_tier.operation_records(

@@ -10,17 +10,18 @@ from collections.abc import Sequence
 
 from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, flow
 from scanviz.engine.gradient.loop_connection import (
+    Edges,
     Pairs,
     closure,
     differentiable_sources,
     downstream,
+    edges_of,
     own_pairs,
 )
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.scan.loop import SCAN, Scan, loop_of
+from scanviz.engine.scan.loop import SCAN, Scan, loop_of, nodes_of
 from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
 
 
@@ -51,7 +52,7 @@ def _flows(op: Scan, nodes: Sequence[Apply]) -> dict[Variable, frozenset[LoopVar
 
 def _pairs(op: Scan) -> Pairs:
     """Return which loop variable's value goes into which in one step."""
-    flows = _flows(op, toposort(op.inner_outputs))
+    flows = _flows(op, op.once(nodes_of))
     return own_pairs(op) | {
         (variable, target)
         for variable in op.variables
@@ -60,9 +61,13 @@ def _pairs(op: Scan) -> Pairs:
     }
 
 
+def _edges(op: Scan) -> Edges:
+    return edges_of(op.once(_pairs))
+
+
 def _step_choices(op: Scan) -> Sequence[StepChoice]:
     """Return the choices of one step."""
-    nodes = toposort(op.inner_outputs)
+    nodes = op.once(nodes_of)
     made = [(node, choice) for node in nodes for choice in choices_of(node)]
     if not made:
         return ()
@@ -78,10 +83,10 @@ def _step_choices(op: Scan) -> Sequence[StepChoice]:
 @FLOWS.row(SCAN)
 def _flow(node: Apply) -> list[list[bool]]:
     op = loop_of(node)
-    pairs, result_variables = op.once(_pairs), op.result_variables
+    pairs, edges, result_variables = op.once(_pairs), op.once(_edges), op.result_variables
     rows = [[False] * len(result_variables)]
     for reader in op.readers:
-        reached = closure({target for source, target in pairs if source is reader}, pairs)
+        reached = closure({target for source, target in pairs if source is reader}, edges)
         rows.append([variable in reached for variable in result_variables])
     return rows
 
@@ -92,13 +97,13 @@ def _chosen(node: Apply) -> list[Choice]:
     choices = op.once(_step_choices)
     if not choices:
         return []
-    pairs, result_variables = op.once(_pairs), op.result_variables
+    edges, result_variables = op.once(_edges), op.result_variables
     found: list[Choice] = []
     for k, reader in enumerate(op.readers, 1):  # the first input is the number of steps
         moved = downstream(op, [reader])
         for choice in choices:
             if moved & choice.sources:
-                reached = closure(choice.targets, pairs)
+                reached = closure(choice.targets, edges)
                 found += [
                     Choice(k, j, choice.why)
                     for j, variable in enumerate(result_variables)

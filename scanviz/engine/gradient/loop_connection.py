@@ -6,15 +6,15 @@ derivative: integers, shapes, indices, conditions, random states.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 
 from scanviz.engine.gradient.table import CONNECTIONS, connection
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
-from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import SCAN, Scan, loop_of
+from scanviz.engine.scan.loop import SCAN, Scan, loop_of, nodes_of
 from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs
 
 Pairs = frozenset[tuple[LoopVariable, LoopVariable]]
+Edges = Mapping[LoopVariable, Collection[LoopVariable]]
 
 
 def differentiable_pairs(op: Scan) -> Pairs:
@@ -22,15 +22,19 @@ def differentiable_pairs(op: Scan) -> Pairs:
     return op.once(_pairs)
 
 
-def differentiable_sources(op: Scan) -> dict[Variable, frozenset[LoopVariable]]:
+def differentiable_sources(op: Scan) -> Mapping[Variable, frozenset[LoopVariable]]:
     """Return for each variable of the step the loop variables with respect to whose reads it has a derivative."""
+    return op.once(_sources)
+
+
+def _sources(op: Scan) -> Mapping[Variable, frozenset[LoopVariable]]:
     sources: dict[Variable, frozenset[LoopVariable]] = {
         inner: frozenset((variable,))
         for variable in op.variables
         for inner in inner_inputs(variable)
         if is_floating(inner)
     }
-    for node in toposort(op.inner_outputs):
+    for node in op.once(nodes_of):
         found = [sources.get(variable) for variable in node.inputs]
         if not any(found):
             continue
@@ -60,21 +64,33 @@ def own_pairs(op: Scan) -> Pairs:
 
 def downstream(op: Scan, sources: Collection[LoopVariable]) -> set[LoopVariable]:
     """Return ``sources`` and all states and outputs that have a derivative with respect to one, over any number of steps."""
-    return closure(sources, {(a, b) for a, b in differentiable_pairs(op)})
+    return closure(sources, op.once(_onwards))
 
 
 def upstream(op: Scan, targets: Collection[LoopVariable]) -> set[LoopVariable]:
     """Return ``targets`` and all loop variables with respect to which one of them has a derivative."""
-    return closure(targets, {(b, a) for a, b in differentiable_pairs(op)})
+    return closure(targets, op.once(_back))
 
 
-def closure(
-    start: Collection[LoopVariable], edges: Collection[tuple[LoopVariable, LoopVariable]]
-) -> set[LoopVariable]:
-    """Return what following edges leads to, ``start`` included; only states pass on what reached them, to the next step."""
+def _onwards(op: Scan) -> Edges:
+    """Return what one step hands on from loop variable to loop variable."""
+    return edges_of(differentiable_pairs(op))
+
+
+def _back(op: Scan) -> Edges:
+    return edges_of([(b, a) for a, b in differentiable_pairs(op)])
+
+
+def edges_of(pairs: Iterable[tuple[LoopVariable, LoopVariable]]) -> Edges:
+    """Return for each first of some pairs the others."""
     following: dict[LoopVariable, list[LoopVariable]] = {}
-    for a, b in edges:
+    for a, b in pairs:
         following.setdefault(a, []).append(b)
+    return following
+
+
+def closure(start: Collection[LoopVariable], following: Edges) -> set[LoopVariable]:
+    """Return what following edges leads to, ``start`` included; only states pass on what reached them, to the next step."""
     reached, stack = set(start), list(start)
     while stack:
         for variable in following.get(stack.pop(), ()):

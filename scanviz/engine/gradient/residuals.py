@@ -21,12 +21,11 @@ from scanviz.engine.gradient.adjoint import survives
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
-from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import FLOATS, RANDOM_STATE, TensorType
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.effects import has_effect
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
 from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import (
     ALL,
@@ -76,7 +75,7 @@ class Residuals:
         self.kept: list[StepOutput] = []
         self.known: dict[Variable, Variable] = {}
         self._there = {**there, **_there(view.op)}
-        self._node_ids = {node.node_id for node in toposort(view.op.inner_outputs)}
+        self._node_ids = {node.node_id for node in view.op.once(nodes_of)}
         self._free: dict[Variable, bool] = {}
         self._size_alone: set[Variable] = set()  # numbers that follow from sizes
         self._sizes: dict[Variable, Shape] | None = None
@@ -114,7 +113,7 @@ class Residuals:
         if node.op.declaration is DIMENSION and node.inputs[0].owner is None:
             like = self.size_of(node.inputs[0])
             return rebuild(node, [like]).outputs[0] if like is not None else None
-        if self._is_free(variable) or not self._worth_keeping(node) or not self._keepable(variable):
+        if self._is_free(variable, node) or not self._worth_keeping(node) or not self._keepable(variable):
             return None
         return self._keep(variable)
 
@@ -134,18 +133,24 @@ class Residuals:
             self._sizes = inner_sizes(self.view, shape_of)
         return None not in row_shape(variable, self.view, self._sizes)
 
-    def _is_free(self, variable: Variable) -> bool:
-        """Return whether a variable follows from what is there by cheap operations alone."""
-        for node in toposort([variable], self._there.keys()):
-            if node.outputs[0] in self._free:
-                continue
+    def _is_free(self, variable: Variable, made_by: Apply) -> bool:
+        """Return whether what a node makes follows from what is there by cheap operations alone."""
+        for node in in_turn(made_by, self._undecided, lambda node: node.outputs[0] in self._free):
             again = self._is_size(node) or is_cheap(node)
             for output in node.outputs:
                 self._free[output] = again and all(
                     given in self._there or isinstance(given, Constant) or self._free.get(given, False)
                     for given in node.inputs
                 )
-        return self._free.get(variable, False)
+        return self._free[variable]
+
+    def _undecided(self, node: Apply) -> list[Apply]:
+        """Return what makes that which a node reads, the first last, where it is neither there nor known whether it is free."""
+        return [
+            given.owner
+            for given in reversed(node.inputs)
+            if given.owner is not None and given not in self._there and given not in self._free
+        ]
 
     def _is_size(self, node: Apply) -> bool:
         """Return whether a node gives a number that follows from sizes: of a row of such numbers no shape would be known.

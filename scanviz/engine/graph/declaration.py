@@ -77,6 +77,8 @@ class Declaration:
         Number of outputs.
     facts : Facts or callable
         What the layers above may count on, or ``facts(op)`` where that depends on parameters; read it of an op.
+    may_have_effect : bool
+        Whether any of its ops may print or check something.
     """
 
     __slots__ = (
@@ -87,6 +89,7 @@ class Declaration:
         "facts",
         "family",
         "infer",
+        "may_have_effect",
         "name",
         "notation",
         "outputs",
@@ -120,6 +123,7 @@ class Declaration:
         self.infer, self.perform, self.shapes = infer, perform, shapes
         self.symbol, self.notation = symbol, notation
         self.views, self.outputs, self.facts = views, outputs, facts
+        self.may_have_effect = facts.effect if isinstance(facts, Facts) else True
         _REGISTRY[name] = self
 
     @property

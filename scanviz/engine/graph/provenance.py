@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import FrameType
+from typing import TypeVar
 
 from scanviz.engine.errors import USER_LINE
 from scanviz.engine.graph.context import holding
 
+Node = TypeVar("Node")
+Level = TypeVar("Level")
+T = TypeVar("T")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _scan_path: ContextVar[tuple[str, ...]] = ContextVar("scan_path", default=())
 _own_files: dict[str, bool] = {}
@@ -115,7 +120,8 @@ class Provenance:
 
 
 _frames: ContextVar[dict[FrameType, int] | None] = ContextVar("frames_that_build", default=None)
-_inherited: ContextVar[Provenance | None] = ContextVar("inherited_provenance", default=None)
+_Asked = tuple[str, Provenance, int]  # a rule, and the provenance and id of the node it is asked at
+_inherited: ContextVar[Provenance | _Asked | None] = ContextVar("inherited_provenance", default=None)
 
 
 def is_own_file(file: str) -> bool:
@@ -149,7 +155,7 @@ def _line_of(frame: FrameType) -> SourceLine:
 
 def current() -> Provenance:
     """Return the provenance of a node that is built now."""
-    inherited = _inherited.get()
+    inherited = _said_around()
     if inherited is not None:
         return inherited
     frame, building = user_frame(sys._getframe(1)), _frames.get()
@@ -200,8 +206,30 @@ def made_by(
     return holding(_inherited, Provenance(source.source, source.scans, parents or source.parents, rule))
 
 
+def asked_at(
+    rule: str, source: Provenance, node_id: int, act: Callable[[Node, Level], T], node: Node, level: Level
+) -> T:
+    """Return what a rule answers; nodes built meanwhile inherit as from :func:`made_by`, which costs rules that build none."""
+    token = _inherited.set((rule, source, node_id))
+    try:
+        return act(node, level)
+    finally:
+        _inherited.reset(token)
+
+
+def _said_around() -> Provenance | None:
+    """Return what nodes that are built now inherit, made when the first of them asks."""
+    said = _inherited.get()
+    if not isinstance(said, tuple):
+        return said
+    rule, source, node_id = said
+    made = Provenance(source.source, source.scans, (node_id,), rule)
+    _inherited.set(made)  # until the rule has answered
+    return made
+
+
 def moved_from(source: Provenance, node_id: int) -> AbstractContextManager[Provenance]:
     """Let nodes built in the block stand for a node that the rule at work moves elsewhere: its line, its loops, its id."""
-    inherited = _inherited.get()
+    inherited = _said_around()
     rule = inherited.rule if inherited is not None else None
     return holding(_inherited, Provenance(source.source, source.scans, (node_id,), rule))

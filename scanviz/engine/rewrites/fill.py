@@ -24,6 +24,8 @@ NAME = "unfill"
 @graph_rule(name=NAME, phase=GENERAL, tags=("general",))
 def unfill(level: Level) -> Rewritten | None:
     """Take filled arrays apart where an elementwise operation fills them anyway."""
+    if not _finds_fills(level):  # and none comes of other nodes
+        return None
     count, fills = 0, ALLOC in level.by_declaration
 
     def unfilled(node: Apply) -> Sequence[Variable]:
@@ -42,6 +44,19 @@ def unfill(level: Level) -> Rewritten | None:
 
     outputs = level.node_by_node(unfilled)
     return Rewritten(outputs, f"{count} filled arrays are numbers again") if count else None
+
+
+def _finds_fills(level: Level) -> bool:
+    """Return whether an elementwise operation of two arrays reads a filled one, or a product 1."""
+    filled = {node.outputs[0] for node in level.by_declaration.get(ALLOC, ())}
+    for declaration, nodes in level.by_declaration.items():
+        product = declaration is e.multiply
+        if not (filled or product) or not isinstance(declaration, ElementwiseDeclaration):
+            continue
+        for node in nodes:
+            if not filled.isdisjoint(node.inputs) or (product and any(map(is_one, node.inputs))):
+                return True
+    return False
 
 
 def _without_fill(node: Apply) -> Apply:

@@ -25,7 +25,7 @@ RUN_TIME_ERRORS = (ScanvizError, ValueError, ArithmeticError, IndexError)
 def constant_folding(level: Level) -> Rewritten | None:
     """Compute operations of small constants when building."""
     folded_nodes: list[str] = []
-    if not any(map(_of_constants, level.nodes)):  # and none becomes one
+    if not any(map(_of_constants, [node for node in level.nodes if not node.makers])):  # and none becomes one
         return None
 
     def folded(node: Apply) -> Sequence[Variable]:
@@ -40,8 +40,8 @@ def constant_folding(level: Level) -> Rewritten | None:
 
 
 def _of_constants(node: Apply) -> bool:
-    """Return whether a node reads constants alone."""
-    return not node.makers and all(isinstance(variable, Constant) for variable in node.inputs)
+    """Return whether a node that nothing is computed for reads constants alone."""
+    return all(isinstance(variable, Constant) for variable in node.inputs)
 
 
 def _folded(node: Apply) -> Constant | None:

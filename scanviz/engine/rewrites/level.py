@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import TypeVar, cast
+from typing import Any, TypeVar
 
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
@@ -100,13 +100,14 @@ class Level:
                 self.by_declaration[declaration] = [node]
         self._users: dict[Variable, Readers] | None = None
         self.quiet: dict[str, list[Refused]] = {}
-        self._found: dict[Callable[[Level], object], object] = {}
+        self._found: dict[Callable[[Level], object], Any] = {}
 
     def once(self, find: Callable[[Level], T]) -> T:
         """Return what a function finds out about this graph; it is asked once."""
         if find not in self._found:
             self._found[find] = find(self)
-        return cast(T, self._found[find])  # what was kept under a function is what it gave
+        found: T = self._found[find]  # what was kept under a function is what it gave
+        return found
 
     def copied(self) -> Level:
         """Return the same graph with what is known of it so far, where more may be found by itself."""

@@ -6,7 +6,7 @@ the sequence by :func:`rows_of_steps`, and refuses where nobody else would look 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_integer_scalar
 from scanviz.engine.graph.types import RANDOM_STATE
@@ -16,7 +16,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.scan.loop import Scan, ScanView
+from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
 from scanviz.engine.scan.variables import Carry, LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -56,10 +56,13 @@ def always_in_step(op: Scan) -> frozenset[Apply]:
     return frozenset(always_computed(op.inner_outputs))
 
 
-def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
-    """Return the nodes that only compute sizes: backends know these when they meet the shapes, so nothing is won by moving them."""
+def size_nodes(op: Scan) -> frozenset[Apply]:
+    """Return the nodes of a loop's step that only compute sizes; ask ``op.once(size_nodes)``.
+
+    Backends know these when they meet the shapes, so nothing is won by moving them.
+    """
     found: set[Apply] = set()
-    for node in nodes:
+    for node in op.once(nodes_of):
         kind = node.op.facts.size
         if kind == "is":
             found.add(node)
@@ -69,7 +72,7 @@ def size_nodes(nodes: Sequence[Apply]) -> set[Apply]:
             of_sizes = [isinstance(variable, Constant) or variable.owner in found for variable in made_of]
             if all(of_sizes) and not all(isinstance(variable, Constant) for variable in made_of):
                 found.add(node)
-    return found
+    return frozenset(found)
 
 
 def rows_of_steps(

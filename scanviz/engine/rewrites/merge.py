@@ -23,37 +23,69 @@ LARGEST = 64  # elements of constants that are compared by value
 def merge_equal(level: Level) -> Rewritten | None:
     """Compute equal subgraphs once; the first of them stays."""
     merged: list[str] = []
-    known: dict[Hashable, Apply] = {}
-    constants: dict[Hashable, Variable] = {}
-    new_of: dict[Variable, Variable] = {}
-
-    def canonical(constant: Constant) -> Variable:
-        if constant.value.size > LARGEST:
-            return constant
-        key = (constant.type, constant.weak, constant.value.tobytes())
-        return constants.setdefault(key, constant)
-
+    known = _Known()
+    constants: dict[Hashable, Constant] = {}
+    new_of: dict[Variable, Variable] = {}  # and a constant → the first that equals it
+    now = new_of.get
     for node in level.nodes:
-        inputs = tuple(
-            [
-                canonical(operand) if isinstance(operand, Constant) else new_of.get(operand, operand)
-                for operand in node.inputs
-            ]
-        )
-        # loops of two names stay two in a profile; those that only their numbers tell apart have one name
-        name = node.op.settings.name if isinstance(node.op, Scan) else None
-        # what prints or checks twice goes on doing so; copies of one node are one
-        effects = frozenset(effects_among([node])) if has_effect(node) else None
-        key = (node.op, name, effects, inputs)
-        same = known.setdefault(key, node)
+        if len(node.makers) < len(node.inputs):
+            for operand in node.inputs:
+                if isinstance(operand, Constant) and operand not in new_of:
+                    new_of[operand] = _first_equal(operand, constants)
+        inputs = tuple([now(operand, operand) for operand in node.inputs])
+        same = known.first(node, inputs)
         if same is not node:
             merged.append(node.op.name)
         elif any(map(is_not, inputs, node.inputs)):
-            same = known[key] = rebuild(node, inputs)
+            same = rebuild(node, inputs)
+            known.put(node, same, inputs)
         if same is not node:
             new_of.update(zip(node.outputs, same.outputs, strict=True))
     if not merged:
         return None
-    return Rewritten(
-        [new_of.get(output, output) for output in level.outputs], f"{counted(merged)} had an equal"
-    )
+    outputs = [output if output.owner is None else now(output, output) for output in level.outputs]
+    return Rewritten(outputs, f"{counted(merged)} had an equal")
+
+
+def _first_equal(constant: Constant, known: dict[Hashable, Constant]) -> Constant:
+    if constant.value.size > LARGEST:
+        return constant
+    return known.setdefault((constant.type, constant.weak, constant.value.tobytes()), constant)
+
+
+class _Known:
+    """The nodes met so far, by what they read; only where two read the same does it matter what they are."""
+
+    __slots__ = ("_by_inputs", "_by_key")
+
+    def __init__(self) -> None:
+        self._by_inputs: dict[tuple[Variable, ...], Apply | None] = {}  # None for several
+        self._by_key: dict[Hashable, Apply] = {}
+
+    def first(self, node: Apply, inputs: tuple[Variable, ...]) -> Apply:
+        """Return the node met first that computes what a node computes of these inputs."""
+        by_inputs = self._by_inputs
+        if inputs not in by_inputs:
+            by_inputs[inputs] = node
+            return node
+        other = by_inputs[inputs]
+        if other is not None:
+            by_inputs[inputs] = None
+            self._by_key[_key(other, inputs)] = other
+        return self._by_key.setdefault(_key(node, inputs), node)
+
+    def put(self, node: Apply, fresh: Apply, inputs: tuple[Variable, ...]) -> None:
+        """Let a node that was rebuilt over these inputs stand in its own place."""
+        if self._by_inputs[inputs] is node:
+            self._by_inputs[inputs] = fresh
+        else:
+            self._by_key[_key(node, inputs)] = fresh
+
+
+def _key(node: Apply, inputs: tuple[Variable, ...]) -> Hashable:
+    """Return what equal nodes share."""
+    # loops of two names stay two in a profile; those that only their numbers tell apart have one name
+    name = node.op.settings.name if isinstance(node.op, Scan) else None
+    # what prints or checks twice goes on doing so; copies of one node are one
+    effects = frozenset(effects_among([node])) if has_effect(node) else None
+    return node.op, name, effects, inputs

@@ -113,7 +113,7 @@ def _computed_after(
     from scanviz.engine.rewrites.rows import Rows
 
     rows = Rows(view, level)
-    asked = size_nodes(view.op.once(nodes_of))
+    asked = view.op.once(size_nodes)
     read = list(
         dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
     )

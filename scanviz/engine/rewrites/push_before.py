@@ -57,7 +57,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     view = ScanView(node)
     given = view.fixed
     nodes = view.op.once(nodes_of)
-    sizes = size_nodes(nodes)
+    sizes = view.op.once(size_nodes)
     movable = [node for node in _eager(closure(view.op, given, nodes), view.op) if node not in sizes]
     same = _same_each_step(view, {*given, *outputs_of(movable)})
     if not movable and not same:
@@ -160,7 +160,7 @@ def _push_out(
     if not op.of_type(LoopSequence):
         return Refusal(f"`{op.scan_name}` has no sequence")
     nodes = op.once(nodes_of)
-    movable = _movable_of_sequences(op, nodes)
+    movable = op.once(_movable_of_sequences)
     passed = _passed_on(view)
     if not movable and not passed:
         return Refusal(_why_none(op, nodes, "sequences and non-sequences"), 1)
@@ -228,13 +228,13 @@ def _whole_outputs(op: Scan) -> list[StepOutput]:
     return [output for output in op.of_type(StepOutput) if output.keep == ALL]
 
 
-def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
-    """Return the nodes computed from sequences and non-sequences alone that have a batched meaning."""
+def _movable_of_sequences(op: Scan) -> tuple[Apply, ...]:
+    """Return the nodes of a step computed from sequences and non-sequences alone that have a batched meaning."""
     varying = {sequence.slice for sequence in op.of_type(LoopSequence)}
     known = varying | {non_sequence.variable for non_sequence in op.of_type(NonSequence)}
-    needed, sizes = op.once(always_in_step), size_nodes(nodes)
+    needed, sizes = op.once(always_in_step), op.once(size_nodes)
     found: list[Apply] = []
-    for node in nodes:
+    for node in op.once(nodes_of):
         if not all_known(node.inputs, known):
             continue
         if node in sizes:
@@ -246,7 +246,7 @@ def _movable_of_sequences(op: Scan, nodes: Sequence[Apply]) -> list[Apply]:
             found.append(node)
             known |= set(node.outputs)
             varying |= set(node.outputs)
-    return found
+    return tuple(found)
 
 
 def _is_batched(node: Apply) -> bool:

@@ -20,7 +20,13 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
 
 
-@rule(name="simplify_reshapes", phase=GENERAL, on=(RESHAPE, SPECIFY_SHAPE, STATE_SHAPE), tags=("general",))
+@rule(
+    name="simplify_reshapes",
+    phase=GENERAL,
+    on=(RESHAPE, SPECIFY_SHAPE, STATE_SHAPE),
+    alone=True,
+    tags=("general",),
+)
 def simplify_reshapes(node: Apply, level: Level) -> Answer:
     """Leave out reshapes to the own shape, reshapes between reshapes, and promises that are known to hold."""
     if node.op.declaration in (SPECIFY_SHAPE, STATE_SHAPE):

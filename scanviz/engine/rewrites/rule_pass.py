@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from operator import is_not
 from types import MappingProxyType
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Variable, describe
-from scanviz.engine.graph.provenance import made_by
+from scanviz.engine.graph.provenance import asked_at
 from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
@@ -87,13 +86,33 @@ class Asked:
     def at(self, node: Apply, level: Level) -> Match | None:
         """Ask at a node."""
         rule = self.rule
-        with made_by(rule.name, node.provenance, (node.node_id,)):
-            answer: Match | Refusal | None = rule.act(node, level)
-        if isinstance(answer, Refusal):
-            if self.refusals is not None:
-                self.refusals.append(_refused(rule, level, node, answer))
-            return None
-        return answer
+        return self._match(
+            asked_at(rule.name, node.provenance, node.node_id, rule.act, node, level), node, level
+        )
+
+    def at_all(self, nodes: Iterable[Apply], level: Level) -> list[tuple[Apply, Match]]:
+        """Ask at nodes of a level, and return where it matches; where it looks at a node alone, at each node once in a run."""
+        rule, found = self.rule, []
+        known = self.levels.declined.setdefault(rule.name, {}) if rule.alone else {}
+        for node in nodes:
+            if node in known:
+                answer = known[node]
+            else:
+                answer = asked_at(rule.name, node.provenance, node.node_id, rule.act, node, level)
+                # which of several results are read may change
+                if rule.alone and not isinstance(answer, Match) and len(node.outputs) == 1:
+                    known[node] = answer
+            if answer is not None and (match := self._match(answer, node, level)) is not None:
+                found.append((node, match))
+        return found
+
+    def _match(self, answer: Match | Refusal | None, node: Apply, level: Level) -> Match | None:
+        """Return what was answered if it is a match, and note a refusal."""
+        if not isinstance(answer, Refusal):
+            return answer
+        if self.refusals is not None:
+            self.refusals.append(_refused(self.rule, level, node, answer))
+        return None
 
     def may_do(self, answer: Match, node: Apply, level: Level) -> bool:
         """Return whether a match leaves what prints or checks something where it is; it is refused if not."""
@@ -126,8 +145,7 @@ def _effects(level: Level) -> Effects:
     """Return the effects of a graph, without a look at nodes whose declaration says that they have none."""
     found: list[Apply] = []
     for declaration, nodes in level.by_declaration.items():
-        known = declaration.facts
-        if type(nodes[0].op) is not Op or not isinstance(known, Facts) or known.effect:
+        if type(nodes[0].op) is not Op or declaration.may_have_effect:
             found += nodes
     return effects_among(found)
 
@@ -145,11 +163,18 @@ def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused
 
 
 class Levels:
-    """Levels of one run, kept as long as their graphs live: most rules change little."""
+    """Levels of one run, kept as long as their graphs live: most rules change little.
 
-    __slots__ = ("_declared", "_outer", "_steps")
+    Attributes
+    ----------
+    declined : dict
+        Rule that looks at a node alone → the nodes that it leaves as they are, with what it refused.
+    """
+
+    __slots__ = ("_declared", "_outer", "_steps", "declined")
 
     def __init__(self) -> None:
+        self.declined: dict[str, dict[Apply, Refusal | None]] = {}
         # by the identity of the loop, which its level holds
         self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
@@ -251,10 +276,11 @@ def _here(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     """Apply a rule to a graph, without the steps of its loops."""
     if not asked.rule.on:
         return _whole(asked, level, done)
-    found = [(node, asked.at(node, level)) for node in _meant(asked.rule, level)]
-    answers = [(node, answer) for node, answer in found if answer is not None]
+    answers = asked.at_all(_meant(asked.rule, level), level)
+    if not answers:
+        return None
     fresh = _with_all(level, answers)
-    if answers and not keeps_effects(level, fresh):
+    if not keeps_effects(level, fresh):
         answers = [(node, answer) for node, answer in answers if asked.may_do(answer, node, level)]
         fresh = _with_all(level, answers)
         if not keeps_effects(level, fresh):

@@ -35,6 +35,7 @@ def rebuilt(
     new_of: dict[Variable, Variable] = {}  # of what does not stay as it is
     begun: set[Apply] = set()
     settled: set[Apply] = set()
+    changing = {*ops, *[variable.owner for variable in mapping]}
     for output in outputs:
         stack = [output.owner] if output.owner is not None else []
         while stack:
@@ -42,7 +43,7 @@ def rebuilt(
             if node not in begun:
                 begun.add(node)
                 above = len(stack)
-                for needed in _needed(node, mapping):
+                for needed in _needed(node, mapping) if node in changing else node.makers:
                     if needed not in begun:
                         stack.append(needed)
                 if len(stack) > above:
@@ -50,7 +51,8 @@ def rebuilt(
             stack.pop()
             if node not in settled:
                 settled.add(node)
-                _settle(node, mapping, ops, new_of)
+                if node in changing or not new_of.keys().isdisjoint(node.inputs):
+                    _settle(node, mapping, ops, new_of)
     return [new_of.get(output, output) for output in outputs]
 
 

@@ -16,7 +16,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Match, Refusal, rule
 
 
-@rule(name="resolve_shapes", phase=GENERAL, on=(DIMENSION,), tags=("general",))
+@rule(name="resolve_shapes", phase=GENERAL, on=(DIMENSION,), alone=True, tags=("general",))
 def resolve_shapes(node: Apply, level: Level) -> Match | Refusal | None:
     """Compute a size from the sizes of inputs, never from values."""
     source, axis = node.inputs[0], node.op.parameters.axis
@@ -28,7 +28,7 @@ def resolve_shapes(node: Apply, level: Level) -> Match | Refusal | None:
     return Match({node.outputs[0]: as_size(size)}, "a size is computed without the values")
 
 
-@rule(name="simplify_axes", phase=GENERAL, on=(DIMSHUFFLE,), tags=("general",))
+@rule(name="simplify_axes", phase=GENERAL, on=(DIMSHUFFLE,), alone=True, tags=("general",))
 def simplify_axes(node: Apply, level: Level) -> Answer:
     """Make one permutation of axes of several, and leave it out where every axis stays in its place.
 

@@ -41,7 +41,7 @@ SizeOf = Callable[[int], Any]  # the size of an axis of the whole, asked for whe
 NOT_MERGED = Refusal("how the slices lie depends on how many rows there are", 1)
 
 
-@rule(name="subtensor_chains", phase=GENERAL, on=(INDEX,), tags=("general",))
+@rule(name="subtensor_chains", phase=GENERAL, on=(INDEX,), alone=True, tags=("general",))
 def subtensor_chains(node: Apply, level: Level) -> Answer:
     """Make one index of an index of an index, and leave out one that picks everything."""
     given = node.inputs[0]

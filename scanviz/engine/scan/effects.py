@@ -7,7 +7,6 @@ loop that is there already.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from scanviz.engine.graph.declaration import Op
@@ -20,17 +19,21 @@ Effects = Mapping[tuple[int, int], int]  # (loops around it, node id) → how of
 
 def effects_among(nodes: Iterable[Apply]) -> Effects:
     """Return the effects of nodes and of the steps of loops among them."""
-    found: Counter[tuple[int, int]] = Counter()
+    found: dict[tuple[int, int], int] = {}
     for node in nodes:
         op = node.op
+        plain = type(op) is Op
+        if plain and not op.declaration.may_have_effect:  # by far the most
+            continue
         if isinstance(op, Scan):
             for (depth, node_id), count in effects_of(op).items():
-                found[depth + 1, node_id] += count
+                found[depth + 1, node_id] = found.get((depth + 1, node_id), 0) + count
         elif op.facts.effect:
-            found[0, node.node_id] += 1
-        elif type(op) is not Op:  # it may hold a graph
+            found[0, node.node_id] = found.get((0, node.node_id), 0) + 1
+        elif not plain:  # it may hold a graph
             for _, results in op.subgraphs():
-                found.update(effects_among(toposort(results)))
+                for effect, count in effects_among(toposort(results)).items():
+                    found[effect] = found.get(effect, 0) + count
     return found
 
 
@@ -46,7 +49,9 @@ def _effects_of_step(op: Scan) -> Effects:
 def has_effect(node: Apply) -> bool:
     """Return whether a node prints or checks something, in its steps if it is a loop."""
     op = node.op
-    return op.facts.effect if type(op) is Op else bool(effects_among([node]))
+    if type(op) is not Op:
+        return bool(effects_among([node]))
+    return op.declaration.may_have_effect and op.facts.effect
 
 
 def same_effects(before: Effects, outputs: Sequence[Variable]) -> bool:

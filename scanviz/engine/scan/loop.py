@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, Held, Op
@@ -172,10 +172,10 @@ class Scan(Op, ScanPropertiesMixin):
 
     def once(self, find: Callable[[Scan], T]) -> T:
         """Return what a function finds out about this loop; it is asked once."""
-        found = self.derived.get(find, _MISSING)
+        found: T = self.derived.get(find, _MISSING)  # what was kept under a function is what it gave
         if found is _MISSING:
             found = self.derived[find] = find(self)
-        return cast(T, found)  # what was kept under a function is what it gave
+        return found
 
     def subgraphs(self) -> SequenceOf[tuple[SequenceOf[Variable], SequenceOf[Variable]]]:
         """Return the step: its inputs and its outputs."""
@@ -225,7 +225,7 @@ class Scan(Op, ScanPropertiesMixin):
         return reduce_op(self)
 
 
-_MISSING = object()
+_MISSING: Any = object()
 
 
 def _inner_inputs(op: Scan) -> tuple[Variable, ...]:

@@ -208,7 +208,7 @@ class Apply:
         put(self, "makers", tuple(makers[::-1]))
         put(self, "provenance", provenance if provenance is not None else current())
         put(self, "node_id", next_node_id() if node_id is None else node_id)
-        if len(types) == 1:
+        if len(types) == 1:  # by far the most
             put(self, "outputs", (Variable(types[0], names[0] if names else None, self),))
         else:
             labels = names or (None,) * len(types)
@@ -258,9 +258,11 @@ def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Typ
     for new, old in zip(inputs, node.inputs, strict=True):
         if new is old:
             continue
-        if isinstance(new, Constant) or isinstance(old, Constant):
-            return None
         if new.type is not old.type and new.type != old.type:
+            return None
+        if (new.owner is None and isinstance(new, Constant)) or (
+            old.owner is None and isinstance(old, Constant)
+        ):
             return None
     return [output.type for output in node.outputs]
 

@@ -12,7 +12,9 @@ from scanviz.engine.graph.in_turn import ends
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 
 
-def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> list[Apply]:
+def toposort(
+    outputs: Iterable[Variable], inputs: Collection[Variable] = (), met: set[Apply] | None = None
+) -> list[Apply]:
     """Return the Applies that compute ``outputs``, each after those it reads from.
 
     Parameters
@@ -21,6 +23,8 @@ def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> 
         What is wanted.
     inputs : collection of Variable, optional
         Variables to stop at, even if something computes them.
+    met : set of Apply, optional
+        Nodes to leave out, with all that only they need; those that are found are added.
 
     Returns
     -------
@@ -28,7 +32,7 @@ def toposort(outputs: Iterable[Variable], inputs: Collection[Variable] = ()) -> 
         In an order of computation.
     """
     stop = {variable for variable in inputs if variable.owner is not None}
-    begun: set[Apply] = set()
+    begun: set[Apply] = set() if met is None else met
     order: list[Apply] = []
     reading: list[Apply] = []  # each has a None on the stack, and above that what it reads
     for output in outputs:

@@ -33,9 +33,9 @@ def typecheck(
     checked : set of Apply, optional
         Nodes known to hold, which never changes; those found to hold are added.
     """
-    nodes = toposort(outputs, inputs)
+    nodes = toposort(outputs, inputs) if closed or checked is None else toposort(outputs, inputs, checked)
     for node in nodes:
-        if checked is not None:
+        if closed and checked is not None:
             if node in checked:
                 continue
             checked.add(node)

@@ -97,7 +97,10 @@ def dimension(value: Any, axis: int) -> Variable:
     """Return the size of a variable along an axis: an int64 scalar, a constant where it is known."""
     variable = as_variable(value)
     kind = tensor_type(variable)
-    place = normal_axis(axis, kind.ndim, f"the shape of `{describe(variable)}`")
+    inside = type(axis) is int and -kind.ndim <= axis < kind.ndim
+    place = (
+        axis % kind.ndim if inside else normal_axis(axis, kind.ndim, f"the shape of `{describe(variable)}`")
+    )
     size = kind.shape[place]
     if size is not None:
         return KnownSize(size, variable)

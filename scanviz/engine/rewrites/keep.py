@@ -18,7 +18,7 @@ from scanviz.engine.ops.index_pattern import IndexEntry, is_basic
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.loop import SCAN, ScanView
+from scanviz.engine.scan.loop import SCAN, ScanView, loop_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput, with_keep
 from scanviz.engine.scan.variables import Sequence as LoopSequence
@@ -117,7 +117,7 @@ def _front(node: Apply, position: int, level: Level) -> int | None:
     if node.op.declaration is FIRST_ROWS and position == 0:
         return _at_most(size_of(node.inputs[1]))
     if node.op.declaration is SCAN and position:
-        reader = ScanView(node).op.readers[position - 1]
+        reader = loop_of(node).readers[position - 1]
         return _at_most(size_of(node.inputs[0])) if isinstance(reader, LoopSequence) else None
     return None
 

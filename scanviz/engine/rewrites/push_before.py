@@ -69,10 +69,10 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     leaving = _frontier(movable, view.op.inner_outputs)
     wanted = list(dict.fromkeys([*leaving, *(step_output.value for step_output in same)]))
     before = dict(zip(wanted, replace(wanted, given, check=False), strict=True))
-    added = {
-        variable: NonSequence(_called(variable), Variable(before[variable].type, _called(variable)))
-        for variable in leaving
-    }
+    added: dict[Variable, NonSequence] = {}
+    for variable in leaving:
+        name = _called(variable)
+        added[variable] = NonSequence(name, Variable(before[variable].type, name))
     values = {variable: new.variable for variable, new in added.items()}
     results = {step_output: _filled(before[step_output.value], view) for step_output in same}
     _, mapping = _without(
@@ -196,10 +196,10 @@ def _push_out(
 def _moved_rows(moving: _Rows, given_out: Sequence[StepOutput]) -> Match:
     """Return the loop that reads the moved rows that the rest of its step needs, and gives no others out."""
     view, op, moved = moving.view, moving.view.op, moving.moved
-    slices = {
-        row: LoopSequence(_called(row), Variable(_row_type(moving.rows[row]), _called(row)))
-        for row in _frontier(moved, results_without(op, given_out))
-    }
+    slices: dict[Variable, LoopSequence] = {}
+    for row in _frontier(moved, results_without(op, given_out)):
+        name = _called(row)
+        slices[row] = LoopSequence(name, Variable(_row_type(moving.rows[row]), name))
     values = {row: sequence.slice for row, sequence in slices.items()}
     rows: dict[LoopVariable, Variable] = {sequence: moving.rows[row] for row, sequence in slices.items()}
     _, mapping = _without(view, given_out, values, rows)

@@ -20,14 +20,16 @@ from scanviz.engine.scan.variables import (
     Sequence,
     State,
     StepOutput,
-    has_outer_input,
-    has_outer_output,
     kind_of,
 )
 
 
 def result_types(
-    op: Op, variables: SequenceOf[LoopVariable], stops: bool, inputs: SequenceOf[Variable]
+    op: Op,
+    readers: SequenceOf[LoopVariable],
+    result_variables: SequenceOf[LoopVariable],
+    stops: bool,
+    inputs: SequenceOf[Variable],
 ) -> list[Type]:
     """Return the types of a loop's results; ``stops`` says that it may end before its last step.
 
@@ -36,7 +38,6 @@ def result_types(
     InternalError
         If the inputs are not those of the loop variables, or rows of a state differ.
     """
-    readers = [variable for variable in variables if has_outer_input(variable)]
     if len(inputs) != len(readers) + 1:
         raise InternalError(f"{op} takes {len(readers) + 1} inputs", found=len(inputs))
     outer = dict(zip(readers, inputs[1:], strict=True))
@@ -49,14 +50,10 @@ def result_types(
                 found=given.type,
             )
     steps = constant_integer(inputs[0]) if not stops else None
-    for variable in variables:
+    for variable in result_variables:
         if isinstance(variable, State):
             _check_rows(op, variable)
-    return [
-        _result_type(variable, outer.get(variable), steps)
-        for variable in variables
-        if has_outer_output(variable)
-    ]
+    return [_result_type(variable, outer.get(variable), steps) for variable in result_variables]
 
 
 def _check_rows(op: Op, state: State) -> None:

@@ -359,6 +359,10 @@ def _loop(op: Op) -> Scan:
     return op
 
 
+def _typed(op: Scan) -> tuple[SequenceOf[LoopVariable], SequenceOf[LoopVariable], bool]:
+    return op.once(_readers), op.once(_result_variables), op.until is not None
+
+
 def _performed(op: Scan, values: SequenceOf[Any]) -> SequenceOf[Any]:
     from scanviz.engine.scan.evaluate import run_plainly  # of what is computed while a graph is built
 
@@ -370,7 +374,7 @@ SCAN = Declaration(
     "loop",
     arity=(1, None),
     doc="A loop: its step applied once for each row of its sequences, with state carried from step to step.",
-    infer=lambda op, inputs: result_types(op, _loop(op).variables, _loop(op).until is not None, inputs),
+    infer=lambda op, inputs: result_types(op, *_typed(_loop(op)), inputs),
     perform=lambda op, values: _performed(_loop(op), values),
     facts=Facts(selects=True),
 )

@@ -81,21 +81,16 @@ def rebuilt_loop(
         assert source is not None, f"loop variable `{now.name}` has no outer input"
         inputs.append(source)
     fresh = Scan([now for _, now in pairs], until, op.settings if settings is None else settings)
-    names = [_name(view, old, now) for old, now in pairs if has_outer_output(now)]
+    gives = [(old, now) for old, now in pairs if has_outer_output(now)]
+    results = [None if old is None else view.outer_output(old) for old, _ in gives]
+    names = [
+        now.name if before is None else before.name for before, (_, now) in zip(results, gives, strict=True)
+    ]
     node = Apply(fresh, inputs, node_id=view.node.node_id, names=names)
-    new = ScanView(node)
-    mapping: dict[Variable, Variable] = {}
-    for old, now in pairs:
-        before = view.outer_output(old) if old is not None else None
-        after = new.outer_output(now)
-        if before is not None and after is not None:
-            mapping[before] = after
-    return new, mapping
-
-
-def _name(view: ScanView, old: LoopVariable | None, now: LoopVariable) -> str | None:
-    before = view.outer_output(old) if old is not None else None
-    return before.name if before is not None else now.name
+    mapping = {
+        before: after for before, after in zip(results, node.outputs, strict=True) if before is not None
+    }
+    return ScanView(node), mapping
 
 
 def _with_values(

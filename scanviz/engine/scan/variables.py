@@ -97,9 +97,10 @@ class State:
     @property
     def kind(self) -> StateKind:
         """Which of the documents' kinds it is."""
-        if tuple(self.writes) != (0,) or any(tap >= 0 for tap in self.reads):
+        reads = tuple(self.reads)
+        if tuple(self.writes) != (0,) or (reads and max(reads) >= 0):
             return "mitmot"
-        return "sitsot" if tuple(self.reads) == (-1,) else "mitsot"
+        return "sitsot" if reads == (-1,) else "mitsot"
 
     @property
     def offset(self) -> int:

@@ -96,15 +96,22 @@ class Dims:
 
     def broadcast_dimension(self, sizes: Sequence[Dim]) -> Dim:
         """Return the size that dimensions broadcast to: those of size 1 stretch."""
-        wide = dict.fromkeys(size for size in sizes if size is not None and size != 1)
-        known = [size for size in wide if isinstance(size, int)]
+        known: list[int] = []
+        terms: dict[Any, None] = {}
+        some_unknown = False
+        for size in sizes:
+            if size is None:
+                some_unknown = True
+            elif not isinstance(size, int):
+                terms.update(dict.fromkeys(arguments_of(size, "broadcast_size")))
+            elif size != 1 and size not in known:
+                known.append(size)
         if len(known) > 1:
             raise ShapeError(
                 "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(known)
             )
-        if known or None in sizes:
+        if known or some_unknown:
             return known[0] if known else None
-        terms = dict.fromkeys(term for size in wide for term in arguments_of(size, "broadcast_size"))
         if len(terms) > 1:
             return called("broadcast_size", *terms)
         return next(iter(terms), 1)
@@ -112,14 +119,20 @@ class Dims:
     def broadcast(self, *shapes: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """Return the shape that shapes broadcast to, aligned at their last dimension."""
         wide = [shape for shape in shapes if shape]
-        if not wide or all(shape == wide[0] for shape in wide):  # by far the most are
-            return wide[0] if wide else ()
+        if not wide:
+            return ()
+        first = wide[0]
+        for shape in wide:
+            if shape != first:
+                break
+        else:  # by far the most
+            return first
         rank = max(map(len, wide))
         columns: list[list[Dim]] = [[] for _ in range(rank)]
         for shape in wide:
             for k, size in enumerate(shape, start=rank - len(shape)):
                 columns[k].append(size)
-        return tuple(self.broadcast_dimension(column) for column in columns)
+        return tuple(map(self.broadcast_dimension, columns))
 
     def product(self, sizes: Sequence[Dim]) -> Dim:
         """Return the product of dimensions, 1 for none."""
@@ -206,7 +219,7 @@ class Dims:
 
 def called(name: str, *args: Dim) -> Polynomial:
     """Return what an operation gives of dimensions, as one unknown."""
-    return Polynomial.of(Call(name, args))
+    return Polynomial({(Call(name, args),): 1})
 
 
 def _combined(operation: Callable[[Any, Any], Any], name: str, first: Dim, second: Dim) -> Dim:

@@ -241,7 +241,8 @@ def rebuild(node: Apply, inputs: Sequence[Variable], op: Op | None = None) -> Ap
     """Return the same node over other inputs: provenance, node id and names kept, types inferred anew."""
     new_op = op or node.op
     types = _same_types(node, inputs, new_op)
-    names = [output.name for output in node.outputs]
+    outputs = node.outputs
+    names = (outputs[0].name,) if len(outputs) == 1 else [output.name for output in outputs]
     fresh = Apply(new_op, inputs, types, node.provenance, node.node_id, names)
     if types is not None:
         object.__setattr__(fresh, "inferred", node.inferred)
@@ -264,7 +265,8 @@ def _same_types(node: Apply, inputs: Sequence[Variable], op: Op) -> Sequence[Typ
             old.owner is None and isinstance(old, Constant)
         ):
             return None
-    return [output.type for output in node.outputs]
+    outputs = node.outputs
+    return (outputs[0].type,) if len(outputs) == 1 else [output.type for output in outputs]
 
 
 def tensor_type(variable: Variable) -> TensorType:

@@ -111,6 +111,10 @@ class Polynomial:
     @property
     def unknowns(self) -> list[Any]:
         """The sizes it depends on, as they occur."""
+        if len(self.terms) == 1:  # a size, mostly
+            (key,) = self.terms
+            if len(key) <= 1:
+                return list(key)
         return list(dict.fromkeys([unknown for key in self.terms for unknown in key]))
 
     @property

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.errors import InternalError
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import first_free, toposort
 from scanviz.engine.graph.types import fits
@@ -39,9 +40,10 @@ def typecheck(
             if node in checked:
                 continue
             checked.add(node)
-        for given, results in node.op.subgraphs():
+        op = node.op
+        for given, results in op.subgraphs() if type(op) is not Op else ():
             if len(set(given)) < len(given):
-                raise InternalError(f"{node.op} gives a variable of its step two values")
+                raise InternalError(f"{op} gives a variable of its step two values")
             typecheck(given, results, checked=checked)
         if not node.inferred:
             _check_types(node)

@@ -139,9 +139,7 @@ class TensorType:
 
     def with_shape(self, shape: tuple[int | None, ...]) -> TensorType:
         """Return the type with another shape."""
-        if shape == self.shape:
-            return self
-        return TensorType(self.dtype, shape)
+        return self if shape == self.shape else known_type(self.dtype, shape)
 
     def with_dtype(self, dtype: object) -> TensorType:
         """Return the type with another dtype."""
@@ -191,6 +189,20 @@ class RandomStateType:
 
 Type = TensorType | RandomStateType
 RANDOM_STATE = RandomStateType()
+
+
+_KNOWN: dict[tuple[str, Shape], TensorType] = {}
+MOST_KNOWN = 4096
+
+
+def known_type(dtype: str, shape: Shape) -> TensorType:
+    """Return a type, the one that was made before where there is one: the variables of a graph have few."""
+    found = _KNOWN.get((dtype, shape))
+    if found is None:
+        found = TensorType(dtype, shape)
+        if len(_KNOWN) < MOST_KNOWN:
+            _KNOWN[dtype, found.shape] = found
+    return found
 
 
 def fits(given: Type, wanted: Type) -> bool:

@@ -183,8 +183,9 @@ def _compares(variable: Variable) -> bool:
 
 def calculated(name: str, args: Sequence[Dim]) -> Dim:
     """Return what the operation of a name gives of dimensions, None where that is not known or an error."""
-    if None in args:
-        return None
+    for arg in args:
+        if arg is None:  # asked of what is equal to it, a polynomial would be compared
+            return None
     try:
         if name in _ARITHMETIC:
             return _ARITHMETIC[name](*args)

@@ -17,7 +17,7 @@ from scanviz.engine.graph.declaration import Op, declared
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import REDUCE, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
-from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype
+from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype, known_type
 from scanviz.engine.named_tuple import NamedTuple
 
 
@@ -183,7 +183,7 @@ def infer_by(dtypes: DtypeRule) -> Callable[[Op, Sequence[Variable]], Sequence[T
             shapes = op.declaration.shapes(op, static_dims(inputs))
         except (ScanvizTypeError, ShapeError) as error:
             raise located(error, op, inputs) from None
-        return [TensorType(name, shape) for name, shape in zip(names, shapes, strict=True)]
+        return [known_type(name, tuple(shape)) for name, shape in zip(names, shapes, strict=True)]
 
     return infer
 

@@ -12,7 +12,7 @@ from typing import Any
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.dims import Dim, Dims
-from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.types import TensorType
@@ -41,15 +41,16 @@ def shape_of(variable: Variable, known: dict[Variable, Shape] | None = None) -> 
         stack = [variable]
         while stack:
             sized = stack[-1]
-            above = len(stack)
             if sized not in memory:
-                for operand in _needed(sized):
-                    if operand not in memory:
-                        stack.append(operand)
-            if len(stack) == above:
-                if sized not in memory:
-                    memory[sized] = _own_shape(sized, memory)
-                stack.pop()
+                node, kind, above = sized.owner, sized.type, len(stack)
+                if node is not None and isinstance(kind, TensorType) and None in kind.shape:
+                    for operand in node.inputs:
+                        if operand not in memory and isinstance(operand.type, TensorType):
+                            stack.append(operand)
+                if len(stack) > above:
+                    continue
+                memory[sized] = _own_shape(sized, memory)
+            stack.pop()
         found = memory[variable]
     return found
 
@@ -58,13 +59,6 @@ def same_shape(first: Variable, second: Variable) -> bool:
     """Return whether two variables surely have one shape."""
     a, b = shape_of(first), shape_of(second)
     return len(a) == len(b) and all(map(surely_equal, a, b))
-
-
-def _needed(variable: Variable) -> list[Variable]:
-    node = variable.owner
-    if node is None or not isinstance(variable.type, TensorType) or None not in variable.type.shape:
-        return []
-    return [operand for operand in node.inputs if isinstance(operand.type, TensorType)]
 
 
 def _own_shape(variable: Variable, memory: dict[Variable, Shape]) -> Shape:
@@ -107,7 +101,7 @@ def _by_rule(variable: Variable, memory: dict[Variable, Shape]) -> Shape | None:
         found = rule(node.op, Dims(shapes, lambda k: _value(node.inputs[k])))[variable.index]
     except ScanvizError:
         return None  # sizes that contradict one another are reported where the values are computed
-    return found if len(found) == tensor_type(variable).ndim else None
+    return found if len(found) == len(variable.type.shape) else None
 
 
 def _value(variable: Variable) -> Dim:

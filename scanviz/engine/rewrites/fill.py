@@ -49,12 +49,15 @@ def unfill(level: Level) -> Rewritten | None:
 def _finds_fills(level: Level) -> bool:
     """Return whether an elementwise operation of two arrays reads a filled one, or a product 1."""
     filled = {node.outputs[0] for node in level.by_declaration.get(ALLOC, ())}
+    turned = DIMSHUFFLE in level.by_declaration  # a 1 of more dimensions, maybe
     for declaration, nodes in level.by_declaration.items():
         product = declaration is e.multiply
         if not (filled or product) or not isinstance(declaration, ElementwiseDeclaration):
             continue
         for node in nodes:
-            if not filled.isdisjoint(node.inputs) or (product and any(map(is_one, node.inputs))):
+            if not filled.isdisjoint(node.inputs):
+                return True
+            if product and (turned or len(node.makers) < 2) and any(map(is_one, node.inputs)):
                 return True
     return False
 

@@ -106,7 +106,7 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
     """Return the states that only add up terms, and why the nearest of the others does not."""
     found: list[RunningSum] = []
     nearest: Refusal | None = None
-    results = Counter(value for variable in view.op.variables for value in inner_outputs(variable))
+    results = view.op.once(_results_in_step)
     for variable in view.op.variables:
         if not isinstance(variable, State) or variable.kind != "sitsot":
             continue
@@ -116,6 +116,10 @@ def running_sums(view: ScanView, level: Level) -> tuple[list[RunningSum], Refusa
         elif nearest is None or answer.preconditions_met > nearest.preconditions_met:
             nearest = answer
     return found, nearest
+
+
+def _results_in_step(op: Scan) -> Counter[Variable]:
+    return Counter([value for variable in op.result_variables for value in inner_outputs(variable)])
 
 
 def _users_in_step(op: Scan) -> dict[Variable, list[tuple[Apply, int]]]:

@@ -24,13 +24,12 @@ from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scan.inference import result_types
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import (
+    RESULTS,
     LoopVariable,
     NonSequence,
     State,
     StepOutput,
     Until,
-    has_outer_input,
-    has_outer_output,
     inner_inputs,
     inner_outputs,
     kind_of,
@@ -238,11 +237,15 @@ def _inner_outputs(op: Scan) -> tuple[Variable, ...]:
 
 
 def _readers(op: Scan) -> tuple[LoopVariable, ...]:
-    return tuple([variable for variable in op.variables if has_outer_input(variable)])
+    return tuple([variable for variable in op.variables if not isinstance(variable, StepOutput)])
 
 
 def _result_variables(op: Scan) -> tuple[LoopVariable, ...]:
-    return tuple([variable for variable in op.variables if has_outer_output(variable)])
+    return tuple([variable for variable in op.variables if isinstance(variable, RESULTS)])
+
+
+def _non_sequences(op: Scan) -> tuple[NonSequence, ...]:
+    return tuple(op.of_type(NonSequence))
 
 
 def _compared(settings: ScanSettings) -> ScanSettings:
@@ -308,14 +311,15 @@ class ScanView:
     sizes: dict[Polynomial, Dim]  # sizes of the step as sizes around the loop, so far as they were asked for
 
     def __init__(self, node: Apply) -> None:
-        self.node, self.op = node, loop_of(node)
+        op = loop_of(node)
+        self.node, self.op = node, op
         self._inputs: Mapping[LoopVariable, Variable] = dict(
-            zip(self.op.readers, node.inputs[1:], strict=True)
+            zip(op.once(_readers), node.inputs[1:], strict=True)
         )
         self._outputs: Mapping[LoopVariable, Variable] = dict(
-            zip(self.op.result_variables, node.outputs, strict=True)
+            zip(op.once(_result_variables), node.outputs, strict=True)
         )
-        self.fixed = {constant.variable: self._inputs[constant] for constant in self.op.of_type(NonSequence)}
+        self.fixed = {constant.variable: self._inputs[constant] for constant in op.once(_non_sequences)}
         self.sizes = {}
 
     @property

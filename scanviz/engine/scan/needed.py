@@ -6,7 +6,7 @@ only feeds itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.traversal import toposort
@@ -22,12 +22,11 @@ def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set
     whose step prints or checks something.
     """
     op = view.op
-    owner = {inner: role for role in op.variables for inner in inner_inputs(role)}
+    owner = op.once(_owners)
     needed: set[LoopVariable] = set()
     wanted: list[Variable] = [op.until.condition] if op.until is not None else []
-    for role in op.variables:
-        result = view.outer_output(role)
-        if result is not None and is_read(result):
+    for role, result in zip(op.result_variables, view.node.outputs, strict=True):
+        if is_read(result):
             needed.add(role)
             wanted.extend(inner_outputs(role))
     if needed and effects_of(op):
@@ -50,6 +49,11 @@ def needed_variables(view: ScanView, is_read: Callable[[Variable], bool]) -> set
     if op.until is not None and needed and needed.isdisjoint(op.counters):
         needed.update(op.counters[:1])
     return needed
+
+
+def _owners(op: Scan) -> Mapping[Variable, LoopVariable]:
+    """Return for each variable of a step that the loop gives a value to the loop variable that it is of."""
+    return {inner: role for role in op.variables for inner in inner_inputs(role)}
 
 
 def needed_leaves(outputs: Sequence[Variable], inputs: Collection[Variable] = ()) -> list[Variable]:

@@ -24,7 +24,6 @@ from scanviz.engine.scan.variables import (
     NonSequence,
     State,
     StepOutput,
-    has_outer_output,
 )
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
@@ -38,9 +37,8 @@ def result_shapes(node: Apply, shape: ShapeOf) -> Sequence[Shape | None]:
     view = ScanView(node)
     sizes = inner_sizes(view, shape)
     results: list[Shape | None] = []
-    for variable in view.op.variables:
-        if has_outer_output(variable):
-            results.append(_result_shape(variable, view, shape, sizes))
+    for variable in view.op.result_variables:
+        results.append(_result_shape(variable, view, shape, sizes))
     return results
 
 

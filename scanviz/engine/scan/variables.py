@@ -208,7 +208,7 @@ def over(
 
 def with_inner_outputs(variable: LoopVariable, given: SequenceOf[Variable]) -> LoopVariable:
     """Return a loop variable that takes other values of the step; itself where they are the same."""
-    if all(a is b for a, b in zip(inner_outputs(variable), given, strict=True)):
+    if tuple(given) == inner_outputs(variable):
         return variable
     fresh = iter(given)
     return over(variable, lambda inner: inner, lambda inner: next(fresh))
@@ -226,6 +226,9 @@ def with_keep(variable: LoopVariable, keep: Keep) -> LoopVariable:
     return variable
 
 
+RESULTS = (State, StepOutput, Carry)  # kinds that give something to the graph around the loop
+
+
 def has_outer_input(variable: LoopVariable) -> bool:
     """Return whether a loop variable reads a variable of the graph around the loop."""
     return not isinstance(variable, StepOutput)
@@ -233,7 +236,7 @@ def has_outer_input(variable: LoopVariable) -> bool:
 
 def has_outer_output(variable: LoopVariable) -> bool:
     """Return whether a loop variable gives a result to the graph around the loop."""
-    return isinstance(variable, State | StepOutput | Carry)
+    return isinstance(variable, RESULTS)
 
 
 def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -185,6 +185,7 @@ class Levels:
         found = Levels()
         found._steps = {key: level.copied() for key, level in self._steps.items()}
         found._outer = None if self._outer is None else self._outer.copied()
+        found.declined = {rule: dict(nodes) for rule, nodes in self.declined.items()}
         return found
 
     def outer(self, outputs: Sequence[Variable]) -> Level:

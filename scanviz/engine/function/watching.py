@@ -12,6 +12,7 @@ from time import perf_counter_ns
 from typing import Any, Protocol
 from weakref import WeakSet
 
+import scanviz.engine.runtime.observed  # noqa: F401  # here no clock runs: it is no time of the first call
 from scanviz.engine import observe
 from scanviz.engine.function.watched import WatchedCall, passing
 from scanviz.engine.graph.nodes import Array

@@ -227,7 +227,7 @@ class LoopRunner:
         ):
             done = run_passed_over(arena, code, watch, schedule, begun, self.holds_others)
         else:
-            from scanviz.engine.runtime.observed import run_observed  # when somebody watches
+            from scanviz.engine.runtime.observed import run_observed  # which whoever watches has imported
 
             done = run_observed(arena, code, watch, schedule, begun, self.holds_others)
         self.schedules.give_back(schedule)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -86,14 +85,9 @@ class OwnTime:
         self.wanted: tuple[tuple[Observer, ...], _Wanted] = (), _wanted(())
         self.untold, self.untold_of = 0, tuple[Observer, ...]()
 
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Count all that is done in the block as watching, once: part of it may count itself."""
-        begun, held = perf_counter_ns(), self.ns
-        try:
-            yield
-        finally:
-            self.ns = held + perf_counter_ns() - begun
+    def aside(self) -> Aside:
+        """Return a context in which all that is done counts as watching, once: part of it may count itself."""
+        return Aside(self)
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
         """Return what notes times of the clock less what watching has taken up to then."""
@@ -112,6 +106,22 @@ class OwnTime:
         (10, 16)
         """
         return lambda: usual() - self.ns
+
+
+class Aside:
+    """A block in which all that is done is watching; its own beginning is counted too."""
+
+    __slots__ = ("_begun", "_held", "_own")
+
+    def __init__(self, own: OwnTime) -> None:
+        self._begun = perf_counter_ns()
+        self._own, self._held = own, own.ns
+
+    def __enter__(self) -> None:
+        """Count from when this was made."""
+
+    def __exit__(self, *_: object) -> None:
+        self._own.ns = self._held + perf_counter_ns() - self._begun
 
 
 class _Threads(threading.local):

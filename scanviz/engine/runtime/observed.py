@@ -12,11 +12,13 @@ from scanviz.engine.runtime.stamps import BlockStamps, Stamps
 from scanviz.engine.runtime.untimed import take_steps
 
 if TYPE_CHECKING:
+    from scanviz.engine.observe import StepSeries
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
     from scanviz.engine.runtime.events import OwnTime, Watch
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
+TOLD_NS = 500_000  # steps of a loop without loops inside are told when so many nanoseconds of them were taken
 WARMED = 8  # steps of a control block that are not compared: their code is cold
 
 
@@ -51,9 +53,11 @@ def run_observed(
             run.part(name, first, end)
             if run.done == arena.steps:
                 break
+        run.tell()
         watch.loop_rows(arena.loop.key, arena.row_bytes())
     except BaseException as error:
         try:
+            run.tell()
             watch.loop_rows(arena.loop.key, arena.row_bytes())
         finally:
             run.end(error)
@@ -69,7 +73,8 @@ class _ObservedRun:
     """
 
     __slots__ = (
-        "arena", "before", "done", "entered", "held", "inside", "own", "schedule", "spent", "wanted", "watch",
+        "arena", "before", "done", "entered", "held", "inside", "own", "schedule", "spent", "untold", "untold_ns", "wanted",
+        "watch",
     )  # fmt: skip
 
     def __init__(
@@ -86,6 +91,10 @@ class _ObservedRun:
         self.wanted = arena.steps  # fewer are done where a stop condition holds
         self.done, self.spent = 0, 0  # steps, and nanoseconds in them
         self.inside = 0  # nanoseconds in making room and in the code, with what watching takes in its steps
+        self.untold: list[
+            StepSeries
+        ] = []  # short chunks: telling them one by one leaves cold caches for the steps that follow
+        self.untold_ns = 0
 
     def part(self, name: Variant, first: int, end: int) -> None:
         """Run a part of the schedule."""
@@ -132,7 +141,16 @@ class _ObservedRun:
                         schedule.timed_ns = (series.span_ns - series.off_cpu_ns) // series.steps
                     if name != "ops" or not schedule.step_ns:  # its stamps make short steps much longer
                         schedule.took(series.steps, series.span_ns - series.off_cpu_ns)
-                    self.watch.loop_steps(series)
+                    self.untold.append(series)
+                    self.untold_ns += series.span_ns
+                    if self.own is not None or self.untold_ns >= TOLD_NS:
+                        self.tell()
+
+    def tell(self) -> None:
+        """Tell the chunks that nobody has been told of."""
+        told, self.untold, self.untold_ns = self.untold, [], 0
+        for series in told:
+            self.watch.loop_steps(series)
 
     def end(self, error: BaseException | None) -> None:
         """Notify the end of the run, and what watching it took."""

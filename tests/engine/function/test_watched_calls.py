@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import subprocess
 import sys
 import time
 
@@ -377,3 +378,22 @@ def test_ctrl_c_at_any_place_of_a_call_that_is_passed_over_leaves_nothing_of_it(
             assert not ALONE and THREADS.own.waiting is None, places
             assert len(listener.begun) == len(listener.ended), places
     assert places > 20
+
+
+def test_what_watching_needs_is_imported_before_the_clock_of_the_first_call_runs():
+    program = """if True:
+        import sys, scanviz
+        from scanviz import tensor as T
+        from scanviz.engine.observe import Observer, attach
+        x = T.vector("x")
+        f = scanviz.function([x], scanviz.scan(lambda x_t, s: T.tanh(s + x_t), x, 0.0)[0], mode="numpy")
+        class First(Observer):
+            def function_begin(self, function, call):
+                self.there = set(sys.modules)
+        first = First()
+        attach(first)
+        f([1.0] * 100)
+        missing = {name for name in set(sys.modules) - first.there if ".runtime." in name}
+        assert not missing, missing
+    """
+    subprocess.run([sys.executable, "-c", program], check=True)

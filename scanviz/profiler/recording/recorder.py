@@ -308,7 +308,8 @@ class Recorder(Observer):
         self._met.write(wait=self._run.has_ended)
         with self._lock:
             self._count_waiting()
-            now, call_ns, alone_ns = self._clock(), self._call_ns(), self._alone_ns()
+            now, alone_ns = self._clock(), self._alone_ns()
+            call_ns = self._call_ns(now)
             running = self._timeline.running(now)
             functions = [
                 self._met.plans.completed(function.snapshot(call_ns, running.get(key, 0), alone_ns))
@@ -363,9 +364,12 @@ class Recorder(Observer):
         for loop in loops:
             yield replace(loop, sides=sides[loop.key]) if loop.key in sides and loop.operations else loop
 
-    def _call_ns(self) -> float:
-        """Return what entering and leaving a call takes; it is not measured where there was none."""
-        return self._calibration.call_ns if self._timeline.calls or self._timeline.calls_beside else 0.0
+    def _call_ns(self, now: int) -> float:
+        """Return what entering and leaving a call takes, no more than the clock leaves; it is not measured where there was none."""
+        times = self._timeline
+        if not times.calls and not times.calls_beside:
+            return 0.0
+        return min(self._calibration.call_ns, times.most_call_ns(self._run.wall_ns(now), now))
 
     def _alone_ns(self) -> float:
         """Return what calls that were passed over took more than alone; it is not measured where there were few."""

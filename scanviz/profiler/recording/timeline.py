@@ -7,6 +7,7 @@ added up come from the engine's events; this only knows what was open around the
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Literal
 
 from scanviz.engine.graph.provenance import SourceLine
@@ -131,6 +132,12 @@ class Timeline:
         """Count recording outside of calls."""
         self.recording_ns += elapsed_ns
         self.add(thread, elapsed_ns)
+
+    def most_call_ns(self, wall_ns: int, now: int) -> float:
+        """Return what entering and leaving a call may take at most in a run that took so long."""
+        opened = self._open.get(self._thread)
+        going_on = max(0, now - opened[0].begun) if opened else 0
+        return max(0, wall_ns - self.inside_ns - going_on) / self.calls if self.calls else math.inf
 
     def running(self, now: int) -> dict[int, int]:
         """Return how long calls that have not ended ran so far, by function, less what is inside them."""

@@ -547,8 +547,21 @@ def test_what_was_grouped_for_the_shapes_met_is_recorded_and_the_function_is_not
         assert any("a reduction, `sum`" in refusal.why for refusal in function.rewrites.refusals)
 
 
+def test_what_entering_and_leaving_calls_is_taken_to_be_is_no_more_than_the_clock_leaves() -> None:
+    clock = Clock()
+    made = recorder(clock=clock, calibration=OverheadCalibration(call_ns=100.0))
+    for _ in range(1000):  # as a price is that was measured while caches were colder
+        clock.now += 1050
+        made.call_run(1, 1000, -1, -1, 10, [])
+    record = made.record()
+    assert record.wall_ns == record.threads.inside_ns == 1_050_000
+    assert record.functions[0].call_parts.checks_ns == 40_000
+
+
 def test_entering_and_leaving_calls_of_the_script_is_part_of_them_and_not_of_the_script() -> None:
-    made = recorder(calibration=OverheadCalibration(call_ns=100.0))
+    clock = Clock()
+    made = recorder(clock=clock, calibration=OverheadCalibration(call_ns=100.0))
+    clock.now += 10_000
     for call in range(3):
         made.function_begin(1, call)
         made.function_end(1, call, 1000, None)

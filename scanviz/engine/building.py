@@ -13,14 +13,14 @@ from types import TracebackType
 
 from scanviz.engine import collecting
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.observe import Building, Observer, observers
+from scanviz.engine.observe import GENERATION, Building, Observer, observers
 
 # What is called before building is notified: by whoever has begun something that nobody has been notified of yet.
 # It returns the nanoseconds that it has counted as watching itself.
 BEFORE_BUILDING: list[Callable[[], int]] = []
 
-# `builds` where the thread builds something; `untold_ns` is what notifying of watching took that ended last, which `untold_of` were
-# notified of: those who watched then, for nobody else is to hear of it
+# `builds` where the thread builds something; `untold_ns` is what notifying of watching took that ended last, `untold_of` the
+# generation of observers who were notified of it: nobody else is to hear of it
 _thread = threading.local()
 
 
@@ -45,14 +45,14 @@ class building:  # noqa: N801  # a context manager, written like a function
     gradient
     """
 
-    __slots__ = ("_begun", "_kind", "_own_ns", "_watching", "_where")
+    __slots__ = ("_begun", "_generation", "_kind", "_own_ns", "_watching", "_where")
 
     def __init__(self, kind: Building) -> None:
         self._kind: Building = kind
         self._watching: tuple[Observer, ...] = ()
 
     def __enter__(self) -> None:
-        watching = observers()
+        self._generation, watching = GENERATION[0], observers()
         if watching and not getattr(_thread, "builds", False):
             self._notify_of_begin(watching)
         collecting.begin()
@@ -70,6 +70,7 @@ class building:  # noqa: N801  # a context manager, written like a function
                 told += 1
         except BaseException:
             self._watching = watching[:told]
+            self._generation = -1
             self._notify_of_end(begun, 0)
             raise
         self._begun = perf_counter_ns()
@@ -88,13 +89,13 @@ class building:  # noqa: N801  # a context manager, written like a function
         _thread.builds = False
         for observer in self._watching:
             observer.build_end(self._kind, self._where, elapsed_ns)
-        ended, watching = perf_counter_ns(), self._watching
+        ended = perf_counter_ns()
         own = ended - own_since
-        if getattr(_thread, "untold_of", ()) == watching:
+        if getattr(_thread, "untold_of", -1) == self._generation >= 0:
             own += _thread.untold_ns
-        for observer in watching:
+        for observer in self._watching:
             observer.build_observed(own)
-        _thread.untold_of, _thread.untold_ns = watching, perf_counter_ns() - ended
+        _thread.untold_of, _thread.untold_ns = self._generation, perf_counter_ns() - ended
 
 
 __all__ = ["BEFORE_BUILDING", "building"]

@@ -494,6 +494,9 @@ _attached: tuple[Observer, ...] = ()
 GENERATION = [0]
 
 
+# Called with an observer that has been detached: by whoever keeps something of one, thread by thread.
+LEFT: list[Callable[[Observer], None]] = []
+
 # Filled from above: makes the observer behind function(profile=True); empty while there is no profiler.
 PROFILER: list[Callable[[], Observer]] = []
 
@@ -519,8 +522,10 @@ def detach(observer: Observer) -> None:
     """Stop telling ``observer``; unknown observers are ignored."""
     global _attached
     with _lock:
-        _attached = tuple(one for one in _attached if one is not observer)
+        _attached = tuple([one for one in _attached if one is not observer])
         GENERATION[0] += 1
+    for forget in LEFT:
+        forget(observer)
 
 
 @contextmanager

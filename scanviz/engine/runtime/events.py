@@ -11,10 +11,12 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from scanviz.engine.building import BEFORE_BUILDING
+from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.observe import CountedRuns, Detail, Observer, RunsAlone, StepSeries
+from scanviz.engine.observe import LEFT, CountedRuns, Detail, Observer, RunsAlone, StepSeries
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.runtime.sides import BranchTaken
 
@@ -47,6 +49,11 @@ class _Wanted(NamedTuple):
 
 def _wanted(observers: tuple[Observer, ...]) -> _Wanted:
     """Return what observers want together."""
+    if len(observers) == 1:  # as mostly
+        (one,) = observers
+        runs = one.detail == "steps" and one.samples_runs
+        control = one.detail != "values" and one.control
+        return _Wanted(one.detail, one.steps_a_stamp, runs, runs and one.samples_calls, control, one.weighs)
     details = {observer.detail for observer in observers}
     detail: Detail = "values" if "values" in details else "ops" if "ops" in details else "steps"
     block = min((observer.steps_a_stamp for observer in observers), default=1)
@@ -75,7 +82,17 @@ class OwnTime:
         What telling a call took that its observers have not been told yet, and who they are.
     """
 
-    __slots__ = ("ns", "spare", "spare_alone", "thread", "untold", "untold_of", "waiting", "wanted")
+    __slots__ = (
+        "__weakref__",
+        "ns",
+        "spare",
+        "spare_alone",
+        "thread",
+        "untold",
+        "untold_of",
+        "waiting",
+        "wanted",
+    )
 
     def __init__(self) -> None:
         self.ns, self.thread = 0, threading.get_ident()
@@ -88,6 +105,12 @@ class OwnTime:
     def aside(self) -> Aside:
         """Return a context in which all that is done counts as watching, once: part of it may count itself."""
         return Aside(self)
+
+    def forget(self, observer: Observer) -> None:
+        """Keep nothing of one who watches no more; a call that goes on in the thread keeps it until others watch."""
+        if observer in self.wanted[0] or observer in self.untold_of:
+            self.wanted, self.untold_of = ((), _wanted(())), ()
+            self.spare = self.spare_alone = None
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
         """Return what notes times of the clock less what watching has taken up to then."""
@@ -124,9 +147,25 @@ class Aside:
         self._own.ns = self._held + perf_counter_ns() - self._begun
 
 
+_OWN_TIMES: WeakSet[OwnTime] = WeakSet()  # of all threads that live
+_knowing = lock()
+
+
 class _Threads(threading.local):
     def __init__(self) -> None:
         self.own = OwnTime()
+        with _knowing:
+            _OWN_TIMES.add(self.own)
+
+
+def _forget(observer: Observer) -> None:
+    with _knowing:
+        known = list(_OWN_TIMES)
+    for own in known:
+        own.forget(observer)
+
+
+LEFT.append(_forget)
 
 
 THREADS = _Threads()  # `THREADS.own` is that of the thread

@@ -6,6 +6,7 @@ gets code made for no shapes in particular, which checks each row as it is store
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -292,7 +293,8 @@ class SpecialisedLoop:
             return self.entered(code, entry, values) if code.has_buffers else entry(values, [])
         if self.write_entry is not None:
             code.runs += 1
-            if code.runs == ENTERED:
+            if code.runs >= ENTERED:  # threads may count one run each before one of them looks
+                code.runs = -sys.maxsize  # where there is no entry it is not looked for again
                 code.entry = self.made_entry(code, self.write_entry)
         return None
 

@@ -36,6 +36,14 @@ def test_a_loop_has_an_entry_after_some_runs_and_not_before(mode):
     np.testing.assert_array_equal(first, [0.0, 1.0, 3.0, 4.0])
 
 
+def test_threads_that_count_a_run_at_the_same_time_do_not_lose_the_entry():
+    f, x, places = looked_up(), np.arange(3.0), np.array([0, 1, 2, 1])
+    f(x, places)
+    made(f).runs = ENTERED  # two have counted, and neither has looked yet
+    f(x, places)
+    assert made(f).entry is not None
+
+
 def test_an_error_in_a_step_is_told_as_with_an_arena():
     f, x, places = looked_up(), np.arange(3.0), np.array([0, 1, 7, 1])
     with pytest.raises(IndexError) as before:

@@ -5,6 +5,8 @@ import pickle
 import subprocess
 import sys
 import time
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -397,3 +399,23 @@ def test_what_watching_needs_is_imported_before_the_clock_of_the_first_call_runs
         assert not missing, missing
     """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_nobody_who_watched_is_kept_when_watching_has_ended():
+    """Threads go on that called then, and call no more."""
+    out, x = sums()
+    f = scanviz.function([x], out)
+
+    def calls():
+        listener = Alone()
+        with observed_by(listener):
+            while len(listener.passed_over) < 200:
+                f(np.ones(3))
+            scanviz.scan(lambda x_t: x_t + 1, x)
+        return weakref.ref(listener)
+
+    for count in range(2):
+        with ThreadPoolExecutor(1) as pool:
+            gone = pool.submit(calls).result() if count else calls()
+            gc.collect()
+            assert gone() is None, gc.get_referrers(gone())

@@ -5,14 +5,14 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import statistics
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
+from scanviz.cli.measured_effects import put_into
+from scanviz.cli.measured_lines import ablated_lines, bisected_lines, verified_lines, whole_line
 from scanviz.cli.measured_progress import Job, MeasuredProgress, measured_progress
 from scanviz.engine.measurement.ablation import Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCall, CapturedCalls, Uncalled
@@ -20,38 +20,29 @@ from scanviz.engine.measurement.verification import (
     A_GRADIENT,
     MOST_GRADIENTS,
     CannotRunAgainError,
-    Checked,
-    Verification,
     bisect,
     verify,
 )
 from scanviz.profiler.report.rewrites import RewritesOptions
 from scanviz.profiler.report.text import (
-    HEADING,
     QUIET,
     TITLE,
     WARNING,
     ReportLine,
     styled,
-    table,
     wants_color,
     width_of,
 )
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.run.exits import watch_the_end
 from scanviz.profiler.run.runner import CannotRunError, Script, run
-from scanviz.record.file import load, save
-from scanviz.record.model import FunctionRecord
-from scanviz.record.names import functions_called
 from scanviz.record.plain_text import sanitize, write_text
-from scanviz.record.rewrites import EffectRecord, RewritesRecord
-from scanviz.record.rewrites_snapshot import effect_record, rewrites_record
+from scanviz.record.rewrites_snapshot import effect_record
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
     from scanviz.engine.rewrites.history import Record
 
-WIDE = 100  # columns of a terminal from which on there is room for all of the table
 INTERRUPTED = 130  # exit code after ctrl+c
 A_VERSION = 0.05  # seconds that --verify takes for one, before it is known better
 
@@ -199,10 +190,10 @@ def _of_function(
             progress.begin("verify", function.name)
             meant = lambda record: _is_meant(record, view)  # noqa: E731
             found_wrong = verify(function, arrays, among=meant, notify=progress.notify)
-            yield from _verified(found_wrong)
-            yield _whole(function, found_wrong)
+            yield from verified_lines(found_wrong)
+            yield whole_line(function, found_wrong)
         if "bisect" in flags:
-            yield from _bisected(bisect(function, arrays))
+            yield from bisected_lines(bisect(function, arrays))
         if "ablate" in flags:
             rules = {rewrite.rule for rewrite in function.rewrites if _is_meant(rewrite, view)}
             narrow = view.rule is not None or view.scan is not None
@@ -213,7 +204,7 @@ def _of_function(
             among = rules if narrow else None
             found = ablate(function, arrays, seconds, among=among, notify=progress.notify)
             done: list[Effect] = []
-            yield from _ablated(found, width, done)
+            yield from ablated_lines(found, width, done)
             if wanted.into is not None:
                 yield put_into(
                     wanted.into, function, [effect_record(effect) for effect in done if effect.agrees]
@@ -231,173 +222,3 @@ def _is_meant(record: Record, view: RewritesOptions) -> bool:
     change = record.change
     told = (record.message, *change.moved_out, *change.moved_in, *map(str, change.loop_variables))
     return any(f"`{view.scan}`" in text for text in told) or any(view.scan in path for path in record.paths)
-
-
-def _whole(function: Function, found: Verification) -> ReportLine:
-    if found.whole is None:
-        return ReportLine(
-            f"  as it runs, on the tier {sanitize(function.backend)}, it agrees with the graph as built",
-            wraps=True,
-        )
-    where = f"{sanitize(found.whole.output)}: {sanitize(found.whole.what)}"
-    return ReportLine(
-        f"  as it runs, on the tier {sanitize(function.backend)}, it differs from the graph as built in {where}",
-        WARNING,
-        wraps=True,
-    )
-
-
-def _verified(found: Verification) -> Iterator[ReportLine]:
-    wrong = found.first_wrong
-    total = len(found.checked)
-    if wrong is not None:
-        yield _wrong(wrong)
-    elif not total:
-        yield ReportLine("  there is no rewrite of the graph to look at")
-    else:
-        exact = sum(checked.exact for checked in found.checked)
-        yield ReportLine(
-            f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True
-        )
-        if found.skipped:
-            yield ReportLine(f"  gradients were not compared: {sanitize(found.skipped)}", QUIET, wraps=True)
-        else:
-            versions = ", ".join(str(gradient.index) for gradient in found.gradients)
-            noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
-            yield ReportLine(
-                f"  gradients agree with those of the graph as built, after {noun} {versions}", wraps=True
-            )
-
-
-def _each(total: int) -> str:
-    return "the one rewrite" if total == 1 else f"each of {total} rewrites"
-
-
-def _exact(exact: int, total: int) -> str:
-    if exact == total:
-        return "to the last bit"
-    return (
-        "up to rounding" if not exact else f"to the last bit for {exact}, up to rounding for {total - exact}"
-    )
-
-
-def _wrong(wrong: Checked) -> ReportLine:
-    assert wrong.difference is not None
-    where = f"{sanitize(wrong.difference.output)}: {sanitize(wrong.difference.what)}"
-    return ReportLine(
-        f"  rewrite {wrong.index}, {wrong.rule} ({sanitize(wrong.message)}), changed {where}",
-        WARNING,
-        wraps=True,
-    )
-
-
-def _bisected(wrong: Checked | None) -> Iterator[ReportLine]:
-    yield ReportLine("  no rewrite changed a value") if wrong is None else _wrong(wrong)
-
-
-def put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> ReportLine:
-    """Put what rules were measured to buy into a profile's functions that are the measured one, beside what is there of others.
-
-    That is the function of its name; of several, those that were rewritten as it was.
-    """
-    record = load(path)
-    named = [
-        function for function in functions_called(record, measured.name) if function.rewrites is not None
-    ]
-    if not named:
-        text = (
-            f"  {path.name} has no function {sanitize(measured.name)} with rewrites: nothing was put into it"
-        )
-        return ReportLine(text, WARNING)
-    history = rewrites_record(measured.rewrites)
-    alike = [function for function in named if len(named) == 1 or _alike(function.rewrites, history)]
-    if not alike:
-        text = f"  none of the {len(named)} functions {sanitize(measured.name)} in {path.name} was rewritten like this one"
-        return ReportLine(f"{text}: nothing was put into it", WARNING, wraps=True)
-    keys, rules = {function.key for function in alike}, {effect.rule for effect in effects}
-    functions = [
-        _with_effects(function, effects, rules) if function.key in keys else function
-        for function in record.functions
-    ]
-    save(replace(record, functions=tuple(functions)), path)
-    return ReportLine(f"  put into {path.name}", QUIET)
-
-
-def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
-    """Return whether the same rules did the same to two functions."""
-    if kept is None:
-        return False
-    done, found = (
-        [
-            (application.rule, application.message)
-            for application in one.applications
-            if application.phase != "memory"
-        ]
-        for one in (kept, measured)
-    )
-    return done == found
-
-
-def _with_effects(function: FunctionRecord, effects: list[EffectRecord], rules: set[str]) -> FunctionRecord:
-    if function.rewrites is None:
-        return function
-    kept = [effect for effect in function.rewrites.effects if effect.rule not in rules]
-    return replace(function, rewrites=replace(function.rewrites, effects=(*kept, *effects)))
-
-
-def _ablated(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[ReportLine]:
-    """Return the effects as a table; also those that were measured before ctrl+c."""
-    try:
-        for effect in effects:
-            found.append(effect)  # one by one: an interrupt leaves those that are done
-    except KeyboardInterrupt:
-        yield from _table(found, width)
-        raise
-    yield from _table(found, width)
-
-
-def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
-    if not effects:
-        yield ReportLine("  there is no rewrite to leave out")
-        return
-    time_ns = statistics.median(effect.with_ns for effect in effects)
-    yield ReportLine(f"  as it is: {duration(time_ns)} a call, peak memory {_bytes(effects[0].with_bytes)}")
-    rows = [["without", "a call", "with it", "ratio", "quartiles", "peak", "ratio", "range"]]
-    for effect in sorted(effects, key=lambda one: -one.ratio):
-        rows.append(
-            [
-                effect.rule,
-                duration(effect.without_ns),
-                duration(effect.with_ns),
-                "noise" if effect.is_noise else f"{effect.ratio:.2f}",
-                f"{effect.low:.2f}–{effect.high:.2f}",
-                _bytes(effect.without_bytes),
-                "same" if effect.is_memory_noise else f"{effect.memory_ratio:.2f}",
-                f"{effect.memory_low:.2f}–{effect.memory_high:.2f}",
-            ]
-        )
-    if width < WIDE:
-        rows = [[*row[:2], *row[3:]] for row in rows]
-    for k, text in enumerate(table(rows, 1, width - 2)):
-        yield ReportLine(f"  {text}", HEADING if k == 0 else "")
-    yield ReportLine(
-        "  ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET, wraps=True
-    )
-    for effect in effects:
-        if effect.instead:
-            yield ReportLine(
-                f"  without {effect.rule} its work is done by {' and '.join(effect.instead)}:"
-                " the ratio compares two ways to do it, and does not tell what it is worth",
-                QUIET,
-                wraps=True,
-            )
-        if not effect.agrees:
-            yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
-
-
-def _bytes(count: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.0f} {unit}" if count >= 100 or unit == "B" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"

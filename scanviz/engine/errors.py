@@ -22,6 +22,17 @@ class Line(Protocol):
 USER_LINE: list[Callable[[], Line | None]] = []  # the user's line that runs: filled by who reads the stack
 
 
+def some(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it must be.
+
+    Examples
+    --------
+    >>> some(1, "step"), some(3, "step")
+    ('1 step', '3 steps')
+    """
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 class ScanvizError(Exception):
     """Base of every error that scanviz raises on purpose.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError, ShapeError
+from scanviz.engine.errors import ScanvizTypeError, ShapeError, some
 from scanviz.engine.graph.nodes import Array, Variable, describe
 
 
@@ -117,7 +117,7 @@ class In:
         if array.ndim != self._ndim:
             raise ScanvizTypeError(
                 f"input {self.label} has another number of dimensions",
-                expected=f"{self._ndim} dimensions",
+                expected=some(self._ndim, "dimension"),
                 found=f"shape {array.shape}",
             )
         return self._of_size(array)

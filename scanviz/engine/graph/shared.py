@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, some
 from scanviz.engine.graph.nodes import Array, Variable, describe
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType, Type, canonical_dtype
 from scanviz.engine.locks import lock
@@ -125,8 +125,11 @@ def checked(value: Any, kind: Type, name: str) -> Array:
         array = array.astype(dtype)
     if not _is_of(array, kind):
         shown = ", ".join("?" if size is None else str(size) for size in shape)
+        is_any = all(size is None for size in shape)
         raise ScanvizTypeError(
-            f"`{name}` cannot hold this value", expected=f"shape ({shown})", found=f"shape {array.shape}"
+            f"`{name}` cannot hold this value",
+            expected=some(len(shape), "dimension") if is_any else f"shape ({shown})",
+            found=f"shape {array.shape}",
         )
     return array
 

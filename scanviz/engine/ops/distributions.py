@@ -53,7 +53,7 @@ from scanviz.engine.ops.philox import (
     draw_words32,
     first_word,
     first_words,
-    pieces_of_words,
+    writable_pieces,
 )
 from scanviz.engine.ops.unit_interval import (
     SHORT,
@@ -216,7 +216,7 @@ def standard_normals(state: Words, n: int, dtype: np.dtype[np.float64]) -> Float
         words64 = draw_words(state, even)
         _turned(up_to_one(words64[0::2]), from_zero(words64[1::2]), value)
     elif dtype.itemsize == 8:
-        for place, piece in pieces_of_words(state, even):
+        for place, piece in writable_pieces(state, even):
             for first in range(0, len(piece), SHORT):
                 words64, at = piece[first : first + SHORT], (place.start + first) // 2
                 _turned(

@@ -43,7 +43,7 @@ from scanviz.engine.ops.philox import (
     blocks_of_words,
     draw_words,
     first_word,
-    words_in_pieces,
+    readable_pieces,
 )
 from scanviz.engine.ops.unit_interval import Doubles, draw_from_zero
 
@@ -123,7 +123,7 @@ def _one_integer(state: Words, low: int, high: int) -> int:
 def _below(state: Words, n: int, span: Words) -> Words:
     """Return ``n`` integers in [0, span); ``span`` has shape (1,) or (n,), 0 in it is 2**64."""
     found = np.empty(n, np.uint64)
-    for place, words in words_in_pieces(state, n):
+    for place, words in readable_pieces(state, n):
         part = span if len(span) == 1 else span[place]
         if not _write_fair(words, part, found[place]):
             found[place], low = _product(words, part)

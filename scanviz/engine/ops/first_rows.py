@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, some
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
@@ -50,8 +50,8 @@ def short_sequence(
     return ScanvizValueError(
         f"sequence {sequence} is too short for loop `{loop}`",
         where=where,
-        expected=f"at least {steps} rows after its taps, for n_steps = {steps}",
-        found=f"{rows} rows",
+        expected=f"at least {some(steps, 'row')} after its taps, for n_steps = {steps}",
+        found=some(rows, "row"),
         fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",
     )
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
+from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, some
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.named_tuple import NamedTuple
@@ -100,7 +100,7 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
     if gaps > 1 or used > ndim:
         problem = "has more than one `...`" if gaps > 1 else f"has {used} parts"
         raise ScanvizIndexError.here(
-            f"the index of `{describe(variable)}` {problem}", expected=f"at most {ndim} dimensions"
+            f"the index of `{describe(variable)}` {problem}", expected=f"at most {some(ndim, 'dimension')}"
         )
     for entry in parsed:
         if entry is Ellipsis:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import SIZES, Dims
 from scanviz.engine.graph.facts import Facts
@@ -251,7 +251,7 @@ def _with_size(variable: Variable, axis: int, size: Variable, wanted: str) -> Va
         raise ShapeError.here(
             f"`{describe(variable)}` cannot be split along axis {axis}",
             expected=wanted,
-            found=f"{found} rows",
+            found=some(found, "row"),
         )
     sizes: list[Any] = [None] * tensor_type(variable).ndim
     sizes[axis] = size

@@ -155,14 +155,14 @@ def draw_words32(state: Words, n: int) -> Words32:
     return words.astype("<u8", copy=False).view("<u4").astype(np.uint32, copy=False)[:n]
 
 
-def words_in_pieces(state: Words, n: int) -> Iterator[tuple[slice, Words]]:
+def readable_pieces(state: Words, n: int) -> Iterator[tuple[slice, Words]]:
     """Iterate over the words of ``draw_words(state, n)``: all at once where they fit the cache; not to be written to."""
     if n <= PIECE:
         return iter([(slice(0, n), draw_words(state, n))])
-    return pieces_of_words(state, n)
+    return writable_pieces(state, n)
 
 
-def pieces_of_words(state: Words, n: int) -> Iterator[tuple[slice, Words]]:
+def writable_pieces(state: Words, n: int) -> Iterator[tuple[slice, Words]]:
     """Iterate over the words of ``draw_words(state, n)`` in pieces that fit the cache, with where each belongs.
 
     A piece may be written to.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.expressions import SHORTHANDS, Parts, Shorthand
@@ -55,7 +55,7 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
         raise ScanvizTypeError.here(f"{what}: an axis must be an integer", found=repr(axis))
     if not -ndim <= axis < ndim:
         raise ScanvizValueError.here(
-            f"{what}: there is no axis {axis}", expected=f"an axis of {ndim} dimensions", found=axis
+            f"{what}: there is no axis {axis}", expected=f"an axis of {some(ndim, 'dimension')}", found=axis
         )
     return int(axis) % ndim
 

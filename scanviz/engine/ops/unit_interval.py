@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scanviz.engine.ops.philox import Words, Words32, draw_words, draw_words32, pieces_of_words
+from scanviz.engine.ops.philox import Words, Words32, draw_words, draw_words32, writable_pieces
 
 Floats = npt.NDArray[np.floating[Any]]
 Doubles = npt.NDArray[np.float64]
@@ -73,7 +73,7 @@ def _in_pieces(state: Words, n: int, numbers: Callable[[Words, Doubles | None], 
     if n <= SHORT:
         return numbers(draw_words(state, n), None)
     found = np.empty(n)
-    for place, words in pieces_of_words(state, n):
+    for place, words in writable_pieces(state, n):
         numbers(words, found[place])
     return found
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from scanviz.engine.errors import some
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, describe
@@ -22,7 +23,6 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.sizes import as_size, size_of, surely_at_most, surely_not_negative
 from scanviz.engine.ops.support import constant
-from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import checked_rows
 from scanviz.engine.rewrites.rule import Match, Refusal, rule

@@ -22,17 +22,6 @@ def counted(names: Iterable[str]) -> str:
     return ", ".join([*shown, f"{rest} more"] if rest else shown)
 
 
-def some(count: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it must be.
-
-    Examples
-    --------
-    >>> some(1, "step"), some(3, "step")
-    ('1 step', '3 steps')
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def named(names: Iterable[str]) -> str:
     """Return names as they are quoted in a line, the first few of them.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
+from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import frontier, toposort
@@ -21,7 +22,7 @@ from scanviz.engine.ops.shape import DIMENSION, alloc, dimension
 from scanviz.engine.ops.sizes import as_size, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.formatting import counted, named, some
+from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     always_in_step,

@@ -7,12 +7,13 @@ Both halves are the LAPACK calls that ``solve`` makes, so the numbers are the sa
 
 from __future__ import annotations
 
+from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.control import always_computed
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.rewrites.formatting import named, some
+from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.closure import is_known, known_from

@@ -17,11 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, tensor_type
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry
 from scanviz.engine.ops.sizes import surely_equal
-from scanviz.engine.rewrites.formatting import some
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.intervals import RowInterval, interval_of, row_of, slice_of, taken
 from scanviz.engine.rewrites.level import Level

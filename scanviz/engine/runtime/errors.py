@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import (
-    ScanvizError,
-    ScanvizValueError,
-    ShapeError,
-)
+from scanviz.engine.errors import ScanvizError, ScanvizValueError, ShapeError, some
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
@@ -164,8 +160,9 @@ def short_state(loop: LoopInstruction, slot: StateSlot, rows: int, needed: int) 
     return ScanvizValueError(
         f"the initial state of `{slot.name}` in loop `{loop.name}` has too few rows for taps {taps}",
         where=loop.provenance.source,
-        expected=f"at least {needed} rows",
-        found=f"{rows} rows",
+        expected=f"at least {some(needed, 'row')}",
+        found=some(rows, "row"),
+        fix=f"initial rows for the steps {-needed} to -1, the oldest first" if needed > 1 else None,
     )
 
 

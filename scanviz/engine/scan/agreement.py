@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.shared import SharedVariable
@@ -82,7 +82,7 @@ def _rank_error(
     if info.taps != (-1,):
         more = f" (with taps {list(info.taps)} the initial state has one more dimension than a step's result)"
     return ScanvizTypeError(
-        f"in the step: state `{name}` has rows of {row.ndim} dimensions but the step returns {result.ndim}{more}",
+        f"in the step: state `{name}` has rows of {some(row.ndim, 'dimension')} but the step returns {result.ndim}{more}",
         where=_line(value, where),
         expected=f"shape {shape_text(row)}, like one row of `{describe(info.initial)}`",
         found=f"`{describe(value)}`, shape {shape_text(result)}{_source(value)}",

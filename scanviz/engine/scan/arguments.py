@@ -150,6 +150,9 @@ def _past_taps(given: Any, what: str) -> tuple[int, ...]:
             f"{what} reads results that are not there yet",
             expected="negative taps: -1 is the step before",
             found=f"taps={list(taps)}",
+            fix=f"taps={past}"
+            if (past := [tap for tap in taps if tap < 0])
+            else "taps=[-1] for the step before",
         )
     return taps
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, some
 from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.ops.elementwise import maximum, minimum, subtract
 from scanviz.engine.ops.index import getitem
@@ -79,8 +79,8 @@ def _check_length(sequence: SequenceArgument, asked: int | None) -> None:
     taps = f" with taps {list(sequence.taps)}" if sequence.taps != (0,) else ""
     raise ScanvizValueError.here(
         f"sequence {sequence.label} is too short for {asked} steps{taps}",
-        expected=f"at least {asked + lost_rows(sequence)} rows",
-        found=f"{rows} rows",
+        expected=f"at least {some(asked + lost_rows(sequence), 'row')}",
+        found=some(rows, "row"),
         fix="a smaller n_steps, or no n_steps at all to stop with the shortest sequence",
     )
 

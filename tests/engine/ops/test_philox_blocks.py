@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.engine.ops import philox_blocks
-from scanviz.engine.ops.philox import PIECE, advance, draw_blocks, draw_words, pieces_of_words, seed_state
+from scanviz.engine.ops.philox import PIECE, advance, draw_blocks, draw_words, seed_state, writable_pieces
 from scanviz.engine.ops.philox_blocks import (
     CLOSE,
     MOST_AHEAD,
@@ -127,6 +127,6 @@ def test_threads_that_draw_from_one_stream_get_what_each_asked_for():
 def test_words_in_pieces_are_the_words(n):
     state = advance(seed_state(9), 5)
     whole = np.empty(n, np.uint64)
-    for place, words in pieces_of_words(state, n):
+    for place, words in writable_pieces(state, n):
         whole[place] = words
     np.testing.assert_array_equal(whole, draw_words(state, n))

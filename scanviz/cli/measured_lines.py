@@ -1,0 +1,136 @@
+"""What ``scanviz rewrites`` found with the calls of a script, as lines: which rewrite changed a value, what rules are worth."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from scanviz.engine.measurement.ablation import Effect
+from scanviz.engine.measurement.verification import Checked, Verification
+from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, table
+from scanviz.profiler.report.units import duration, size
+from scanviz.record.plain_text import sanitize
+
+if TYPE_CHECKING:
+    from scanviz.engine.function import Function
+
+WIDE = 100  # columns of a terminal from which on there is room for all of the table
+
+
+def whole_line(function: Function, found: Verification) -> ReportLine:
+    """Return whether what really runs does."""
+    if found.whole is None:
+        return ReportLine(
+            f"  as it runs, on the tier {sanitize(function.backend)}, it agrees with the graph as built",
+            wraps=True,
+        )
+    where = f"{sanitize(found.whole.output)}: {sanitize(found.whole.what)}"
+    return ReportLine(
+        f"  as it runs, on the tier {sanitize(function.backend)}, it differs from the graph as built in {where}",
+        WARNING,
+        wraps=True,
+    )
+
+
+def verified_lines(found: Verification) -> Iterator[ReportLine]:
+    """Return whether the graph after each rewrite gives what it gave as it was built."""
+    wrong = found.first_wrong
+    total = len(found.checked)
+    if wrong is not None:
+        yield _wrong(wrong)
+    elif not total:
+        yield ReportLine("  there is no rewrite of the graph to look at")
+    else:
+        exact = sum(checked.exact for checked in found.checked)
+        yield ReportLine(
+            f"  values agree before and after {_each(total)}: {_exact(exact, total)}", wraps=True
+        )
+        if found.skipped:
+            yield ReportLine(f"  gradients were not compared: {sanitize(found.skipped)}", QUIET, wraps=True)
+        else:
+            versions = ", ".join(str(gradient.index) for gradient in found.gradients)
+            noun = "rewrite" if len(found.gradients) == 1 else "rewrites"
+            yield ReportLine(
+                f"  gradients agree with those of the graph as built, after {noun} {versions}", wraps=True
+            )
+
+
+def _each(total: int) -> str:
+    return "the one rewrite" if total == 1 else f"each of {total} rewrites"
+
+
+def _exact(exact: int, total: int) -> str:
+    if exact == total:
+        return "to the last bit"
+    return (
+        "up to rounding" if not exact else f"to the last bit for {exact}, up to rounding for {total - exact}"
+    )
+
+
+def _wrong(wrong: Checked) -> ReportLine:
+    assert wrong.difference is not None
+    where = f"{sanitize(wrong.difference.output)}: {sanitize(wrong.difference.what)}"
+    return ReportLine(
+        f"  rewrite {wrong.index}, {wrong.rule} ({sanitize(wrong.message)}), changed {where}",
+        WARNING,
+        wraps=True,
+    )
+
+
+def bisected_lines(wrong: Checked | None) -> Iterator[ReportLine]:
+    """Return the first rewrite that changed a value."""
+    yield ReportLine("  no rewrite changed a value") if wrong is None else _wrong(wrong)
+
+
+def ablated_lines(effects: Iterator[Effect], width: int, found: list[Effect]) -> Iterator[ReportLine]:
+    """Return the effects as a table; also those that were measured before ctrl+c."""
+    try:
+        for effect in effects:
+            found.append(effect)  # one by one: an interrupt leaves those that are done
+    except KeyboardInterrupt:
+        yield from _table(found, width)
+        raise
+    yield from _table(found, width)
+
+
+def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
+    if not effects:
+        yield ReportLine("  there is no rewrite to leave out")
+        return
+    time_ns = statistics.median(effect.with_ns for effect in effects)
+    yield ReportLine(f"  as it is: {duration(time_ns)} a call, peak memory {size(effects[0].with_bytes)}")
+    rows = [["without", "a call", "with it", "ratio", "quartiles", "peak", "ratio", "range"]]
+    for effect in sorted(effects, key=lambda one: -one.ratio):
+        rows.append(
+            [
+                effect.rule,
+                duration(effect.without_ns),
+                duration(effect.with_ns),
+                "noise" if effect.is_noise else f"{effect.ratio:.2f}",
+                f"{effect.low:.2f}–{effect.high:.2f}",
+                size(effect.without_bytes),
+                "same" if effect.is_memory_noise else f"{effect.memory_ratio:.2f}",
+                f"{effect.memory_low:.2f}–{effect.memory_high:.2f}",
+            ]
+        )
+    if width < WIDE:
+        rows = [[*row[:2], *row[3:]] for row in rows]
+    for k, text in enumerate(table(rows, 1, width - 2)):
+        yield ReportLine(f"  {text}", HEADING if k == 0 else "")
+    yield ReportLine(
+        "  ratio: without the rule over with it, so more than 1 is what the rule saves", QUIET, wraps=True
+    )
+    for effect in effects:
+        if effect.instead:
+            yield ReportLine(
+                f"  without {effect.rule} its work is done by {' and '.join(effect.instead)}:"
+                " the ratio compares two ways to do it, and does not tell what it is worth",
+                QUIET,
+                wraps=True,
+            )
+        if not effect.agrees:
+            yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
+
+
+__all__ = ["ablated_lines", "bisected_lines", "verified_lines", "whole_line"]

@@ -259,7 +259,9 @@ class CallCost(NamedTuple):
 
 def call_cost(program: Program, made: Plan, steps_taken: Callable[[str], float]) -> CallCost:
     """Return about what a call takes on NumPy; ``steps_taken`` says how many steps loops take that stop of themselves."""
-    from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns  # most are called seldom
+    # most are called seldom
+    from scanviz.engine.backends import accumulated
+    from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns
 
     around, called = step_ns(program, made, loops=False), called_ns(program, made, loops=False)
     found, beside, work = CALL_NS + around, CALL_NS + called, around - called
@@ -270,9 +272,10 @@ def call_cost(program: Program, made: Plan, steps_taken: Callable[[str], float])
                 return CallCost(inf, inf, inf)
             step, inner = instruction.body, made.inner[index][0]
             taken = steps if instruction.until is None else min(steps, steps_taken(instruction.name))
-            found += taken * step_ns(step, inner) - UNKNOWN_NS
+            at_once = accumulated.run_ns(instruction, inner) if taken >= accumulated.FEWEST else None
+            found += taken * (at_once or step_ns(step, inner)) - UNKNOWN_NS
             beside += CALL_NS - UNKNOWN_NS
-            work += taken * (step_ns(step, inner) - called_ns(step, inner))
+            work += taken * (at_once or step_ns(step, inner) - called_ns(step, inner))
     return CallCost(found, beside, work)
 
 

@@ -82,6 +82,11 @@ class LoopCode(Protocol):
         ...
 
     @property
+    def at_once(self) -> int:
+        """The fewest steps that it takes many at once, which share a time then; 0 where each is taken on its own."""
+        ...
+
+    @property
     def steps_at_once(self) -> int | None:
         """How many steps one call may take at most: code that hears no ctrl+c is called for few."""
         ...

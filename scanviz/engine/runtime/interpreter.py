@@ -202,6 +202,7 @@ class Interpreted:
     keeps_buffers = False
     cheap_stamps = plain_times = False
     samples = False  # every operation is one call already: a stamp after it costs little
+    at_once = 0
     steps_at_once = None
     clock = staticmethod(time.perf_counter_ns)
 

@@ -44,6 +44,8 @@ def run_observed(
         Whether there are loops in its step, whose watching is no part of the step's time.
     """
     schedule.plain_times, schedule.cheap_stamps = code.plain_times, code.cheap_stamps
+    if 0 < code.at_once <= arena.steps:
+        schedule.plain_times = True
     schedule.runs_on(code.tier_name)
     run = _ObservedRun(arena, watch, schedule, begun, watch.own if holds_others else None)
     watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
@@ -99,7 +101,7 @@ class _ObservedRun:
     def part(self, name: Variant, first: int, end: int) -> None:
         """Run a part of the schedule."""
         arena, schedule = self.arena, self.schedule
-        short = name == "steps" and 0 < schedule.step_ns < SHORT_NS
+        short = name == "steps" and 0 < schedule.step_ns < SHORT_NS and not schedule.plain_times
         control = name == "plain"
         block = 1 if control else _block(self.watch) if short else 0
         arena.watch = self.watch.counting() if control else self.watch

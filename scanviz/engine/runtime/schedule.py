@@ -272,7 +272,7 @@ def scheduled(
     [('plain', 82, 122), ('steps', 122, 162), ('ops', 162, 166), ('steps', 166, 200)]
     """
     if detail != "steps":
-        yield from _all_timed(steps, schedule is not None and schedule.control)
+        yield from _all_timed(steps, schedule is not None and schedule.control and not schedule.plain_times)
         return
     schedule, first = schedule or SamplingSchedule(), 0
     while first < steps:

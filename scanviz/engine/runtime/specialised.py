@@ -53,6 +53,11 @@ class WrittenLoop(Protocol):
         """Its source."""
         ...
 
+    @property
+    def at_once(self) -> int:
+        """The fewest steps that it takes many at once; 0 where each is taken on its own."""
+        ...
+
 
 Write = Callable[[LatePlan, "Variant"], WrittenLoop]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
@@ -173,6 +178,11 @@ class Specialised:
     def _new_buffers(self) -> list[Any]:
         return [self.tier.module.empty(shape, dtype) for shape, dtype in self.memory.buffers]
 
+    @property
+    def at_once(self) -> int:
+        """The fewest steps that it takes many at once; 0 where each is taken on its own."""
+        return (self._code.get("plain") or self.written("plain")).at_once
+
     def variant(self, name: Variant) -> CompiledLoop:
         """Return one variant of the code, written when first needed."""
         return (self._code.get(name) or self.written(name)).function
@@ -190,9 +200,15 @@ class Specialised:
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
-        from scanviz.engine.runtime.stamps import OperationStamps, StepStamps  # when somebody watches
+        from scanviz.engine.runtime.stamps import (
+            OperationStamps,
+            StampsAtOnce,
+            StepStamps,
+        )  # when somebody watches
 
         if name == "steps":
+            if 0 < self.at_once <= last - first:
+                return StampsAtOnce(self.clock)
             return StepStamps(first, last, self.clock, own)
         return OperationStamps(self.clock, own)
 
@@ -277,6 +293,8 @@ class SpecialisedLoop:
         watch = watch or told_alone()
         if watch is not None:
             why = "the shapes change from run to run" if changing else found.why
+            if found.at_once:
+                why += "; it takes many steps at once"
             watch.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
         return found
 

@@ -32,6 +32,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
+from scanviz.engine.backends import accumulated
 from scanviz.engine.backends.auto.counted import FURTHER, Begun, Counted
 from scanviz.engine.backends.estimate import most_ns, saved_ns
 from scanviz.engine.backends.registry import availability
@@ -324,7 +325,7 @@ class AutoLoop(SpecialisedLoop):
             return False
         body, plan = self.loop.body, self.plan_for(shapes, rows)
         self.take_plan(plan)
-        self._saved = plan, max(1.0, saved_ns(body, plan))
+        self._saved = plan, self._saved_ns(plan)
         if THIS_RUN * (steps * self._saved[1] + left_ns) < pays_after:
             return False
         made = [number for instruction in body.instructions for number in instruction.outputs]
@@ -353,10 +354,15 @@ class AutoLoop(SpecialisedLoop):
     def _estimate(self, begun: Begun) -> None:
         """Find out what a step costs: that takes as long as writing a part of its code."""
         known, step_ns = self._saved
-        begun.costs(step_ns if known is begun.plan else max(1.0, saved_ns(self.loop.body, begun.plan)))
+        begun.costs(step_ns if known is begun.plan else self._saved_ns(begun.plan))
         if self.counted.is_open:
             rows = [begun.plan.places[slot.inner].shape or () for slot in self.loop.sequences]
             begun.look_after(OUTSIDE_NS * sum(map(prod, rows)))
+
+    def _saved_ns(self, plan: Plan) -> float:
+        """Return what machine code saves of a step, little where NumPy takes many steps at once."""
+        at_once = accumulated.saved_ns(self.loop, plan)
+        return max(1.0, saved_ns(self.loop.body, plan) if at_once is None else at_once)
 
     def _pays_after_ns(self) -> float:
         """Return how much steps cost until machine code pays: the more code, the more."""

@@ -112,6 +112,8 @@ class NativeCode:
         """The code in LLVM's language, with the user's lines; code from disk is written when somebody asks."""
         return text_of(self.loop, self.plan, self._kind)[0]
 
+    at_once = 0  # its times say themselves how many steps share one
+
     @property
     def in_strips(self) -> bool:
         """Whether it takes strips of elements through the steps between two stamps: no step has a stamp of its own."""

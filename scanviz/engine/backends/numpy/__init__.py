@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scanviz.engine.backends.accumulated import accumulated
 from scanviz.engine.backends.numpy import elementwise  # noqa: F401  # rows of source; the table has others when it is asked
 from scanviz.engine.backends.numpy.emit import EMITS, statements
 from scanviz.engine.backends.numpy.long_results import long_statements
@@ -64,7 +65,10 @@ def _interpreted(program: Program) -> Interpreter:
 
 
 LIBRARY = Library(
-    Tier("numpy", EMITS, AlignedNumpy(), _interpreted), statements, long_statements=long_statements
+    Tier("numpy", EMITS, AlignedNumpy(), _interpreted),
+    statements,
+    accumulated=accumulated,
+    long_statements=long_statements,
 )
 
 

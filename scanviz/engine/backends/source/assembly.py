@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scanviz.engine.backends import accumulated
 from scanviz.engine.backends.source.compiled import NOTE_FAILURE, CompiledSource, compile_source
 from scanviz.engine.program.plan import wraps
 from scanviz.engine.runtime.outcome import DONE
@@ -25,20 +26,31 @@ def assembled(writer: LoopWriter) -> CompiledSource:
     lines.extend(f"    {text}" for text in writer.leave("last"))
     lines.append(f"    return last, {DONE}, -1")
     text, emitter = "\n".join(lines) + "\n", writer.emitter
-    return compile_source(text, name, emitter.namespace, where, emitter.names(), f"loop {writer.loop.name}")
+    title = f"loop {writer.loop.name}"
+    at_once = accumulated.FEWEST if writer.accumulated else 0
+    return compile_source(text, name, emitter.namespace, where, emitter.names(), title, at_once=at_once)
 
 
 def put_steps(writer: LoopWriter, lines: list[str], where: dict[int, int]) -> None:
     """Put the lines of the steps, and of what is done before the first of them, behind others; ``where`` has what they run."""
-    lines.extend(f"        {text}" for text in [*_fixed_arrays(writer), *writer.before])
+    indent = " " * 8
+    if writer.accumulated:
+        from scanviz.engine.backends.source.at_once import condition, lines_at_once  # few loops are sums
+
+        lines.append(f"{indent}if {condition(writer)}:")
+        lines.extend(f"{indent}    {text}" for text in lines_at_once(writer, writer.accumulated))
+        lines.append(f"{indent}else:")
+        indent += "    "
+    opened = ["counted, ticks = arena.record"] if writer.variant == "steps" else []
+    lines.extend(f"{indent}{text}" for text in [*opened, *_fixed_arrays(writer), *writer.before])
     if writer.once:
-        lines.append(f"        t = {writer.first}")  # the step that an error here is told for
+        lines.append(f"{indent}t = {writer.first}")  # the step that an error here is told for
     for text, index in writer.once:
-        lines.append(f"        {text}")
+        lines.append(f"{indent}{text}")
         where[len(lines)] = index
-    lines.append(f"        for {_header(writer)}:")
+    lines.append(f"{indent}for {_header(writer)}:")
     for text, instruction in writer.body or [("pass", None)]:
-        lines.append(f"            {text}")
+        lines.append(f"{indent}    {text}")
         if instruction is not None:
             where[len(lines)] = instruction
 
@@ -70,9 +82,7 @@ def _taken(writer: LoopWriter) -> list[str]:
         lines += [f"{size} = {row_store}.size"] if wraps(slot) else []
     for output, size, row_store in zip(writer.loop.step_outputs, writer.output_sizes, outputs, strict=True):
         lines += [f"{size} = {row_store}.size or 1"] if output.keep_last is not None else []
-    if writer.variant == "steps":
-        lines.append("counted, ticks = arena.record")
-    elif writer.variant == "ops":
+    if writer.variant == "ops":
         lines.append("record = arena.record")
     return [*lines, "watch = arena.watch"] if writer.runners else lines
 

@@ -68,7 +68,10 @@ class _Entry(AroundSteps):
         lines += [f"    {text}" for text in writer.store_held("last")]
         if self.allowed:
             lines.append(f"    {self.allowed} -= last")
-        results = [writer.looks.get(source, source) for source in self.results()]
+        looks = (
+            {} if writer.accumulated else writer.looks
+        )  # where many steps are taken at once they are not there
+        results = [looks.get(source, source) for source in self.results()]
         lines.append(f"    return [{', '.join(results)}]")
         text, title = "\n".join(lines) + "\n", f"entry of loop {self.loop.name}"
         failed = partial(failed_run, self.loop)

@@ -232,7 +232,7 @@ class BackwardLoop:
         frontier = dict.fromkeys(
             variable
             for node in toposort(results)
-            if any(output in dependent for output in node.outputs)
+            if not dependent.isdisjoint(node.outputs)
             for variable in node.inputs
             if variable not in dependent and not isinstance(variable, Constant)
         )

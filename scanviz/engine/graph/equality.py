@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
-from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Constant, Variable
-from scanviz.engine.graph.traversal import read_by
 
 
 def equal_constants(first: Constant, second: Constant) -> bool:
@@ -54,13 +52,20 @@ class Numbers:
 
     def of(self, variable: Variable) -> int:
         """Return the number of a variable."""
-        if variable.owner is not None:
-            for value in in_turn(variable, read_by, self._known.__contains__):
-                if (node := value.owner) is not None:
-                    self.give(value, (node.op, tuple(map(self.of_leaf, node.inputs)), value.index))
-                else:
+        known, stack = self._known, [variable]
+        while stack:
+            value = stack[-1]
+            if value not in known:
+                node = value.owner
+                if node is None:
                     self.of_leaf(value)
-        return self.of_leaf(variable)
+                elif waiting := [given for given in node.inputs if given not in known]:
+                    stack += waiting
+                    continue
+                else:
+                    self.give(value, (node.op, tuple([known[given] for given in node.inputs]), value.index))
+            stack.pop()
+        return known[variable]
 
     def of_leaf(self, variable: Variable) -> int:
         """Return the number of a variable that has one, or is taken as nothing computed it: equal constants have one."""

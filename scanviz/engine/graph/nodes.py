@@ -204,7 +204,10 @@ class Apply:
             types = op.infer(inputs)
         put(self, "op", op)
         put(self, "inputs", tuple(inputs))
-        makers = [variable.owner for variable in inputs if variable.owner is not None]
+        makers = []
+        for variable in inputs:
+            if variable.owner is not None:
+                makers.append(variable.owner)
         put(self, "makers", tuple(makers[::-1]))
         put(self, "provenance", provenance if provenance is not None else current())
         put(self, "node_id", next_node_id() if node_id is None else node_id)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from scanviz.engine.graph.in_turn import ends
 from scanviz.engine.graph.nodes import Apply, Constant, Variable
 
 
@@ -100,7 +99,19 @@ def first_free(
 
 def frontier(outputs: Sequence[Variable], stops: Callable[[Variable], bool]) -> list[Variable]:
     """Return the variables that a walk from ``outputs`` to what they are computed of comes to and goes no further."""
-    return ends(outputs, read_by, lambda variable: variable.owner is None or stops(variable))
+    found: dict[Variable, None] = {}
+    seen: set[Variable] = set()
+    stack = list(reversed(outputs))
+    while stack:
+        variable = stack.pop()
+        if variable not in seen:
+            seen.add(variable)
+            node = variable.owner
+            if node is None or stops(variable):
+                found[variable] = None
+            else:
+                stack += node.inputs[::-1]
+    return list(found)
 
 
 def read_by(variable: Variable) -> Sequence[Variable]:
@@ -124,6 +135,6 @@ def depending_on(sources: Collection[Variable], outputs: Sequence[Variable]) -> 
     """Return the variables above ``outputs`` whose value depends on one of ``sources``, these included."""
     reached = set(sources)
     for node in toposort(outputs):
-        if any(variable in reached for variable in node.inputs):
+        if not reached.isdisjoint(node.inputs):
             reached.update(node.outputs)
     return reached

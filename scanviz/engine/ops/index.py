@@ -36,10 +36,11 @@ _of_kept_dtype = infer_by(kept_dtype)
 
 def _slice_size(entry: IndexEntry, size: Any, position: int, dims: Dims) -> Any:
     """Return how many elements a slice entry picks; ``position`` is its first input among the op's inputs."""
-    if entry.numbers() == (None, None, None):
+    _, start, stop, step, _ = entry
+    if start is None and stop is None and step is None:
         return size
     numbers = []
-    for number in entry.numbers():
+    for number in (start, stop, step):
         if number == INPUT:
             numbers.append(dims.value(position))
             position += 1

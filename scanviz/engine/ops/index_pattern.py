@@ -194,7 +194,8 @@ def input_entries(parameters: IndexParameters) -> Iterator[tuple[IndexEntry, int
     """Iterate over entries with the position of the first of their inputs, from 0, and how many they have."""
     position = 0
     for entry in parameters.entries:
-        count = 1 if entry.kind == "array" else sum(1 for number in entry.numbers() if number == INPUT)
+        kind, start, stop, step, _ = entry
+        count = 1 if kind == "array" else (start == INPUT) + (stop == INPUT) + (step == INPUT)
         yield entry, position, count
         position += count
 

@@ -176,11 +176,15 @@ def infer_by(dtypes: DtypeRule) -> Callable[[Op, Sequence[Variable]], Sequence[T
     """Return the ``infer`` of a declaration from its dtype rule, with shapes from its shape rule."""
 
     def infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:
-        kinds = [tensor_type(variable) for variable in inputs]
+        kinds: list[TensorType] = []
+        for variable in inputs:
+            kind = variable.type
+            kinds.append(kind if isinstance(kind, TensorType) else tensor_type(variable))
         try:
             names = dtypes(op, kinds)
             assert op.declaration.shapes is not None
-            shapes = op.declaration.shapes(op, static_dims(inputs))
+            dims = Dims([kind.shape for kind in kinds], lambda position: constant_integer(inputs[position]))
+            shapes = op.declaration.shapes(op, dims)
         except (ScanvizTypeError, ShapeError) as error:
             raise located(error, op, inputs) from None
         return [known_type(name, tuple(shape)) for name, shape in zip(names, shapes, strict=True)]

@@ -86,14 +86,14 @@ def _by_rule(variable: Variable, memory: dict[Variable, Shape]) -> Shape | None:
     node = variable.owner
     if node is None:
         return None
-    special = SYMBOLIC_SHAPE_RULES.get(node.op.declaration)
+    rule = node.op.declaration.shapes
+    special = SYMBOLIC_SHAPE_RULES.get(node.op.declaration) if rule is None else None
     if special is not None:
         every = special(node, lambda operand: shape_of(operand, memory))
         for output, found in zip(node.outputs, every, strict=True):  # all at once: a loop has many
             if output is not variable:
                 memory.setdefault(output, _completed(output, found))
         return every[variable.index]
-    rule = node.op.declaration.shapes
     if rule is None:
         return None
     shapes = [memory[operand] if isinstance(operand.type, TensorType) else () for operand in node.inputs]

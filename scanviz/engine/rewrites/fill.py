@@ -57,8 +57,11 @@ def _finds_fills(level: Level) -> bool:
         for node in nodes:
             if not filled.isdisjoint(node.inputs):
                 return True
-            if product and (turned or len(node.makers) < 2) and any(map(is_one, node.inputs)):
-                return True
+            if product and (turned or len(node.makers) < 2):
+                for variable in node.inputs:
+                    made = variable.owner
+                    if (made is None or made.op.declaration is DIMSHUFFLE) and is_one(variable):
+                        return True
     return False
 
 

@@ -71,6 +71,8 @@ class Level:
         In order of computation.
     by_declaration : dict
         Declaration → its nodes, in order of computation.
+    loops : list of Apply
+        The loops among them, in order of computation.
     users : dict
         Variable → the nodes that read it, with the position it is read at.
     wanted : frozenset of Variable
@@ -79,7 +81,18 @@ class Level:
         Rule → what it refused, for rules that were asked at all of its nodes and changed nothing.
     """
 
-    __slots__ = ("_found", "_users", "by_declaration", "loop", "nodes", "outputs", "path", "quiet", "wanted")
+    __slots__ = (
+        "_found",
+        "_users",
+        "by_declaration",
+        "loop",
+        "loops",
+        "nodes",
+        "outputs",
+        "path",
+        "quiet",
+        "wanted",
+    )
 
     def __init__(
         self,
@@ -98,6 +111,7 @@ class Level:
                 self.by_declaration[declaration].append(node)
             else:
                 self.by_declaration[declaration] = [node]
+        self.loops = self.by_declaration.get(SCAN, [])
         self._users: dict[Variable, Readers] | None = None
         self.quiet: dict[str, list[Refused]] = {}
         self._found: dict[Callable[[Level], object], Any] = {}
@@ -121,11 +135,6 @@ class Level:
         if self._users is None:
             self._users = users(self.nodes)
         return self._users
-
-    @property
-    def loops(self) -> list[Apply]:
-        """The loops in it, in order of computation."""
-        return self.by_declaration.get(SCAN, [])
 
     def readers(self, variable: Variable) -> Readers:
         """Return the nodes that read a variable, with the position it is read at."""

@@ -26,14 +26,16 @@ def merge_equal(level: Level) -> Rewritten | None:
     known = _Known()
     constants: dict[Hashable, Constant] = {}
     new_of: dict[Variable, Variable] = {}  # and a constant → the first that equals it
-    now = new_of.get
+    now, met = new_of.get, known.by_inputs
     for node in level.nodes:
         if len(node.makers) < len(node.inputs):
             for operand in node.inputs:
                 if isinstance(operand, Constant) and operand not in new_of:
                     new_of[operand] = _first_equal(operand, constants)
-        inputs = tuple([now(operand, operand) for operand in node.inputs])
-        same = known.first(node, inputs)
+        inputs = node.inputs
+        if not new_of.keys().isdisjoint(inputs):
+            inputs = tuple([now(operand, operand) for operand in inputs])
+        same = node if met.setdefault(inputs, node) is node else known.first(node, inputs)
         if same is not node:
             merged.append(node.op.name)
         elif any(map(is_not, inputs, node.inputs)):
@@ -56,18 +58,15 @@ def _first_equal(constant: Constant, known: dict[Hashable, Constant]) -> Constan
 class _Known:
     """The nodes met so far, by what they read; only where two read the same does it matter what they are."""
 
-    __slots__ = ("_by_inputs", "_by_key")
+    __slots__ = ("_by_key", "by_inputs")
 
     def __init__(self) -> None:
-        self._by_inputs: dict[tuple[Variable, ...], Apply | None] = {}  # None for several
+        self.by_inputs: dict[tuple[Variable, ...], Apply | None] = {}  # None for several
         self._by_key: dict[Hashable, Apply] = {}
 
     def first(self, node: Apply, inputs: tuple[Variable, ...]) -> Apply:
-        """Return the node met first that computes what a node computes of these inputs."""
-        by_inputs = self._by_inputs
-        if inputs not in by_inputs:
-            by_inputs[inputs] = node
-            return node
+        """Return the node met first that computes what a node computes of inputs that another one reads, too."""
+        by_inputs = self.by_inputs
         other = by_inputs[inputs]
         if other is not None:
             by_inputs[inputs] = None
@@ -76,8 +75,8 @@ class _Known:
 
     def put(self, node: Apply, fresh: Apply, inputs: tuple[Variable, ...]) -> None:
         """Let a node that was rebuilt over these inputs stand in its own place."""
-        if self._by_inputs[inputs] is node:
-            self._by_inputs[inputs] = fresh
+        if self.by_inputs[inputs] is node:
+            self.by_inputs[inputs] = fresh
         else:
             self._by_key[_key(node, inputs)] = fresh
 

@@ -6,6 +6,7 @@ What does not fit is a mistake inside scanviz here; what a user can do wrong was
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 
 from scanviz.engine.errors import InternalError
@@ -40,9 +41,10 @@ def result_types(
     """
     if len(inputs) != len(readers) + 1:
         raise InternalError(f"{op} takes {len(readers) + 1} inputs", found=len(inputs))
+    rows = {state: row_type(state) for state in result_variables if isinstance(state, State)}
     outer = dict(zip(readers, inputs[1:], strict=True))
     for variable, given in outer.items():
-        wanted = outer_type(variable)
+        wanted = _outer_type(variable, rows)
         if not fits(given.type, wanted):
             raise InternalError(
                 f"{op}: `{describe(given)}` does not fit {kind_of(variable)} `{variable.name}`",
@@ -50,22 +52,25 @@ def result_types(
                 found=given.type,
             )
     steps = constant_integer(inputs[0]) if not stops else None
-    for variable in result_variables:
-        if isinstance(variable, State):
-            _check_rows(op, variable)
-    return [_result_type(variable, outer.get(variable), steps) for variable in result_variables]
+    for state in rows:
+        _check_rows(op, state)
+    return [_result_type(variable, outer.get(variable), rows, steps) for variable in result_variables]
 
 
 def _check_rows(op: Op, state: State) -> None:
     """Raise if the step reads and writes rows of a state that cannot be rows of one array."""
     first, *rows = [tensor_type(variable) for variable in (*state.reads.values(), *state.writes.values())]
     for row in rows:
-        if row.dtype != first.dtype or row.ndim != first.ndim:
+        if row is not first and (row.dtype != first.dtype or row.ndim != first.ndim):
             raise InternalError(f"{op}: rows of state `{state.name}` differ", expected=first, found=row)
 
 
 def outer_type(variable: LoopVariable) -> Type:
     """Return the type that the outer input of a loop variable must have."""
+    return _outer_type(variable, {variable: row_type(variable)} if isinstance(variable, State) else {})
+
+
+def _outer_type(variable: LoopVariable, rows: Mapping[State, TensorType]) -> Type:
     match variable:
         case Sequence():
             row = tensor_type(variable.slice)
@@ -73,7 +78,7 @@ def outer_type(variable: LoopVariable) -> Type:
         case NonSequence():
             return variable.variable.type
         case State():
-            row = row_type(variable)
+            row = rows[variable]
             return row if variable.kind == "sitsot" else row.with_shape((None, *row.shape))
         case Carry():
             return variable.read.type
@@ -84,16 +89,20 @@ def outer_type(variable: LoopVariable) -> Type:
 def row_type(state: State) -> TensorType:
     """Return what is known of the type of one row of a state."""
     rows = [tensor_type(variable) for variable in (*state.reads.values(), *state.writes.values())]
-    shape = rows[0].shape
-    for row in rows[1:]:
-        shape = common_shape(shape, row.shape)
-    return rows[0].with_shape(shape)
+    first, *others = rows
+    shape = first.shape
+    for row in others:
+        if row is not first:
+            shape = common_shape(shape, row.shape)
+    return first.with_shape(shape)
 
 
-def _result_type(variable: LoopVariable, outer: Variable | None, steps: int | None) -> Type:
+def _result_type(
+    variable: LoopVariable, outer: Variable | None, rows: Mapping[State, TensorType], steps: int | None
+) -> Type:
     match variable:
         case State():
-            row = row_type(variable)
+            row = rows[variable]
             if variable.kind == "mitmot":
                 assert outer is not None
                 return tensor_type(outer)

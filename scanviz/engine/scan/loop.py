@@ -244,8 +244,9 @@ def _result_variables(op: Scan) -> tuple[LoopVariable, ...]:
     return tuple([variable for variable in op.variables if isinstance(variable, RESULTS)])
 
 
-def _non_sequences(op: Scan) -> tuple[NonSequence, ...]:
-    return tuple(op.of_type(NonSequence))
+def _bound(op: Scan) -> tuple[tuple[LoopVariable, ...], tuple[LoopVariable, ...], tuple[NonSequence, ...]]:
+    """Return what a view binds: the loop variables that read something, those that give something, the non-sequences."""
+    return op.once(_readers), op.once(_result_variables), tuple(op.of_type(NonSequence))
 
 
 def _compared(settings: ScanSettings) -> ScanSettings:
@@ -313,13 +314,12 @@ class ScanView:
     def __init__(self, node: Apply) -> None:
         op = loop_of(node)
         self.node, self.op = node, op
-        self._inputs: Mapping[LoopVariable, Variable] = dict(
-            zip(op.once(_readers), node.inputs[1:], strict=True)
-        )
+        readers, result_variables, non_sequences = op.once(_bound)
+        self._inputs: Mapping[LoopVariable, Variable] = dict(zip(readers, node.inputs[1:], strict=True))
         self._outputs: Mapping[LoopVariable, Variable] = dict(
-            zip(op.once(_result_variables), node.outputs, strict=True)
+            zip(result_variables, node.outputs, strict=True)
         )
-        self.fixed = {constant.variable: self._inputs[constant] for constant in op.once(_non_sequences)}
+        self.fixed = {constant.variable: self._inputs[constant] for constant in non_sequences}
         self.sizes = {}
 
     @property

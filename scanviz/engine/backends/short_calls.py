@@ -380,8 +380,7 @@ class ShortCallsExecutable(SourceExecutable):
 
     def _compile_beside(self, inputs: Sequence[Any], later: Sequence[tuple[LoopInstruction, Any]]) -> None:
         """Have another thread compile loops that come later, where a processor may be free for it."""
-        from scanviz.engine.backends.native.workers import threads_allowed  # few functions compile two loops
-        from scanviz.engine.runtime.beside import begin
+        from scanviz.engine.runtime.beside import begin, threads_allowed  # few functions compile two loops
 
         if threads_allowed() > 1:
             begin(self.program, inputs, later)

@@ -20,9 +20,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
+from scanviz.engine.config import config
 from scanviz.engine.locks import lock
-from scanviz.engine.program.loops_met import shapes_met, sizes_given, steps_taken
-from scanviz.engine.program.shapes import shapes_and_sizes
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction, Program
@@ -35,6 +34,11 @@ PATIENCE_S = (
     2.0  # a fork waits so long for a loop that is being made, at most: its maker may wait for whoever forks
 )
 MAKING = lock()  # held while a loop is made beside
+
+
+def threads_allowed() -> int:
+    """Return how many threads one call may use: ``config.native.threads``, or as many processors as this process may run on."""
+    return config.native.threads or len(os.sched_getaffinity(0))
 
 
 class Compiles(Protocol):
@@ -145,13 +149,15 @@ def begin(program: Program, inputs: Sequence[Any], later: Sequence[tuple[LoopIns
     later : sequence of (LoopInstruction, Compiles)
         The loops outside of others that come after one that is about to be compiled.
     """
+    from scanviz.engine.program import loops_met  # functions of one loop need nothing of it
+
     made = []
     for loop, tier in later:
         tier.others, tier.beside = None, MadeBeside(tier)
         made.append((loop, tier.beside))
     _WAITED_FOR.update(beside for _, beside in made)
     # in the caller's context: NumPy tells of no floating-point errors there
-    work = partial(copy_context().run, _make, program, sizes_given(program, inputs), made)
+    work = partial(copy_context().run, _make, program, loops_met.sizes_given(program, inputs), made)
     with suppress(RuntimeError):  # there is no thread to be had: who comes to a loop makes it
         threading.Thread(target=work, name="scanviz: later loops").start()
 
@@ -162,6 +168,9 @@ def _make(
     later: Sequence[tuple[LoopInstruction, MadeBeside]],
 ) -> None:
     """Make loops, one after another, for the shapes that they will meet."""
+    from scanviz.engine.program.loops_met import shapes_met, steps_taken
+    from scanviz.engine.program.shapes import shapes_and_sizes
+
     with suppress(Exception):  # where shapes cannot be told the call says why
         with MAKING:
             shapes, sizes = shapes_and_sizes(program, *given)
@@ -194,4 +203,4 @@ def _go_on_in_child() -> None:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on_in_child)
 
-__all__ = ["Compiles", "MadeBeside", "begin", "taken"]
+__all__ = ["Compiles", "MadeBeside", "begin", "taken", "threads_allowed"]

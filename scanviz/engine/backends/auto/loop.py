@@ -418,7 +418,10 @@ class AutoLoop(SpecialisedLoop):
         available = availability("native")
         if not available.works:
             return available.why
-        # much code, which few programs need
+        # much code, which few programs need, and LLVM is opened while it is imported
+        from scanviz.engine.backends.native.llvm import open_early
+
+        open_early()
         from scanviz.engine.backends.native.errors import NotWrittenError
         from scanviz.engine.backends.native.tier import NativeLoop
         from scanviz.engine.runtime.beside import taken

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
-from scanviz.engine.backends.native.llvm import REINSTALL
-from scanviz.engine.backends.native.tier import NativeLoop
+from scanviz.engine.backends.native.llvm import REINSTALL, open_early
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
 from scanviz.engine.errors import BackendError
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.instructions import Instruction, Program, all_loops
 from scanviz.engine.program.verify import verify_program
+
+if TYPE_CHECKING:
+    from scanviz.engine.runtime.specialised import SpecialisedLoop
 
 __all__ = ["LIBRARY", "NativeBackend"]
 
-LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native", module=AlignedNumpy()), loops=NativeLoop)
+
+def _loop(*given: Any) -> SpecialisedLoop:
+    from scanviz.engine.backends.native.tier import NativeLoop  # much code, while LLVM is opened
+
+    return NativeLoop(*given)
+
+
+LIBRARY = NUMPY._replace(tier=NUMPY.tier._replace(name="native", module=AlignedNumpy()), loops=_loop)
 
 
 class NativeBackend:
@@ -59,4 +69,6 @@ class NativeBackend:
         if not found.works:
             raise BackendError(f"the backend 'native' cannot run here: {found.why}", fix=found.how_to_get)
         verify_program(program)
+        if next(all_loops(program), None) is not None:
+            open_early()
         return ShortCallsExecutable(program, LIBRARY)

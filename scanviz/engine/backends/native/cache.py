@@ -55,6 +55,15 @@ def folder() -> str | None:
     return usual_folder() if asked == "auto" else os.path.expanduser(asked)
 
 
+def is_empty() -> bool:
+    """Return whether surely nothing is kept."""
+    path = folder()
+    if path is not None:
+        with suppress(OSError), os.scandir(path) as entries:  # else there is no such folder
+            return next(entries, None) is None
+    return True
+
+
 def load(key: str) -> bytes | None:
     """Return the object file of a key, None where there is none that is whole and the user's own."""
     with suppress(OSError), _opened(create=False) as place:
@@ -158,4 +167,4 @@ def _keep_bound(place: int, most: int) -> None:
         held -= size
 
 
-__all__ = ["folder", "key_of", "load", "store", "usual_folder"]
+__all__ = ["folder", "is_empty", "key_of", "load", "store", "usual_folder"]

@@ -12,7 +12,8 @@ from scanviz.engine import collecting
 from scanviz.engine.backends.native import cache, kept_code
 from scanviz.engine.backends.native.arguments import CallArguments, Counts
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.jit import Machine, compiled, machine_of, object_of, prepare, target
+from scanviz.engine.backends.native.jit import Machine, compiled, machine_of, object_of, target, vector_bytes
+from scanviz.engine.backends.native.llvm import open_beside
 from scanviz.engine.backends.native.loop_key import key_of_loop
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import LoopInstruction
@@ -63,8 +64,10 @@ class Kind(NamedTuple):
     calls_out: bool = True
 
 
-def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False) -> tuple[str, CallArguments]:
-    """Return code in LLVM's language, and what it is handed.
+def text_of(
+    loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False, width: int | None = None
+) -> tuple[str, CallArguments]:
+    """Return code in LLVM's language, and what it is handed; ``width`` is that of registers, which LLVM says where it is not given.
 
     Raises
     ------
@@ -73,9 +76,15 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     """
     from scanviz.engine.backends.native.loop import LoopEmitter
 
-    width = target().vector_bytes
     emitter = LoopEmitter(
-        loop, plan, kind.variant, width, marked, inline=kind.inline, counts=kind.counts, parts=kind.parts
+        loop,
+        plan,
+        kind.variant,
+        width or target().vector_bytes,
+        marked,
+        inline=kind.inline,
+        counts=kind.counts,
+        parts=kind.parts,
     )
     text, handed = emitter.write()
     if kind.parts > 1 and handed.sites:
@@ -104,10 +113,10 @@ def code_of(
         handed, memory, code = found
         late.know(memory)
         return machine_of(code, True), handed
-    prepare()
+    open_beside()
     with collecting.seldom():
         verify_plan(loop.body, late.plan)
-        text, handed = text_of(loop, late.plan, kind)
+        text, handed = _text(loop, late.plan, kind)
         if others is not None:
             others()
         if key is None or handed.callouts:
@@ -115,6 +124,13 @@ def code_of(
         code = object_of(text)
         cache.store(key, kept_code.to_bytes(loop, handed, late.memory, code))
         return machine_of(code, False), handed
+
+
+def _text(loop: LoopInstruction, plan: Plan, kind: Kind) -> tuple[str, CallArguments]:
+    """Return code that is written while LLVM is being loaded, for registers as wide as the system says; LLVM has the last word."""
+    width = vector_bytes()
+    found = text_of(loop, plan, kind, width=width)
+    return found if target().vector_bytes == width else text_of(loop, plan, kind)
 
 
 __all__ = ["Kind", "Met", "code_of", "text_of"]

@@ -9,17 +9,16 @@ import ctypes
 import mmap
 import os
 import re
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
+from scanviz.engine.backends.native import llvm as by
 from scanviz.engine.backends.native.llvm import LOCK, compiling, is_loaded, llvm, llvm_package
 from scanviz.engine.backends.native.object_file import ForeignError, loaded
+from scanviz.engine.backends.native.processor import widest_registers
 from scanviz.engine.backends.native.special import SPECIAL, address_of, special
-from scanviz.engine.backends.native.workers import threads_allowed
 from scanviz.engine.errors import OutOfMemoryError, ScanvizValueError
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -84,7 +83,7 @@ def target() -> Processor:
 
 @cache
 def _target(wanted: str) -> Processor:
-    host = llvm().host()
+    host = by.host()
     if "x86" in host.triple and wanted:
         level = LEVELS.get(wanted)
         if level is None or not (level.needs is None or host.features.get(level.needs)):
@@ -99,16 +98,13 @@ def _target(wanted: str) -> Processor:
     return Processor(host.name, features, width)
 
 
-def prepare() -> None:
-    """Load LLVM in another thread, where a processor is free for it, while this thread writes what is to be compiled."""
-    if not is_loaded() and threads_allowed() > 1:
-        with suppress(RuntimeError):  # there is no thread to be had
-            threading.Thread(target=_prepared, name="scanviz: LLVM").start()
-
-
-def _prepared() -> None:
-    with suppress(Exception):  # who asks for it meets the same, and tells
-        target()
+def vector_bytes() -> int:
+    """Return about how wide the widest registers are: as the system says while LLVM, which decides, is still being loaded."""
+    if not os.environ.get("SCANVIZ_NATIVE_TARGET") and not is_loaded():
+        told = widest_registers()
+        if told is not None:
+            return told
+    return target().vector_bytes
 
 
 class Machine(NamedTuple):
@@ -227,6 +223,6 @@ __all__ = [
     "machine_of",
     "module_text",
     "object_of",
-    "prepare",
     "target",
+    "vector_bytes",
 ]

@@ -12,13 +12,16 @@ import ctypes
 import os
 import re
 import sys
+import threading
+from contextlib import suppress
 from functools import cache
 from typing import Any, Protocol
 
+from scanviz.engine.backends.native import cache as kept
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.runtime.beside import MAKING
+from scanviz.engine.runtime.beside import MAKING, threads_allowed
 
 # Held by who compiles, but by the thread that does so beside a call, which holds MAKING; by who makes LLVM's engines, one at a
 # time; and by who loads LLVM, which is begun once.  Who wants both takes them in this order.
@@ -29,6 +32,7 @@ if hasattr(os, "register_at_fork"):  # a process forked meanwhile would find loc
 
 KNOWN = range(45, 51)  # versions 0.45 to 0.50 of llvmlite declare the same functions
 BINDING = "llvmlite.binding"
+OPENING = "scanviz: LLVM"
 _LONG = {"ParseAssembly", "TargetMachineEmitToMemory"}  # functions that take milliseconds
 REINSTALL = "pip install --force-reinstall llvmlite"
 
@@ -75,6 +79,30 @@ def llvm() -> Llvm:
     """Return LLVM, loaded when it is first asked for: that takes some ten milliseconds."""
     with LOADING:
         return llvm_package() if BINDING in sys.modules else _by_library() or llvm_package()
+
+
+@cache
+def host() -> Host:
+    """Return the processor that this runs on."""
+    return llvm().host()
+
+
+def open_beside() -> None:
+    """Load LLVM in another thread, where a processor is free for it, while this thread makes what is to be compiled."""
+    if not is_loaded() and threads_allowed() > 1:
+        with suppress(RuntimeError):  # there is no thread to be had
+            threading.Thread(target=_opened, name=OPENING).start()
+
+
+def open_early() -> None:
+    """Load LLVM so where something will be compiled: nothing is kept on disk.  What compiles is imported meanwhile."""
+    if kept.is_empty():
+        open_beside()
+
+
+def _opened() -> None:
+    with suppress(Exception):  # who asks for it meets the same, and tells
+        host()
 
 
 def compiling() -> Any:
@@ -280,7 +308,10 @@ __all__ = [
     "LlvmLibrary",
     "LlvmPackage",
     "compiling",
+    "host",
     "is_loaded",
     "llvm",
     "llvm_package",
+    "open_beside",
+    "open_early",
 ]

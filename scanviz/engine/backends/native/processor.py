@@ -17,7 +17,24 @@ _INSTRUCTIONS = ("flags", "Features", "isa")  # the line that says what it can d
 @cache
 def described() -> str | None:
     """Return the kind of processor and all that it can do, None where the system does not say."""
-    known = {}
+    known = _told()
+    if not any(known.get(name) for name in _INSTRUCTIONS):
+        return None
+    return repr((platform.machine(), sorted(known.items())))
+
+
+def widest_registers() -> int | None:
+    """Return how many bytes the widest registers of an x86 processor have; None of another, or where the system does not say."""
+    flags = _told().get("flags", "").split() if platform.machine() == "x86_64" else ()
+    if not flags:
+        return None
+    return 64 if "avx512f" in flags else 32 if "avx2" in flags else 16
+
+
+@cache
+def _told() -> dict[str, str]:
+    """Return what the system says of the first processor; nothing where it does not."""
+    known: dict[str, str] = {}
     try:
         with open(CPU_INFO) as lines:  # of many processors only what stands of the first is asked for
             for line in lines:
@@ -27,10 +44,8 @@ def described() -> str | None:
                 if name.strip() in _TELLING:
                     known[name.strip()] = value.strip()
     except (OSError, UnicodeDecodeError):
-        return None
-    if not any(known.get(name) for name in _INSTRUCTIONS):
-        return None
-    return repr((platform.machine(), sorted(known.items())))
+        return {}
+    return known
 
 
-__all__ = ["described"]
+__all__ = ["described", "widest_registers"]

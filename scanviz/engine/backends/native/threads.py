@@ -184,7 +184,7 @@ class InParts:
 
     def _code(self, arena: LoopArena) -> PartedCode | None:
         """Return the code of the parts, None where the loop is done as a whole."""
-        from scanviz.engine.backends.native.workers import threads_allowed  # few loops take long enough
+        from scanviz.engine.runtime.beside import threads_allowed  # few loops take long enough
 
         threads = threads_allowed()
         if threads not in self._made:

@@ -7,14 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
-from scanviz.engine.config import config
-
 Task = Callable[[], object]
-
-
-def threads_allowed() -> int:
-    """Return how many threads one call may use: ``config.native.threads``, or as many processors as this process may run on."""
-    return config.native.threads or len(os.sched_getaffinity(0))
 
 
 class _Ended:
@@ -98,4 +91,4 @@ def _work(tasks: SimpleQueue[tuple[Task, _Ended]]) -> None:
 WORKERS = Workers()
 os.register_at_fork(after_in_child=WORKERS.forget)
 
-__all__ = ["WORKERS", "Workers", "threads_allowed"]
+__all__ = ["WORKERS", "Workers"]

@@ -17,6 +17,7 @@ from scanviz import tensor as T
 from scanviz.engine.backends.native import jit
 from scanviz.engine.config import config
 from scanviz.engine.errors import OutOfMemoryError
+from scanviz.engine.program import loops_met
 from scanviz.engine.runtime import beside
 from scanviz.profiler import profile
 
@@ -134,13 +135,13 @@ def test_a_loop_that_nobody_has_begun_is_made_by_the_caller(monkeypatch):
 
 
 def test_code_for_other_shapes_than_foreseen_is_not_taken(monkeypatch):
-    usual = beside.shapes_met
+    usual = loops_met.shapes_met
 
     def another_row(loop, shapes):
         met, rows = usual(loop, shapes)
         return [(3,), *met[1:]], rows
 
-    monkeypatch.setattr(beside, "shapes_met", another_row)
+    monkeypatch.setattr(loops_met, "shapes_met", another_row)
     f = gradient()
     given = np.ones((5, 4)), np.eye(4)
     for mine, theirs in zip(f(*given), gradient("numpy")(*given), strict=True):

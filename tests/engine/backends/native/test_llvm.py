@@ -4,9 +4,13 @@ import subprocess
 import sys
 
 import llvmlite
+import numpy as np
 import pytest
 
-from scanviz.engine.backends.native import jit, llvm
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.native import code, jit, llvm
+from scanviz.engine.config import config
 
 TEXT = """
 define i64 @scanviz_loop(i64 %a, i64 %b) {
@@ -89,11 +93,11 @@ def test_llvm_is_loaded_by_another_thread_and_who_needs_it_waits():
     found = in_a_new_process(
         "import threading",
         "from scanviz.engine.backends.native import jit, llvm",
-        "jit.prepare()",
+        "llvm.open_beside()",
         "print(llvm.is_loaded() or 'scanviz: LLVM' in [thread.name for thread in threading.enumerate()])",
         "print(bool(jit.target().name), llvm.is_loaded())",
-        "jit.threading.Thread = None",
-        "jit.prepare()",
+        "llvm.threading.Thread = None",
+        "llvm.open_beside()",
     )
     assert found == ["True", "True", "True"]
 
@@ -101,9 +105,9 @@ def test_llvm_is_loaded_by_another_thread_and_who_needs_it_waits():
 def test_a_process_that_may_use_one_thread_starts_none():
     found = in_a_new_process(
         "config.native.threads = 1",
-        "from scanviz.engine.backends.native import jit",
-        "jit.threading.Thread = None",
-        "jit.prepare()",
+        "from scanviz.engine.backends.native import jit, llvm",
+        "llvm.threading.Thread = None",
+        "llvm.open_beside()",
         "print(bool(jit.target().name))",
     )
     assert found == ["True"]
@@ -112,8 +116,8 @@ def test_a_process_that_may_use_one_thread_starts_none():
 def test_a_process_that_is_forked_while_llvm_is_loaded_has_it():
     found = in_a_new_process(
         "import os",
-        "from scanviz.engine.backends.native import jit",
-        "jit.prepare()",
+        "from scanviz.engine.backends.native import jit, llvm",
+        "llvm.open_beside()",
         "child = os.fork()",
         f"code = jit.object_of({TEXT!r})",
         "if child:",
@@ -127,11 +131,64 @@ def test_what_is_wrong_while_llvm_is_loaded_is_told_where_it_is_needed():
     found = in_a_new_process(
         "import os",
         "os.environ['SCANVIZ_NATIVE_TARGET'] = 'garbage'",
-        "from scanviz.engine.backends.native import jit",
-        "jit.prepare()",
+        "from scanviz.engine.backends.native import jit, llvm",
+        "llvm.open_beside()",
         "try:",
         "    jit.target()",
         "except ValueError as error:",
         "    print('names no level' in str(error))",
     )
     assert found == ["True"]
+
+
+EARLY = (
+    "import sys, threading, time",
+    "import scanviz, numpy as np",
+    "from scanviz import tensor as T",
+    "x = T.vector('x')",
+    "y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y), x, np.float64(0))",
+    "f = scanviz.function([x], y, mode='native')",
+    "from scanviz.engine.backends.native import llvm",
+    "for thread in threading.enumerate():",
+    "    if thread is not threading.main_thread(): thread.join()",
+    "print(llvm.is_loaded())",
+    "f(np.ones(3))",
+    "print(llvm.is_loaded())",
+)
+
+
+def test_where_nothing_is_kept_llvm_is_loaded_before_a_call_and_else_when_a_loop_is_not_found(tmp_path):
+    folder = f"config.native.cache = {str(tmp_path / 'kept')!r}"
+    assert in_a_new_process("config.native.cache = 'off'", *EARLY) == ["True", "True"]
+    assert in_a_new_process(folder, *EARLY) == ["True", "True"]
+    assert in_a_new_process(folder, *EARLY) == ["False", "False"]
+    assert in_a_new_process(folder, *EARLY[:4], EARLY[4].replace("tanh", "sin"), *EARLY[5:]) == [
+        "False",
+        "True",
+    ]
+
+
+def test_the_system_says_how_wide_registers_are():
+    found = in_a_new_process(
+        "from scanviz.engine.backends.native import jit, llvm",
+        "width = jit.vector_bytes()",
+        "print(llvm.is_loaded(), width == jit.target().vector_bytes)",
+    )
+    assert found == ["False", "True"]
+
+
+def test_what_llvm_says_of_registers_counts(monkeypatch):
+    widths, usual, known = [], code.text_of, jit.target().vector_bytes
+
+    def text_of(loop, plan, kind, marked=False, width=None):
+        widths.append(width)
+        return usual(loop, plan, kind, marked, width)
+
+    monkeypatch.setattr(code, "text_of", text_of)
+    monkeypatch.setattr(config.native, "cache", "off")
+    monkeypatch.setattr(code, "vector_bytes", lambda: 2 * known)
+    x = T.matrix("x")
+    y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y), x, np.zeros(64))
+    found, expected = (scanviz.function([x], y, mode=mode)(np.ones((3, 64))) for mode in ("native", "numpy"))
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    assert widths == [2 * known, None]

@@ -268,6 +268,37 @@ def test_the_chart_moves_its_cursor_and_zooms(browser, file, record):
     assert browser.evaluate("document.querySelectorAll('.chart .mark').length") == marks
 
 
+def test_numbers_below_the_chart_stand_below_their_steps(browser, file, record):
+    browser.open(file, f"#view=steps&loop={key(record, 'rnn')}")
+    browser.evaluate("document.querySelector('.chart').focus()")
+    for pressed in ("", "+", "+", "+"):
+        if pressed:
+            browser.press(pressed)
+        away = browser.evaluate(
+            """[...document.querySelectorAll('.chart [data-step]')].flatMap((number) => {
+              const mark = document.querySelector(`.chart .mark[data-x="${number.dataset.step}"]`);
+              return mark ? [Math.abs(mark.getBBox().x + mark.getBBox().width / 2 - number.getAttribute('x'))] : [];
+            })"""
+        )
+        assert away and max(away) < 1
+
+
+def test_a_loop_without_times_of_operations_says_which_steps_are_kept_and_names_none(
+    browser, record, tmp_path
+):
+    [rnn] = (loop for loop in record.loops if loop.name == "rnn")
+    untimed = tuple(replace(operation, typical_ns=0.0, samples=0) for operation in rnn.operations)
+    changed = replace(rnn, operations=untimed, blocks=1, block_steps=9, steps=900, series_stride=1)
+    path = tmp_path / "untimed.html"
+    path.write_text(
+        page(replace(record, loops=tuple(changed if loop is rnn else loop for loop in record.loops))), "utf-8"
+    )
+    browser.open(path, f"#view=steps&loop={rnn.key}")
+    told = shown(browser)
+    assert "most of a step" not in told and "timed in 1 block:" in told
+    assert "the slowest (◆), and all others that have a time." in told
+
+
 def test_dark_and_light_are_both_readable(browser, file):
     browser.open(file)
     colours = "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"

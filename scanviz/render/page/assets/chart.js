@@ -40,6 +40,13 @@ class Chart {
     };
   }
 
+  /** Steps whose numbers stand below the chart: whole ones, where they are. */
+  numbered() {
+    const [low, high] = this.range;
+    const found = Array.from({ length: CHART.numbers + 1 }, (_, k) => Math.round(low + ((high - low) * k) / CHART.numbers));
+    return [...new Set(found)].filter((step) => low <= step && step <= high);
+  }
+
   draw() {
     const { x, y, top, low } = this.scales();
     const bottom = CHART.height - CHART.bottom;
@@ -49,9 +56,8 @@ class Chart {
       parts.push(element("svg:line", { x1: CHART.left, x2: CHART.width - CHART.right, y1: y(value), y2: y(value), class: "grid" }),
         element("svg:text", { x: CHART.left - 6, y: y(value) + 4, "text-anchor": "end" }, duration(value)));
     }
-    for (let k = 0; k <= CHART.numbers; k++) {
-      const value = this.range[0] + ((this.range[1] - this.range[0]) * k) / CHART.numbers;
-      parts.push(element("svg:text", { x: x(value), y: bottom + 18, "text-anchor": "middle" }, count(Math.round(value))));
+    for (const step of this.numbered()) {
+      parts.push(element("svg:text", { x: x(step), y: bottom + 18, "text-anchor": "middle", "data-step": step }, count(step)));
     }
     for (const each of this.visible()) {
       const slow = each.why === 3;

@@ -154,8 +154,10 @@ function slowestStep(loop) {
   return loop.series.reduce((best, row) => (best === null || row[2] > best[2] ? row : best), null);
 }
 
+/** The operation that takes most of a step; null where none has a time. */
 function slowestOperation(loop) {
-  return loop.operations.reduce((best, each) => (best === null || each.typical_ns > best.typical_ns ? each : best), null);
+  const timed = loop.operations.filter((each) => each.typical_ns > 0);
+  return timed.reduce((best, each) => (best === null || each.typical_ns > best.typical_ns ? each : best), null);
 }
 
 function lineButton(source) {

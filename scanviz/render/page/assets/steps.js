@@ -45,12 +45,20 @@ function stepsOf(loop, run, logarithmic) {
       button("zoom out", () => chart.zoom(1.7)), button("all", () => chart.show(...chart.whole)),
       button("values of this step", () => choose({ view: "player" }))),
     about,
-    element("p", { class: "note" }, `Of ${count(loop.steps)} steps ${count(loop.series.length)} are kept: the first, the last, the slowest (◆), and every ${loop.series_stride === 1 ? "one" : `${loop.series_stride}-th`}. p95 ${duration(loop.step_times.p95_ns)}, p99 ${duration(loop.step_times.p99_ns)}.${loop.blocks ? ` ${count(loop.block_steps)} steps were timed in ${count(loop.blocks)} blocks: the time of one is its block's average.` : ""}`),
+    element("p", { class: "note" }, `${keptInWords(loop)} p95 ${duration(loop.step_times.p95_ns)}, p99 ${duration(loop.step_times.p99_ns)}.${loop.blocks ? ` ${count(loop.block_steps)} steps were timed in ${loop.blocks === 1 ? "1 block" : `${count(loop.blocks)} blocks`}: the time of one is its block's average.` : ""}`),
     element("details", {}, element("summary", {}, "the 20 slowest as a table"),
       table("Slowest steps", [{ name: "step", numeric: true }, { name: "run", numeric: true }, { name: "time", numeric: true }, { name: "kept as" }],
         [...rows].sort((a, b) => b[2] - a[2]).slice(0, 20).map((row) => [
           button(covers.get(row) === 1 ? String(row[1]) : `${row[1]}–${row[1] + covers.get(row) - 1}`, () => choose({ step: row[1] }), { class: "link" }), row[0], duration(row[2]), REASONS[row[3]]]))),
   ];
+}
+
+/** Which steps the chart shows. */
+function keptInWords(loop) {
+  const [steps, kept] = [loop.steps, loop.series.length];
+  if (kept === steps) return `All ${count(steps)} steps are kept; the slowest are ◆.`;
+  const others = loop.series_stride === 1 ? "all others that have a time" : `one in ${count(loop.series_stride)} of the others`;
+  return `Of ${count(steps)} steps ${count(kept)} are kept: the first, the last, the slowest (◆), and ${others}.`;
 }
 
 function aboutStep(loop, rows) {

@@ -44,7 +44,7 @@ ENGINE_LAYERS = (
     ("ops",),
     ("scalar",),
     ("building",),
-    ("observe",),
+    ("observe", "told"),
     ("graph",),
     ("display",),
     ("tracebacks",),
@@ -64,8 +64,8 @@ PROFILER_LAYERS = (
 )
 # Free of rank as importers (they gather everything), and imported by nobody inside the package.
 GATHERERS = ("scanviz", "scanviz.testing")
-# Told to by everyone in the engine, also by layers below it.
-FOR_EVERYONE = ("scanviz.engine.observe",)
+# Told to by everyone in the engine, also by layers below it, and what they are told as data.
+FOR_EVERYONE = ("scanviz.engine.observe", "scanviz.engine.told")
 # Views show records: they never see a live engine object or a symbolic tensor.
 VIEWS = (
     "scanviz.render",

@@ -138,7 +138,7 @@ def own_output(what: str = "--json") -> TextIO:
 
 def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> ProfileRecord:
     """Return a record that has also the functions which were built and never called."""
-    from scanviz.engine.observe import CompiledFunction
+    from scanviz.engine.told import CompiledFunction
     from scanviz.record.program_snapshot import function_record
     from scanviz.record.rewrites_snapshot import rewrites_of
 

@@ -17,7 +17,6 @@ from scanviz.engine.graph.nodes import describe
 from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.observe import CompiledFunction
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -41,6 +40,7 @@ from scanviz.engine.scan.variables import (
     taps_of,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.told import CompiledFunction
 from scanviz.record.gradient_pairs import forward_loops, read_backwards
 from scanviz.record.model import (
     FunctionRecord,

@@ -10,8 +10,8 @@ import numpy as np
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.observe import CompiledFunction, StepSeries
 from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.told import CompiledFunction, StepSeries
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 

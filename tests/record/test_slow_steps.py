@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scanviz.engine.observe import StepSeries
+from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord

@@ -24,6 +24,7 @@ from scanviz.engine.runtime.alone import ALONE
 from scanviz.engine.runtime.alone_watch import AloneWatch, leave_alone
 from scanviz.engine.runtime.call_schedule import CloseCalls
 from scanviz.engine.runtime.events import CALL_NUMBERS, THREADS, Watch
+from scanviz.engine.told import CompiledFunction
 
 Given = Callable[[list[Array], "WatchedCall | None"], Any]
 GivenAlone = Callable[[list[Array], AloneWatch], Any]
@@ -227,7 +228,7 @@ class Watching:
                 return
             function = self.function
             observer.compiled(
-                observe.CompiledFunction(
+                CompiledFunction(
                     self.key,
                     function.name,
                     function,

@@ -8,7 +8,8 @@ from scanviz.engine.runtime.alone import ALONE
 from scanviz.engine.runtime.events import CALL_NUMBERS, Watch
 
 if TYPE_CHECKING:
-    from scanviz.engine.observe import AlikeCalls, Observer
+    from scanviz.engine.observe import Observer
+    from scanviz.engine.told import AlikeCalls
 
 
 class AloneWatch(Watch):

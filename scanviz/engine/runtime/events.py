@@ -16,9 +16,10 @@ from weakref import WeakSet
 from scanviz.engine.building import BEFORE_BUILDING
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.observe import LEFT, CountedRuns, Detail, Observer, RunsAlone, StepSeries
+from scanviz.engine.observe import LEFT, Detail, Observer
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.runtime.sides import BranchTaken
+from scanviz.engine.told import CountedRuns, RunsAlone, StepSeries
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import BranchInstruction

@@ -12,10 +12,10 @@ from scanviz.engine.runtime.stamps import BlockStamps, Stamps
 from scanviz.engine.runtime.untimed import take_steps
 
 if TYPE_CHECKING:
-    from scanviz.engine.observe import StepSeries
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
     from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.told import StepSeries
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
 TOLD_NS = 500_000  # steps of a loop without loops inside are told when so many nanoseconds of them were taken

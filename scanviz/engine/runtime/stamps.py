@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from scanviz.engine.observe import StepSeries
+from scanviz.engine.told import StepSeries
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction

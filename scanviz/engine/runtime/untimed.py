@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.observe import CountedRuns, StepSeries
 from scanviz.engine.runtime.outcome import FAILED, FailedRun
 
 if TYPE_CHECKING:
@@ -16,11 +15,10 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
     from scanviz.engine.runtime.events import OwnTime, Watch
     from scanviz.engine.runtime.schedule import SamplingSchedule
+    from scanviz.engine.told import CountedRuns
 
 # ``enter(values)``: the loop's results, or how it failed; None where it needs an arena
 Enter = Callable[[Sequence[Any]], "list[Any] | FailedRun | None"]
-MOST_NOTED = CountedRuns.MOST_KEPT
-NO_TIMES = np.zeros(0, np.int64)
 
 
 def entered(enter: Enter, values: Sequence[Any]) -> list[Any] | FailedRun | None:
@@ -48,10 +46,12 @@ def entered_counted(
         return None
     runs = counted.get(key)
     if runs is None:
+        from scanviz.engine.told import CountedRuns  # when somebody watches
+
         runs = counted[key] = CountedRuns()
     if isinstance(found, list):
         runs.noted.append((int(values[n_steps]), elapsed))
-        if len(runs.noted) >= MOST_NOTED:
+        if len(runs.noted) >= runs.MOST_KEPT:
             runs.count_noted()
         return found
     runs.add(found.step, elapsed, True)
@@ -101,6 +101,8 @@ def run_counted(
     """
     runs = counted.get(arena.loop.key)
     if runs is None:
+        from scanviz.engine.told import CountedRuns  # when somebody watches
+
         runs = counted[arena.loop.key] = CountedRuns()
     try:
         done = run_plain(arena, code)
@@ -158,7 +160,9 @@ def run_passed_over(
 
 def _tell_failed(watch: Watch, key: int, done: int, begun: int, tier: str, error: BaseException) -> None:
     if done:
-        watch.loop_steps(StepSeries(key, 0, NO_TIMES, steps=done, span_ns=0, tier=tier))
+        from scanviz.engine.told import StepSeries
+
+        watch.loop_steps(StepSeries(key, 0, np.zeros(0, np.int64), steps=done, span_ns=0, tier=tier))
     elapsed = watch.now() - begun
     watch.loop_end(key, done, elapsed, elapsed, error)
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import CompiledFunction
+from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.recording.work import work_of_function
 from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites_source import RewritesSource, rewrites_source

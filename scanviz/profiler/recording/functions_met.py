@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.observe import CompiledFunction
+from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.recording.budget import (
     Budget,
     Kept,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.observe import CountedRuns, StepSeries
+from scanviz.engine.told import CountedRuns, StepSeries
 from scanviz.profiler.recording.open_runs import OpenRuns
 from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices

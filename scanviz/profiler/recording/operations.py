@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.observe import StepSeries
+from scanviz.engine.told import StepSeries
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, HistogramTable, median_of
 

@@ -15,7 +15,7 @@ import numpy as np
 from scanviz.record.statistics import median_of
 
 KEPT = 64  # calls timed in parts that are known, the last ones
-Run = tuple[int, int, int, int, int, int]  # of a loop, as in `scanviz.engine.observe.RunsAlone`
+Run = tuple[int, int, int, int, int, int]  # of a loop, as in `scanviz.engine.told.RunsAlone`
 
 
 class CallTimes(NamedTuple):

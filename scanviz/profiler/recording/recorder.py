@@ -21,7 +21,8 @@ import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import AlikeCalls, Building, CompiledFunction, CountedRuns, Observer, StepSeries
+from scanviz.engine.observe import Building, Observer
+from scanviz.engine.told import AlikeCalls, CompiledFunction, CountedRuns, StepSeries
 from scanviz.profiler.recording.function_aggregate import MOST_WAITING
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from scanviz.engine.observe import CountedRuns, StepSeries
+from scanviz.engine.told import CountedRuns, StepSeries
 from scanviz.record.statistics import median_of
 
 RECENT_RUNS = 256  # runs whose time around their steps is kept, the last ones

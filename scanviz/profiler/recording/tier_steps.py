@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.observe import CountedRuns, StepSeries
+from scanviz.engine.told import CountedRuns, StepSeries
 from scanviz.profiler.recording.operations import StepTally
 from scanviz.profiler.recording.steps import TierTimes
 from scanviz.record.statistics import Histogram

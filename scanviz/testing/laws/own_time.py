@@ -19,9 +19,10 @@ from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine import function as functions
 from scanviz.engine import runtime
-from scanviz.engine.observe import Observer, StepSeries, observed_by
+from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.runtime import call_schedule
 from scanviz.engine.runtime.array_module import ArrayModule
+from scanviz.engine.told import StepSeries
 from scanviz.testing.laws.law import law
 
 NOTIFIED = 1_000_000  # nanoseconds that each notification takes

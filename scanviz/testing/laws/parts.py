@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function import Function
-from scanviz.engine.observe import CompiledFunction, StepSeries
 from scanviz.engine.program.instructions import LoopInstruction
+from scanviz.engine.told import CompiledFunction, StepSeries
 from scanviz.profiler.export import export
 from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.recording.overhead import FREE

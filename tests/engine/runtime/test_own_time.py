@@ -10,8 +10,9 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.observe import Observer, StepSeries, observed_by
+from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.runtime.schedule import CLOSE_RUNS
+from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.recorder import Recorder
 
 

@@ -10,7 +10,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
-from scanviz.engine.observe import CountedRuns, RunsAlone, StepSeries
+from scanviz.engine.told import CountedRuns, RunsAlone, StepSeries
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
 from tests.profiler.events import loop_keys, recorder

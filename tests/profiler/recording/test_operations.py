@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.engine.observe import StepSeries
+from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.division import divided
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally, StepTally
 from scanviz.record.model import OperationRecord

@@ -15,7 +15,7 @@ import numpy as np
 from scanviz.engine.backends.native.arguments import CountedLoop
 from scanviz.engine.backends.native.cycles import counter, is_steady, write_now
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.observe import RunsAlone
+from scanviz.engine.told import RunsAlone
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.frame import Shared

@@ -16,7 +16,6 @@ from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import constants_of, gathered
 from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.observe import RunsAlone
 from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, LatePlan, Plan, chains, plan_loop
@@ -28,6 +27,7 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.beside import taken
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
+from scanviz.engine.told import RunsAlone
 
 if TYPE_CHECKING:
     from scanviz.engine.runtime.beside import MadeBeside

@@ -71,6 +71,7 @@ UNUSED = (
     "scanviz.engine.rewrites.unsafe",
     "scanviz.engine.runtime.errors",
     "scanviz.engine.runtime.events",
+    "scanviz.engine.told",
     "scanviz.engine.runtime.observed",
     "scanviz.engine.runtime.stamps",
     "scanviz.engine.scalar",
@@ -94,6 +95,7 @@ UNUSED_BY_CODE = (
     "scanviz.engine.program.work",
     "scanviz.engine.runtime.errors",
     "scanviz.engine.runtime.events",
+    "scanviz.engine.told",
     "scanviz.engine.runtime.schedule",
     "scanviz.profiler",
 )

@@ -6,7 +6,8 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 from scanviz.engine.runtime.alone_watch import enter_alone, leave_alone
-from scanviz.engine.runtime.events import THREADS, Watch
+from scanviz.engine.runtime.events import Watch
+from scanviz.engine.runtime.own_time import THREADS
 
 if TYPE_CHECKING:
     from scanviz.engine.observe import Observer

@@ -23,7 +23,8 @@ from scanviz.engine.program.instructions import Program
 from scanviz.engine.runtime.alone import ALONE
 from scanviz.engine.runtime.alone_watch import AloneWatch, leave_alone
 from scanviz.engine.runtime.call_schedule import CloseCalls
-from scanviz.engine.runtime.events import CALL_NUMBERS, THREADS, Watch
+from scanviz.engine.runtime.events import CALL_NUMBERS, Watch
+from scanviz.engine.runtime.own_time import THREADS
 from scanviz.engine.told import CompiledFunction
 
 Given = Callable[[list[Array], "WatchedCall | None"], Any]

@@ -22,8 +22,9 @@ from scanviz.engine.program.shapes import ConcreteShape
 if TYPE_CHECKING:
     from scanviz.engine.program.plan import Plan, RunMemory
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.outcome import Outcome
+    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.runtime.pool import Pool
     from scanviz.engine.runtime.rows import StateRows
     from scanviz.engine.runtime.schedule import Variant

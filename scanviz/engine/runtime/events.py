@@ -1,196 +1,27 @@
 """Who watches one call of a function, told by whatever runs it.
 
-What watching itself takes is no time of the program: it is added up, thread by thread, in :class:`OwnTime`, and the clock of
-whatever goes on around it stands still meanwhile.
+What watching itself takes is no time of the program (:mod:`scanviz.engine.runtime.own_time`).
 """
 
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
-from scanviz.engine.building import BEFORE_BUILDING
-from scanviz.engine.locks import lock
-from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.observe import LEFT, Detail, Observer
+from scanviz.engine.observe import Observer
 from scanviz.engine.runtime.ledger import BRANCHES_WEIGHED, Ledger
+from scanviz.engine.runtime.own_time import THREADS, tell_what_began
 from scanviz.engine.runtime.sides import BranchTaken
+from scanviz.engine.runtime.wanted import wanted_by
 from scanviz.engine.told import CountedRuns, RunsAlone, StepSeries
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import BranchInstruction
 
 
-class _Wanted(NamedTuple):
-    """What observers want together.
-
-    Attributes
-    ----------
-    detail : str
-        The closest look.
-    steps_a_stamp : int
-        How many steps may share a time.
-    samples_runs, samples_calls : bool
-        Whether runs and calls may be passed over.
-    control, weighs : bool
-        Whether blocks of steps may run as if nobody watched, and whether memory is to be counted.
-    """
-
-    detail: Detail
-    steps_a_stamp: int
-    samples_runs: bool
-    samples_calls: bool
-    control: bool
-    weighs: bool
-
-
-def _wanted(observers: tuple[Observer, ...]) -> _Wanted:
-    """Return what observers want together."""
-    if len(observers) == 1:  # as mostly
-        (one,) = observers
-        runs = one.detail == "steps" and one.samples_runs
-        control = one.detail != "values" and one.control
-        return _Wanted(one.detail, one.steps_a_stamp, runs, runs and one.samples_calls, control, one.weighs)
-    details = {observer.detail for observer in observers}
-    detail: Detail = "values" if "values" in details else "ops" if "ops" in details else "steps"
-    block = min((observer.steps_a_stamp for observer in observers), default=1)
-    runs = detail == "steps" and all(observer.samples_runs for observer in observers)
-    calls = runs and all(observer.samples_calls for observer in observers)
-    control = detail != "values" and all(observer.control for observer in observers)
-    return _Wanted(detail, block, runs, calls, control, any(observer.weighs for observer in observers))
-
-
-class OwnTime:
-    """Nanoseconds that watching has taken in one thread so far.
-
-    Attributes
-    ----------
-    ns : int
-        They only grow: what goes on around looks at the difference.
-    thread : int
-        The thread, as ``threading.get_ident`` has it.
-    waiting : Watch or None
-        Who watches the innermost call of the thread, where nobody has been told yet that it began.
-    wanted : tuple
-        The observers of the thread's last call, and what they want together.
-    spare, spare_alone : object
-        What a call that was passed over was watched by, for the next; what one was that went on as if nobody watched.
-    untold, untold_of : int, tuple of Observer
-        What telling a call took that its observers have not been told yet, and who they are.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "ns",
-        "spare",
-        "spare_alone",
-        "thread",
-        "untold",
-        "untold_of",
-        "waiting",
-        "wanted",
-    )
-
-    def __init__(self) -> None:
-        self.ns, self.thread = 0, threading.get_ident()
-        self.waiting: Watch | None = None
-        self.spare: Any = None  # of the layer above
-        self.spare_alone: Any = None
-        self.wanted: tuple[tuple[Observer, ...], _Wanted] = (), _wanted(())
-        self.untold, self.untold_of = 0, tuple[Observer, ...]()
-
-    def aside(self) -> Aside:
-        """Return a context in which all that is done counts as watching, once: part of it may count itself."""
-        return Aside(self)
-
-    def forget(self, observer: Observer) -> None:
-        """Keep nothing of one who watches no more; a call that goes on in the thread keeps it until others watch."""
-        if observer in self.wanted[0] or observer in self.untold_of:
-            self.wanted, self.untold_of = ((), _wanted(())), ()
-            self.spare = self.spare_alone = None
-
-    def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
-        """Return what notes times of the clock less what watching has taken up to then."""
-        return lambda now: record(now - self.ns)
-
-    def clock(self, usual: Callable[[], int]) -> Callable[[], int]:
-        """Return a clock that stands still while watching takes time.
-
-        Examples
-        --------
-        >>> own, times = OwnTime(), iter([10, 20, 30])
-        >>> clock = own.clock(lambda: next(times))
-        >>> first = clock()
-        >>> own.ns += 4
-        >>> first, clock()
-        (10, 16)
-        """
-        return lambda: usual() - self.ns
-
-
-class Aside:
-    """A block in which all that is done is watching; its own beginning is counted too."""
-
-    __slots__ = ("_begun", "_held", "_own")
-
-    def __init__(self, own: OwnTime) -> None:
-        self._begun = perf_counter_ns()
-        self._own, self._held = own, own.ns
-
-    def __enter__(self) -> None:
-        """Count from when this was made."""
-
-    def __exit__(self, *_: object) -> None:
-        self._own.ns = self._held + perf_counter_ns() - self._begun
-
-
-_OWN_TIMES: WeakSet[OwnTime] = WeakSet()  # of all threads that live
-_knowing = lock()
-
-
-class _Threads(threading.local):
-    def __init__(self) -> None:
-        self.own = OwnTime()
-        with _knowing:
-            _OWN_TIMES.add(self.own)
-
-
-def _forget(observer: Observer) -> None:
-    with _knowing:
-        known = list(_OWN_TIMES)
-    for own in known:
-        own.forget(observer)
-
-
-LEFT.append(_forget)
-
-
-THREADS = _Threads()  # `THREADS.own` is that of the thread
 CALL_NUMBERS = itertools.count()  # of calls that somebody is told of
-
-
-def tell_what_began() -> int:
-    """Tell that the call began in which the thread is, where that was not told yet; return what that took.
-
-    It is no time of what goes on there.
-    """
-    own = THREADS.own
-    if own.waiting is None:
-        return 0
-    begun, taken = perf_counter_ns(), 0
-    try:
-        own.waiting.tell_begin()
-    finally:
-        taken = perf_counter_ns() - begun
-        own.ns += taken
-    return taken
-
-
-BEFORE_BUILDING.append(tell_what_began)
 
 
 class Watch:
@@ -272,7 +103,7 @@ class Watch:
         own = self.own = THREADS.own
         known, wanted = own.wanted  # mostly the same observers watch call after call
         if known is not observers and known != observers:
-            wanted = _wanted(observers)
+            wanted = wanted_by(observers)
             own.wanted = observers, wanted
         self.detail, self.steps_a_stamp, self.samples_runs, self.samples_calls, self.control, self.weighs = (
             wanted

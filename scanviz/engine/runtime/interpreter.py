@@ -27,8 +27,9 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.events import OwnTime, Watch
+from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.outcome import DONE, FAILED, STOPPED, Outcome
+from scanviz.engine.runtime.own_time import OwnTime
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.stamps import OperationStamps, Stamps
 

@@ -14,7 +14,8 @@ from scanviz.engine.runtime.untimed import take_steps
 if TYPE_CHECKING:
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
-    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.told import StepSeries
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it

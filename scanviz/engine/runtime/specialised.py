@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.array_module import ArrayModule
     from scanviz.engine.runtime.calling import CompiledLoop
-    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.interpreter import Interpreter
     from scanviz.engine.runtime.outcome import FailedRun
+    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.runtime.rows import StateRows
     from scanviz.engine.runtime.schedule import Variant
     from scanviz.engine.runtime.stamps import Clock, Stamps

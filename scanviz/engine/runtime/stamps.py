@@ -15,7 +15,7 @@ from scanviz.engine.told import StepSeries
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction
-    from scanviz.engine.runtime.events import OwnTime
+    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.runtime.preemption import Preemption
 
 Clock = Callable[[], int]

@@ -13,7 +13,8 @@ from scanviz.engine.runtime.outcome import FAILED, FailedRun
 if TYPE_CHECKING:
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
-    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.runtime.schedule import SamplingSchedule
     from scanviz.engine.told import CountedRuns
 

@@ -16,7 +16,7 @@ from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.runtime.alone import ALONE
 from scanviz.engine.runtime.call_schedule import A_SAMPLE, CLOSE_CALLS, FIRST, PARTED
-from scanviz.engine.runtime.events import THREADS
+from scanviz.engine.runtime.own_time import THREADS
 
 
 class Listener(Observer):

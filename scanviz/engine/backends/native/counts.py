@@ -15,12 +15,12 @@ import numpy as np
 from scanviz.engine.backends.native.arguments import CountedLoop
 from scanviz.engine.backends.native.cycles import counter, is_steady, write_now
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.told import RunsAlone
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.frame import Shared
     from scanviz.engine.backends.native.ir import Value
     from scanviz.engine.backends.native.places import Base
+    from scanviz.engine.told import RunsAlone
 
 COUNTS: Base = ("counts", 0, 0)
 WIDTH = 4  # runs, steps, the most steps of a run, ticks
@@ -90,6 +90,8 @@ class Rates:
 
 def runs_counted(loops: Sequence[CountedLoop], numbers: Array, rates: Rates) -> list[RunsAlone]:
     """Return what was counted of loops that ran; those without times have the usual ones."""
+    from scanviz.engine.told import RunsAlone  # when somebody watches
+
     found = []
     for loop, (runs, steps, longest, ticks) in zip(loops, numbers.tolist(), strict=False):
         if not runs:

@@ -20,7 +20,7 @@ from scanviz.engine.backends.native.cycles import counter, is_steady, reading, w
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.runtime.events import OwnTime
+from scanviz.engine.runtime.own_time import OwnTime
 from scanviz.engine.runtime.schedule import Variant
 from scanviz.engine.runtime.stamps import RESOLUTION, Clock, stamps_a_step
 from scanviz.engine.told import StepSeries

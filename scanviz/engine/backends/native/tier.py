@@ -27,11 +27,11 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.beside import taken
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
-from scanviz.engine.told import RunsAlone
 
 if TYPE_CHECKING:
     from scanviz.engine.runtime.beside import MadeBeside
-    from scanviz.engine.runtime.events import OwnTime, Watch
+    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.runtime.schedule import Variant
     from scanviz.engine.runtime.stamps import Clock, Stamps
 
@@ -191,6 +191,8 @@ class NativeCode:
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
             if watch is not None:
+                from scanviz.engine.told import RunsAlone  # when somebody watches
+
                 ended = runs_ended(calls, self.handed.sites, left)
                 watch.count("native", [RunsAlone(key, 1, steps, steps, 1, 0) for key, steps in ended])
             return done, outcome, put_error(arena, calls, self.handed.sites, left)

@@ -147,7 +147,7 @@ def _step_of(instruction: AnyInstruction, values: Sequence[Any], index: int) -> 
 
 
 def _out_of_memory(message: str, instruction: AnyInstruction, values: Sequence[Any]) -> Words:
-    wanted = _amount(message)
+    wanted = amount(message)
     if not isinstance(instruction, LoopInstruction):
         shapes = ", ".join(str(np.shape(value)) for value in values if np.ndim(value)) or None
         return Words(
@@ -165,6 +165,15 @@ def _out_of_memory(message: str, instruction: AnyInstruction, values: Sequence[A
         ),
         None,
     )
+    asked = re.search(r"with shape \((\d+)", message)
+    most = max((slot.offset for slot in instruction.states), default=0)
+    if asked is not None and steps is not None and not steps <= int(asked[1]) <= steps + most:
+        return Words(
+            OutOfMemoryError,
+            f"loop `{instruction.name}` needs {wanted} for what a step computes",
+            expected="as much memory as there is",
+            fix="smaller arrays in the step",
+        )
     slots: list[StateSlot | StepOutputSlot] = [*instruction.states, *instruction.step_outputs]
     names = [slot.name for slot in slots if slot.result is not None]
     rows = ", ".join(f"`{name}`" for name in names)
@@ -178,7 +187,8 @@ def _out_of_memory(message: str, instruction: AnyInstruction, values: Sequence[A
     )
 
 
-def _amount(message: str) -> str:
+def amount(message: str) -> str:
+    """Return how much memory an error of NumPy says that it asked for."""
     found = re.search(r"Unable to allocate ([\d.]+ \w+) for an array with shape (\(.*?\))", message)
     if found:
         return f"{found[1]} (an array of shape {found[2]})"

@@ -9,6 +9,7 @@ import numpy as np
 
 from scanviz.engine.backends.native.arguments import CallArguments, Path
 from scanviz.engine.backends.native.counts import table
+from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, Program, programs_in
 from scanviz.engine.runtime.arena import LoopArena
@@ -91,12 +92,27 @@ def _put_in_order(arena: LoopArena) -> None:
 
     Rows may be any distance apart.
     """
+    loop = arena.loop
     for k, sequence in enumerate(arena.sequences):
         if not (sequence.flags.c_contiguous or (len(sequence) and sequence[0].flags.c_contiguous)):
-            arena.sequences[k] = np.ascontiguousarray(sequence)
+            arena.sequences[k] = _in_order(sequence, loop, loop.sequences[k].name)
     for k, value in enumerate(arena.fixed):
         if not value.flags.c_contiguous:
-            arena.fixed[k] = np.ascontiguousarray(value)
+            arena.fixed[k] = _in_order(value, loop, loop.non_sequences[k].name)
+
+
+def _in_order(value: Array, loop: LoopInstruction, name: str) -> Array:
+    """Return an array in C order; what is told where no memory is left is not what a loop keeps."""
+    try:
+        return np.ascontiguousarray(value)
+    except MemoryError as error:
+        from scanviz.engine.runtime.wording import amount  # needed when something has failed
+
+        raise OutOfMemoryError(
+            f"loop `{loop.name}` needs {amount(str(error))} for a copy of `{name}`, whose numbers do not lie side by side",
+            expected="as much memory as there is",
+            fix="np.ascontiguousarray of what you pass, which is then not copied, or numpy as the mode of this loop",
+        ) from None
 
 
 __all__ = ["constants_of", "gathered", "program_at"]

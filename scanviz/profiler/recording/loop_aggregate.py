@@ -150,7 +150,7 @@ class LoopAggregate:
         self._unseen(sum(steps))
         self._passed_over.add(steps, elapsed)
         self.recorder_ns += sum(own)
-        self._totals.add_unseen(count, 0, sum(elapsed), max(steps))
+        self._totals.add_unseen(count, 0, sum(elapsed), max(steps), sum(steps))
 
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
@@ -226,7 +226,7 @@ class LoopAggregate:
         """Take the same runs of as many calls as there are times, of which nothing else was told."""
         (_, runs, steps, longest, failed, _), calls, totals = run, len(times), self._totals
         together = max(0, int(times.sum()))
-        totals.add_unseen(runs * calls, failed * calls, together, longest)
+        totals.add_unseen(runs * calls, failed * calls, together, longest, steps * calls)
         totals.alone_ns += together
         self._unseen(steps * calls)
         if runs == 1 and not failed:
@@ -327,7 +327,7 @@ class LoopAggregate:
             steps=self._steps,
             longest_run=totals.longest_run,
             total_ns=totals.total_ns + running,
-            setup_ns=totals.around_ns(),
+            setup_ns=totals.around_ns(0.0 if division is None else division.typical_ns),
             first_run_ns=totals.first_run_ns,
             step_times=self._times.record(division, tier, inside),
             sampled_steps=parts.steps,

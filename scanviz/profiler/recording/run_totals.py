@@ -18,6 +18,8 @@ class RunTotals:
     runs, failed_runs, unseen_runs, counted_runs : int
         All runs; of them those that an error ended, those that were passed over, so that there is no time of their steps, and of
         these those that were timed one by one in steps of a loop around.
+    unseen_steps : int
+        Steps of those passed over.
     longest_run : int
         Steps of the longest one.
     total_ns, unseen_ns, setup_ns, first_run_ns, alone_ns : int
@@ -45,20 +47,22 @@ class RunTotals:
         "total_ns",
         "unseen_ns",
         "unseen_runs",
+        "unseen_steps",
     )
 
     def __init__(self) -> None:
         self.runs = self.failed_runs = self.unseen_runs = self.counted_runs = 0
-        self.longest_run = self.buffer_bytes = 0
+        self.longest_run = self.buffer_bytes = self.unseen_steps = 0
         self.total_ns = self.unseen_ns = self.setup_ns = self.first_run_ns = self.alone_ns = 0
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
 
-    def add_unseen(self, runs: int, failed: int, elapsed_ns: int, longest: int) -> None:
+    def add_unseen(self, runs: int, failed: int, elapsed_ns: int, longest: int, steps: int = 0) -> None:
         """Count runs of whose steps there is no time."""
         self.runs += runs
         self.unseen_runs += runs
+        self.unseen_steps += steps
         self.failed_runs += failed
         self.total_ns += elapsed_ns
         self.unseen_ns += elapsed_ns
@@ -66,7 +70,7 @@ class RunTotals:
 
     def add_counted(self, runs: CountedRuns) -> None:
         """Count runs in steps of a loop around."""
-        self.add_unseen(runs.runs, runs.failed, runs.elapsed_ns, runs.longest)
+        self.add_unseen(runs.runs, runs.failed, runs.elapsed_ns, runs.longest, runs.steps)
         self.counted_runs += runs.timed
 
     def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
@@ -77,13 +81,17 @@ class RunTotals:
         self.longest_run = max(self.longest_run, steps)
         self.failed_runs += failed
 
-    def around_ns(self) -> int:
+    def around_ns(self, step_ns: float = 0.0) -> int:
         """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others.
 
-        These may have run other code, of which it is less: it is no more than they took.
+        Where a step takes ``step_ns`` such runs may have taken less than that comes to, in other code or warmer caches: then it is
+        as much less as their steps are.
         """
         typical = float(median_of(self.setups)) if self.setups else 0.0
-        return self.setup_ns + min(round(typical * self.unseen_runs), self.unseen_ns)
+        around, steps = typical * self.unseen_runs, step_ns * self.unseen_steps
+        if around + steps > self.unseen_ns:
+            around *= self.unseen_ns / (around + steps)
+        return self.setup_ns + round(around)
 
     def take_clock(self, series: StepSeries) -> None:
         """Note where times come from."""

@@ -610,3 +610,13 @@ def test_what_is_around_the_steps_of_runs_that_are_told_as_a_whole_is_no_more_th
     assert totals.around_ns() == 215_000
     totals.add_unseen(1_000, 0, 99_800_000, 3)
     assert totals.around_ns() == 15_000 + 2_000 * 15_000
+
+
+def test_runs_that_are_shorter_alone_are_shared_out_between_their_steps_and_what_is_around_them():
+    """A run that is looked at takes longer around its step and in it than thousands that are passed over."""
+    totals = RunTotals()
+    totals.add_ended(1, 8_000, 6_000, False)
+    totals.add_unseen(1_000, 0, 4_000_000, 1, steps=1_000)
+    assert totals.around_ns(step_ns=2_000.0) == 6_000 + 3_000_000
+    totals.add_unseen(1_000, 0, 12_000_000, 1, steps=1_000)
+    assert totals.around_ns(step_ns=2_000.0) == 6_000 + 2_000 * 6_000

@@ -109,9 +109,9 @@ def _defined(name: str, namespace: dict[str, Any]) -> type:
     namespace = {"__doc__": name + str(fields).replace("'", ""), "__repr__": _repr, **_SHARED, **namespace}
     namespace.update(__new__=first, _fields=fields, __match_args__=fields, _field_defaults=defaults)
     namespace.setdefault("__annotations__", {})
+    namespace["__signature__"] = Signature(_new_of)  # what inspect looks for
     made: type = type(name, (tuple,), namespace)
     owner.append(made)
-    made.__signature__ = Signature(made, _new_of)  # type: ignore[attr-defined]  # what inspect looks for
     return made
 
 

@@ -57,13 +57,15 @@ class _Later:
 class Signature:
     """What ``inspect.signature`` says of a class: how it is called."""
 
-    __slots__ = ("kind", "method")
+    __slots__ = ("method",)
 
-    def __init__(self, kind: type, method: Callable[[type], Callable[..., Any]]) -> None:
-        self.kind, self.method = kind, method
+    def __init__(self, method: Callable[[type], Callable[..., Any]]) -> None:
+        self.method = method
 
     def __get__(self, instance: object, owner: type) -> inspect.Signature:
-        if instance is not None or owner is not self.kind:
+        if (
+            instance is not None or owner.__dict__.get("__signature__") is not self
+        ):  # a class that inherits it has its own
             raise AttributeError("__signature__")
         found = inspect.signature(self.method(owner))
         return found.replace(parameters=list(found.parameters.values())[1:])
@@ -247,16 +249,21 @@ def compiled(
 
 
 def when_called(
-    kind: type,
+    owner: list[type],
+    qualname: str,
     name: str,
     compiled: Callable[[type], Callable[..., Any]],
     in_parts: Callable[[type], Callable[..., Any] | None],
 ) -> Callable[..., Any]:
-    """Return a method that does its work in parts a few times, then makes itself and steps back."""
+    """Return a method that does its work in parts a few times, then makes itself and steps back.
+
+    ``owner`` has the class when the method is called: it is made with its methods, setting them later takes twice as long.
+    """
     left, few = FEW, None
 
     def first(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal left, few
+        (kind,) = owner
         if left == FEW:
             few = in_parts(kind)
         left -= 1
@@ -268,7 +275,7 @@ def when_called(
         setattr(kind, name, made)
         return made(self, *args, **kwargs)
 
-    first.__name__, first.__qualname__ = name, f"{kind.__qualname__}.{name}"
+    first.__name__, first.__qualname__ = name, f"{qualname}.{name}"
     return first
 
 
@@ -419,19 +426,21 @@ def _namespace_of(kind: type, frozen: bool, eq: bool) -> dict[str, Any]:
 
 def _slotted(kind: type, frozen: bool, eq: bool) -> type:
     """Return a class like one that was declared, with slots and the methods of a dataclass."""
-    given = kind.__dict__
-    made: type = type(kind)(kind.__name__, kind.__bases__, _namespace_of(kind, frozen, eq))
-    made.__qualname__ = kind.__qualname__
+    given, namespace = kind.__dict__, _namespace_of(kind, frozen, eq)
+    namespace["__qualname__"] = kind.__qualname__
     methods: dict[str, Any] = {"__init__": (_init_of, _init_in_parts)}
     if eq:
         methods["__eq__"] = (_eq_of, _eq_in_parts)
     if eq and frozen:
         methods["__hash__"] = (_hash_of, _hash_in_parts)
+    owner: list[type] = []
     for name, ways in methods.items():
         if given.get(name) is None:  # Python says None of __hash__ where a class body has __eq__
-            setattr(made, name, when_called(made, name, *ways))
+            namespace[name] = when_called(owner, kind.__qualname__, name, *ways)
     if "__init__" not in given:
-        made.__signature__ = Signature(made, _init_of)  # type: ignore[attr-defined]  # what inspect looks for
+        namespace["__signature__"] = Signature(_init_of)  # what inspect looks for
+    made: type = type(kind)(kind.__name__, kind.__bases__, namespace)
+    owner.append(made)
     return made
 
 
@@ -460,10 +469,20 @@ else:
             from dataclasses import replace
 
             return replace(made, **changes)
-        for name in getattr(kind, DESCRIBED):
-            if name not in changes:
-                changes[name] = getattr(made, name)
-        return kind(**changes)
+        fields = getattr(kind, DESCRIBED)
+        if (
+            "__signature__" not in kind.__dict__
+            or hasattr(kind, "__post_init__")
+            or not changes.keys() <= fields.keys()
+        ):
+            return kind(**{name: getattr(made, name) for name in fields if name not in changes}, **changes)
+        found, put = (
+            object.__new__(kind),
+            object.__setattr__,
+        )  # what the constructor does, which need not be compiled for that
+        for name in fields:
+            put(found, name, changes[name] if name in changes else getattr(made, name))
+        return found
 
     def dataclass(*, slots: bool, frozen: bool = False, eq: bool = True) -> Callable[[type], type]:
         """Make a class with slots, a constructor and comparisons of its annotated attributes: ``dataclasses.dataclass``.

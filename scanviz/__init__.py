@@ -34,7 +34,7 @@ from scanviz.engine.rewrites.rule import RULES_ABOVE
 from scanviz.engine.scan.build import scan
 from scanviz.engine.scan.returns import until
 from scanviz.engine.scan.updates import Updates
-from scanviz.engine.tracebacks import install as _shorten_tracebacks
+from scanviz.engine.traceback_hooks import install as _shorten_tracebacks
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function, In, Out, function

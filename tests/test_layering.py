@@ -47,6 +47,7 @@ ENGINE_LAYERS = (
     ("observe", "told"),
     ("graph",),
     ("display",),
+    ("traceback_hooks",),
     ("tracebacks",),
     ("other_keywords",),
     ("config", "codec"),

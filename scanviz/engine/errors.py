@@ -8,15 +8,17 @@ wrong in their own names, what was expected, what was found and what to write in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class Line(Protocol):
-    """A line of source."""
+    class Line(Protocol):
+        """A line of source."""
 
-    def text(self) -> str:
-        """Return what stands there, empty where nobody knows."""
-        ...
+        def text(self) -> str:
+            """Return what stands there, empty where nobody knows."""
+            ...
 
 
 USER_LINE: list[Callable[[], Line | None]] = []  # the user's line that runs: filled by who reads the stack

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FIELDS, PARAMS = "__dataclass_fields__", "__dataclass_params__"  # where the standard library looks
 OWN = "__scanviz_fields__"  # what a class body declares, as `_own_fields` tells it
 DESCRIBED = "__scanviz_described__"  # by name the fields of a class, inherited ones too
-FEW = 20  # calls of a method before it is compiled: that takes as long as more of them
+FEW = 40  # calls of a method before it is compiled: that takes as long as more of them
 MISSING = object()  # in the place of a default that there is none of
 UNUSUAL = object()  # told by a method that is not compiled where the compiled one has to decide
 
@@ -319,6 +319,10 @@ def _init_in_parts(kind: type) -> Callable[..., Any] | None:
     checks = hasattr(kind, "__post_init__")
 
     def init(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == len(every) and not kwargs and not by_name:  # mostly
+            for name, value in zip(every, args, strict=True):
+                put(self, name, value)
+            return self.__post_init__() if checks else None
         values = dict(zip(positional, args, strict=False))
         if len(args) > most or not (kwargs.keys() <= every.keys() - values.keys()):
             return UNUSUAL

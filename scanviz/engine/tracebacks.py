@@ -4,7 +4,7 @@ For an error of scanviz the message says what is wrong and on which line, so fra
 scanviz called back into the program (the function of a step) and that failed.  An error that breaks out inside scanviz by mistake
 keeps all its frames: they are what a report needs.  ``SCANVIZ_TRACEBACK=full``, or ``config.traceback = "full"``, keeps them.
 
-Frames are hidden where a traceback is printed, by hooks that call whatever printed it before, and come back after: debuggers and
+Frames are hidden where a traceback is printed (:mod:`scanviz.engine.traceback_hooks`), and come back after: debuggers and
 test runners see them all, and a call that raises nothing pays nothing.
 
 Limits: the exceptions inside an exception group are shown as they are; notebooks print tracebacks in their own way.
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -25,30 +24,6 @@ from scanviz.engine.errors import ScanvizError
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # What scanviz itself calls: frames there are no more the program's than scanviz's own.
 _CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
-
-
-def install() -> None:
-    """Let tracebacks that Python prints, of the main thread and of others, show the program's frames alone."""
-    print_it, print_of_thread = sys.excepthook, threading.excepthook
-
-    def hook(kind: type[BaseException], value: BaseException, trace: TracebackType | None) -> None:
-        with program_frames(value):
-            print_it(kind, value, value.__traceback__ if trace is not None else None)
-
-    def thread_hook(arguments: threading.ExceptHookArgs) -> None:
-        if arguments.exc_value is None:
-            print_of_thread(arguments)
-            return
-        with program_frames(arguments.exc_value):
-            shown = (
-                arguments.exc_type,
-                arguments.exc_value,
-                arguments.exc_value.__traceback__,
-                arguments.thread,
-            )
-            print_of_thread(threading.ExceptHookArgs(shown))
-
-    sys.excepthook, threading.excepthook = hook, thread_hook
 
 
 @contextmanager

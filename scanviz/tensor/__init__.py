@@ -13,15 +13,16 @@ from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import elementwise as _elementwise
 from scanviz.tensor import methods as _methods
-from scanviz.tensor.constructors import *  # noqa: F403  # the public names of each part
 
 if TYPE_CHECKING:
     from scanviz.tensor import linalg, nnet, random  # noqa: F401
     from scanviz.tensor.axes import *  # noqa: F403
+    from scanviz.tensor.constructors import *  # noqa: F403
     from scanviz.tensor.creation import *  # noqa: F403
     from scanviz.tensor.effects import *  # noqa: F403
     from scanviz.tensor.einstein import *  # noqa: F403
     from scanviz.tensor.elementwise import *  # noqa: F403
+    from scanviz.tensor.filling import *  # noqa: F403
     from scanviz.tensor.gradient import *  # noqa: F403
     from scanviz.tensor.indexing import *  # noqa: F403
     from scanviz.tensor.joining import *  # noqa: F403
@@ -45,12 +46,10 @@ _LATER = {
         "atleast_1d", "atleast_2d", "atleast_3d", "dimshuffle", "expand_dims", "matrix_transpose", "moveaxis", "shape_padleft",
         "shape_padright", "squeeze", "swapaxes", "transpose",
     ),
-    "creation": (
-        "alloc", "arange", "diag", "diagonal", "eye", "full", "full_like", "identity", "ones", "ones_like", "tri", "tril", "triu",
-        "zeros", "zeros_like",
-    ),
+    "creation": ("arange", "diag", "diagonal", "eye", "identity", "tri", "tril", "triu"),
     "effects": ("Assert", "Print"),
     "einstein": ("einsum",),
+    "filling": ("alloc", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like"),
     "gradient": ("Lop", "Rop", "grad", "hessian", "jacobian"),
     "indexing": (
         "flatnonzero", "ifelse", "inc_subtensor", "nonzero", "ravel_multi_index", "set_subtensor", "take", "take_along_axis",
@@ -74,6 +73,7 @@ _LATER = {
     "variadic": ("clip", "divmod", "round", "switch", "where"),
 }  # fmt: skip
 _FILES = {
+    **dict.fromkeys(_constructors.__all__, "constructors"),
     **dict.fromkeys(_elementwise.__all__, "elementwise"),
     **{name: file for file, names in _LATER.items() for name in names},
 }
@@ -81,7 +81,8 @@ _MODULES = ("linalg", "nnet", "random")
 # Of those files what gives Python's operators and methods of variables their meaning, as `graph.syntax` names them.
 _MEANINGS = {
     "axes": ("method:dimshuffle", "method:squeeze", "method:swapaxes", "method:transpose"),
-    "creation": ("method:diagonal", "method:ones_like", "method:zeros_like"),
+    "creation": ("method:diagonal",),
+    "filling": ("method:ones_like", "method:zeros_like"),
     "indexing": ("iterate", "method:nonzero", "method:take"),
     "joining": ("method:repeat",),
     "linalg": ("method:trace",),

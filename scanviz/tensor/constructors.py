@@ -152,14 +152,19 @@ def _plural(one: Callable[..., Variable], word: str) -> Callable[..., list[Varia
     return make
 
 
-for _prefix, _dtype in _PREFIXES.items():
-    for _kind in _SHAPES:
-        _one = _constructor(_prefix, _kind, _dtype)
-        globals()[_prefix + _kind] = _one
-        _word = _prefix + _PLURALS.get(_kind, _kind + "s")
-        globals()[_word] = _plural(_one, _word)
+# What each name makes: the prefix, the kind, and whether it makes several.
+_MADE = {prefix + kind: (prefix, kind, False) for prefix in _PREFIXES for kind in _SHAPES} | {
+    prefix + _PLURALS.get(kind, kind + "s"): (prefix, kind, True) for prefix in _PREFIXES for kind in _SHAPES
+}
+CONSTRUCTORS = list(_MADE)
+__all__ = ["as_tensor", "as_tensor_variable", "constant", "tensor", *CONSTRUCTORS]
 
-CONSTRUCTORS = [p + k for p in _PREFIXES for k in _SHAPES] + [
-    p + _PLURALS.get(k, k + "s") for p in _PREFIXES for k in _SHAPES
-]
-__all__ = ["as_tensor", "as_tensor_variable", "constant", "tensor", *CONSTRUCTORS]  # names made above
+
+def __getattr__(name: str) -> Any:
+    """Return a constructor, made when it is first asked for: a program uses few."""
+    if name not in _MADE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    prefix, kind, several = _MADE[name]
+    one = _constructor(prefix, kind, _PREFIXES[prefix])
+    # another thread may have made it meanwhile
+    return globals().setdefault(name, _plural(one, name) if several else one)

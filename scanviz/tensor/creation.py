@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
-from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.ops import creation as create
-from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.shape import alloc, dimshuffle, normal_axis
-from scanviz.engine.ops.support import as_value, as_variable
+from scanviz.engine.ops.shape import dimshuffle, normal_axis
+from scanviz.engine.ops.support import as_variable
+from scanviz.tensor.filling import ones
 
 __all__ = [
-    "alloc",
     "arange",
     "diag",
     "diagonal",
     "eye",
-    "full",
-    "full_like",
     "identity",
-    "ones",
-    "ones_like",
     "tri",
     "tril",
     "triu",
-    "zeros",
-    "zeros_like",
 ]
 
 
@@ -56,128 +47,6 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: object = None) ->
     array([0, 1, 2, 3])
     """
     return create.arange(start, stop, step, dtype)
-
-
-def full(shape: Any, fill_value: Any, dtype: object = None) -> Variable:
-    """Array of a shape filled with one value.
-
-    Parameters
-    ----------
-    shape : int, scalar variable, list of these or vector variable of known length
-        Sizes.
-    fill_value : array_like
-        Broadcast to the shape.
-    dtype : dtype, optional
-        By default that of ``fill_value``.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.full((2,), 7).eval()
-    array([7, 7])
-    """
-    value = as_value(fill_value)
-    return alloc(value if dtype is None else cast(value, dtype), shape)
-
-
-def zeros(shape: Any, dtype: object = None) -> Variable:
-    """Array of zeros.
-
-    Parameters
-    ----------
-    shape : int, scalar variable, list of these or vector variable of known length
-        Sizes.
-    dtype : dtype, optional
-        ``config.floatX`` by default.
-
-    Raises
-    ------
-    ScanvizTypeError
-        If a size is no integer, or the length of a shape vector is not known.
-    ShapeError
-        If a size is negative: at once where it is known, else at run time.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.zeros((2, 2)).eval()
-    array([[0., 0.],
-           [0., 0.]])
-    """
-    return alloc(as_variable(0, canonical_dtype(config.floatX if dtype is None else dtype)), shape)
-
-
-def ones(shape: Any, dtype: object = None) -> Variable:
-    """Array of ones; parameters as for :func:`zeros`.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.ones(3, dtype="int64").eval()
-    array([1, 1, 1])
-    """
-    return alloc(as_variable(1, canonical_dtype(config.floatX if dtype is None else dtype)), shape)
-
-
-@meaning("method:zeros_like")
-def zeros_like(x: Any, dtype: object = None) -> Variable:
-    """Zeros of the shape of ``x``, in its dtype or another.
-
-    Parameters
-    ----------
-    x : array_like
-        Its shape is taken; none of its values are computed.
-    dtype : dtype, optional
-        That of ``x`` by default.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.zeros_like([1.0, 2.0]).eval()
-    array([0., 0.])
-    """
-    return create.filled_like(x, 0, dtype)
-
-
-@meaning("method:ones_like")
-def ones_like(x: Any, dtype: object = None) -> Variable:
-    """Ones of the shape of ``x``, in its dtype or another.
-
-    Parameters
-    ----------
-    x : array_like
-        Its shape is taken; none of its values are computed.
-    dtype : dtype, optional
-        That of ``x`` by default.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.ones_like([1, 2]).eval()
-    array([1, 1])
-    """
-    return create.filled_like(x, 1, dtype)
-
-
-def full_like(x: Any, fill_value: Any, dtype: object = None) -> Variable:
-    """One value in the shape of ``x``, in its dtype or another.
-
-    Parameters
-    ----------
-    x : array_like
-        Its shape is taken; none of its values are computed.
-    fill_value : number or array_like
-        Broadcast to the shape.
-    dtype : dtype, optional
-        That of ``x`` by default.
-
-    Examples
-    --------
-    >>> from scanviz import tensor as T
-    >>> T.full_like([1.0, 2.0], 5).eval()
-    array([5., 5.])
-    """
-    return create.filled_like(x, fill_value, dtype)
 
 
 def eye(n: Any, m: Any = None, k: int = 0, dtype: object = None) -> Variable:

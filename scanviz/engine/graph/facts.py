@@ -8,28 +8,29 @@ is known is computed where it stands, as often as it stands there.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from scanviz.engine.graph.declaration import Op
 
+    class Sizes(Protocol):
+        """The sizes of one application as numbers with an arithmetic of their own, such as polynomials in unknown sizes."""
 
-class Sizes(Protocol):
-    """The sizes of one application as numbers with an arithmetic of their own, such as polynomials in unknown sizes."""
+        def given(self, position: int) -> Any:
+            """Return the number of elements of an input."""
 
-    def given(self, position: int) -> Any:
-        """Return the number of elements of an input."""
+        def made(self) -> Any:
+            """Return the number of elements of the first output."""
 
-    def made(self) -> Any:
-        """Return the number of elements of the first output."""
-
-    def size(self, position: int, axis: int) -> Any:
-        """Return the size of an input along an axis, 1 where it has none."""
+        def size(self, position: int, axis: int) -> Any:
+            """Return the size of an input along an axis, 1 where it has none."""
 
 
-Flops = Callable[["Op", Sizes], Any]
+Flops = Callable[["Op", "Sizes"], Any]
 Shape = tuple[int | None, ...]  # None for a size that is not known
 Along = Mapping[int, int]  # for an axis of a result: input → the axis of it that it goes along
 Axes = Callable[["Op", Sequence[Shape], Sequence[Shape]], Sequence[Sequence[Along]]]

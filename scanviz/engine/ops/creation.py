@@ -18,14 +18,12 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
-from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType, canonical_dtype
+from scanviz.engine.graph.types import INTEGERS, canonical_dtype
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
-from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.support import (
     as_integer,
-    as_value,
     as_variable,
     constant_integer,
     infer_by,
@@ -220,17 +218,3 @@ def from_diagonal(value: Any, offset: int = 0) -> Variable:
     if tensor_type(variable).ndim != 1:
         raise ScanvizTypeError.here("a matrix is made from a vector", found=variable.type)
     return build_one(Op(FROM_DIAGONAL, DiagonalParameters(whole(offset, "the diagonal k"))), variable)
-
-
-def filled_like(value: Any, number: Any, dtype: object = None) -> Variable:
-    """Return an array of the shape of ``value`` filled with a number, in its dtype unless another is given."""
-    from scanviz.engine.ops.shape import alloc, dimension
-
-    variable = as_variable(value)
-    kind: TensorType = tensor_type(variable)
-    wanted = kind.dtype if dtype is None else canonical_dtype(dtype)
-    strong = wanted if not isinstance(number, Variable) else None
-    fill = cast((as_value if wanted == BOOLEAN else as_variable)(number, strong), wanted)
-    if kind.ndim == 0:
-        return fill
-    return alloc(fill, [dimension(variable, axis) for axis in range(kind.ndim)])

@@ -24,6 +24,7 @@ from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by
 from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
+    from scanviz.engine.graph.dims import Dims
     from scanviz.engine.scalar.blocks import Block
     from scanviz.engine.scalar.formula import Formula
 
@@ -79,9 +80,9 @@ class ElementwiseDeclaration(Declaration):
             "elementwise",
             arity=arity,
             doc=doc,
-            infer=infer_by(_dtypes),
+            infer=_infer,
             perform=_perform,
-            shapes=lambda op, dims: (dims.broadcast(*dims.shapes),),
+            shapes=_shapes,
             symbol=symbol,
             notation=notation,
             facts=facts,
@@ -230,6 +231,13 @@ def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
         return (canonical_dtype(declaration.result(*(np.dtype(kind.dtype) for kind in kinds))[-1]),)
     except TypeError:
         raise ScanvizTypeError(f"no meaning for {', '.join(kind.dtype for kind in kinds)}") from None
+
+
+_infer = infer_by(_dtypes)  # one for all of them
+
+
+def _shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
+    return (dims.broadcast(*dims.shapes),)
 
 
 def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.facts import Flops, Sizes
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from scanviz.engine.graph.facts import Flops, Sizes
 
 FUNCTION = 10  # operations that exp, tanh and the like count as
 

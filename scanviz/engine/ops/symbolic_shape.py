@@ -1,7 +1,7 @@
 """Shapes before there are values: the sizes of a variable in sizes of the inputs.
 
 Every op's one shape rule is run over sizes: ints where they are known, polynomials where not.  Where an op has no rule the size of
-its output is an unknown itself.  Ops above this layer, such as Scan, add rules of their own in :data:`SYMBOLIC_SHAPE_RULES`.
+its output is an unknown itself.  Loops, which are above this layer, have a rule in :data:`SYMBOLIC_SHAPE_RULES`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scanviz.engine.ops.sizes import is_whole, known_sizes, size_of, surely_equa
 Shape = tuple[Any, ...]  # of ints and polynomials
 ShapeOf = Callable[[Variable], Shape]
 SYMBOLIC_SHAPE_RULES: MeaningTable[Callable[[Apply, ShapeOf], Sequence[Shape | None]]] = MeaningTable(
-    "symbolic shape rule", "engine/<layer>/{family}.py"
+    "symbolic shape rule", "engine/scan/shapes.py", later=("loop",)
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Array
@@ -17,6 +17,18 @@ from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.types import TensorType, Type
 from scanviz.engine.slotted import dataclass
 from scanviz.engine.slotted import replace as with_fields
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class HasRegisters(Protocol):
+        """A Program, or one that is being made."""
+
+        @property
+        def registers(self) -> Sequence[Register]:
+            """All registers by number."""
+            ...
+
 
 NO_NODE = 0  # node id of an instruction that was made of no node of this process's graphs
 _loop_keys = itertools.count(1)
@@ -274,15 +286,6 @@ class Program:
     constants: Mapping[int, Array]
     instructions: tuple[AnyInstruction, ...]
     fuse: bool = True
-
-
-class HasRegisters(Protocol):
-    """A Program, or one that is being made."""
-
-    @property
-    def registers(self) -> Sequence[Register]:
-        """All registers by number."""
-        ...
 
 
 def rank_of(program: Program, number: int) -> int:

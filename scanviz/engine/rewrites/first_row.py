@@ -16,7 +16,6 @@ from typing import Any
 
 from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
-from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX, getitem, last_row
 from scanviz.engine.ops.shape import ALLOC, alloc
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
@@ -58,7 +57,7 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
     if given is not None and _is_zeros(given):
         return _of_zeros(state, given, view, level)
     zeros = given.inputs[0].owner if given is not None else None
-    if given is None or given.op.declaration is not ASSIGN or zeros is None or not _is_zeros(zeros):
+    if given is None or given.op.name != "assign" or zeros is None or not _is_zeros(zeros):
         return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
     from scanviz.engine.rewrites.places import (  # gradients have such buffers, few others
         is_whole,

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.sizes import arguments_of
-from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.index_pattern import IndexEntry, is_basic
 from scanviz.engine.ops.sizes import size_of
@@ -114,7 +113,7 @@ def _falling_depth(node: Apply, first: IndexEntry, level: Level) -> int | None:
 
 def _front(node: Apply, position: int, level: Level) -> int | None:
     """Return how many first rows a reader takes at most, None if that is not known: as many as a loop has steps."""
-    if node.op.declaration is FIRST_ROWS and position == 0:
+    if node.op.name == "first_rows" and position == 0:
         return _at_most(size_of(node.inputs[1]))
     if node.op.declaration is SCAN and position:
         reader = loop_of(node).readers[position - 1]

@@ -98,7 +98,7 @@ def checked_rows(view: ScanView, sequence: LoopSequence) -> Variable:
 
 def unread_sequence(view: ScanView) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
-    from scanviz.engine.scan.unroll import unchecked_sequence
+    from scanviz.engine.scan.unchecked import unchecked_sequence
 
     return unchecked_sequence(view.op.variables, view.outer_input, view.n_steps, view.op.until)
 

@@ -29,7 +29,6 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import own_tier
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
-from scanviz.engine.scan.shapes import inner_sizes, row_shape
 from scanviz.engine.scan.variables import State, inner_outputs
 from scanviz.engine.slotted import dataclass
 
@@ -150,6 +149,8 @@ def _running_sum(
 
 def _fit(found: RunningSum, view: ScanView, level: Level) -> Literal["same", "spreads", "unknown"]:
     """Return whether a term surely has its state's shape, surely broadcasts to it, or neither is known."""
+    from scanviz.engine.scan.shapes import inner_sizes, row_shape  # few loops add up terms alone
+
     given = row_shape(found.term, view, inner_sizes(view, level.shape))
     wanted = level.shape(view.outer(found.state))
     pairs = list(zip(given[::-1], wanted[::-1], strict=False))

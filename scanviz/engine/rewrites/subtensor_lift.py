@@ -30,7 +30,6 @@ from scanviz.engine.ops.shape import (
 )
 from scanviz.engine.ops.sizes import as_size, surely_equal, surely_not_negative
 from scanviz.engine.ops.symbolic_shape import same_shape
-from scanviz.engine.rewrites.disjoint import surely_elsewhere
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.places import WHOLE, as_slice, has_row, is_known, is_whole, picked, with_entry
@@ -182,6 +181,8 @@ def _assigned(node: Apply, source: Apply, entries: Sequence[IndexEntry], level: 
     place = source.op.parameters.pattern
     if not is_known(place.entries):
         return None
+    from scanviz.engine.rewrites.disjoint import surely_elsewhere  # few arrays are assigned to
+
     shape = level.shape(array)
     if not surely_elsewhere(entries, place.entries, shape):
         return None

@@ -92,7 +92,7 @@ class _Edit:
 
     def _same_row(self, sequence: LoopSequence, fixed: list[str]) -> None:
         """Write a sequence whose rows are all the same into the step."""
-        from scanviz.engine.scan.unroll import surely_long_enough  # of loops with sequences alone
+        from scanviz.engine.scan.unchecked import surely_long_enough  # of loops with sequences alone
 
         outer = self.view.outer(sequence)
         made = outer.owner
@@ -145,19 +145,18 @@ class _Edit:
         read = set(leaves(results_without(self.op, self.gone))) if self.gone else self.op.once(_read_leaves)
         targets = {self.values[variable] for variable in read if variable in self.values}
         dropped: list[LoopVariable] = []
-        from scanviz.engine.scan.unroll import surely_long_enough  # of loops with sequences alone
-
         for variable in self._inputs():
             (inner,) = inner_inputs(variable)
             if variable in self.gone or inner in read or inner in targets:
                 continue
-            if isinstance(variable, LoopSequence) and not surely_long_enough(
-                self.view.outer(variable), self.view.n_steps
-            ):
-                self.refusal = Refusal(
-                    f"`{variable.name}` is not read, but the loop checks that it has enough rows", 2
-                )
-                continue
+            if isinstance(variable, LoopSequence):
+                from scanviz.engine.scan.unchecked import surely_long_enough  # mostly rows are read
+
+                if not surely_long_enough(self.view.outer(variable), self.view.n_steps):
+                    self.refusal = Refusal(
+                        f"`{variable.name}` is not read, but the loop checks that it has enough rows", 2
+                    )
+                    continue
             dropped.append(variable)
         self._drop(dropped, "not read in the step")
 

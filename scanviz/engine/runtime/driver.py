@@ -7,10 +7,8 @@ from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
-from scanviz.engine.program.memory import fresh_bytes, fresh_registers
 from scanviz.engine.runtime.alone import ALONE, MOST_RUNS, together
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.pool import Pool
@@ -116,6 +114,8 @@ class LoopRunner:
                 return found
         if not self.effects:
             return self._run(values, watch)
+        from scanviz.engine.ops.current_step import running_loop  # few loops print
+
         with running_loop(self.loop.name):
             return self._run(values, watch)
 
@@ -206,6 +206,8 @@ class LoopRunner:
         """Return the bytes that the steps of a run make anew, those included whose size a number among the non-sequences says."""
         if plan is None or not arena.steps:
             return 0
+        from scanviz.engine.program.memory import fresh_bytes, fresh_registers  # of runs that are weighed
+
         places = plan.places
         if all(places[number].shape is not None for number in fresh_registers(plan)):
             return fresh_bytes(self.loop.body, plan)

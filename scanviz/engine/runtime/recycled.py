@@ -23,7 +23,6 @@ import numpy as np
 from scanviz.engine.config import Config, config
 from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.runtime.address import address
-from scanviz.engine.runtime.pages import new_bytes
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.nodes import Array
@@ -169,6 +168,8 @@ def _new(room: int) -> Array:
     more = max(0, _weight.most_lent - _weight.lent - room) + config.kept_memory // _BESIDE
     if _weight.waiting > more:
         _let_go(more)
+    from scanviz.engine.runtime.pages import new_bytes  # short loops lend nothing
+
     made = new_bytes(room)
     _weight.lend(room)  # not before: there may be no memory
     return made

@@ -10,7 +10,7 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
@@ -20,6 +20,8 @@ from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.array_module import ArrayModule
@@ -32,6 +34,25 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.schedule import Variant
     from scanviz.engine.runtime.stamps import Clock, Stamps
 
+    class WrittenLoop(Protocol):
+        """Code that was written for a plan."""
+
+        @property
+        def function(self) -> CompiledLoop:
+            """What is called."""
+            ...
+
+        @property
+        def text(self) -> str:
+            """Its source."""
+            ...
+
+        @property
+        def at_once(self) -> int:
+            """The fewest steps that it takes many at once; 0 where each is taken on its own."""
+            ...
+
+
 CACHED = 8  # sets of shapes whose code is kept
 MISSES = 24  # after so many, shapes are taken to change all the time
 # of buffers that are kept between runs in any case: making them takes longer than a short step
@@ -41,26 +62,7 @@ POOLED = 4  # sets of buffers kept between runs: as many threads as can run at o
 _ANY = "any shapes"
 
 
-class WrittenLoop(Protocol):
-    """Code that was written for a plan."""
-
-    @property
-    def function(self) -> CompiledLoop:
-        """What is called."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """Its source."""
-        ...
-
-    @property
-    def at_once(self) -> int:
-        """The fewest steps that it takes many at once; 0 where each is taken on its own."""
-        ...
-
-
-Write = Callable[[LatePlan, "Variant"], WrittenLoop]
+Write = Callable[[LatePlan, "Variant"], "WrittenLoop"]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]

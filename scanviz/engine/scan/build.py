@@ -17,7 +17,6 @@ from scanviz.engine.graph.provenance import short_path, user_line
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
-from scanviz.engine.scan import shapes as _shapes  # noqa: F401  # adds the loop's rule to the table of shapes
 from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
 from scanviz.engine.scan.properties import LAYOUT
 from scanviz.engine.scan.result import ScanResult
@@ -168,7 +167,8 @@ def loop_settings(
 
 def _unrolled(parts: assemble.LoopParts, name: str) -> tuple[list[Variable], Updates] | None:
     """Return the results of a loop of one step without a loop, None where only a loop checks that there is a row for it."""
-    from scanviz.engine.scan.unroll import unchecked_sequence, unroll_one_step  # few loops have one step
+    from scanviz.engine.scan.unchecked import unchecked_sequence  # few loops have one step
+    from scanviz.engine.scan.unroll import unroll_one_step
 
     if unchecked_sequence(parts.variables, parts.outer.get) is not None:
         return None

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import creation
+from scanviz.engine.ops import creation, filled
 from scanviz.engine.ops.evaluate import evaluate
 from tests.engine.ops.checking import check, dtypes, shape_before, shapes, tame
 
@@ -146,7 +146,7 @@ def test_triangles_and_diagonals_need_a_matrix():
 @given(st.data(), shapes(), dtypes, st.one_of(st.none(), dtypes))
 def test_an_array_like_another_has_its_shape_and_dtype(data, shape, dtype, other):
     array = data.draw(tame(dtype, shape))
-    check(lambda x: creation.filled_like(x, 1, other), lambda x: np.full_like(x, 1, other), [array], data)
+    check(lambda x: filled.filled_like(x, 1, other), lambda x: np.full_like(x, 1, other), [array], data)
 
 
 def test_an_array_like_another_computes_none_of_its_values():
@@ -155,6 +155,6 @@ def test_an_array_like_another_computes_none_of_its_values():
     from scanviz.engine.ops import elementwise as e
 
     x = Variable(TensorType("float64", (None,)), "x")
-    call = function([x], creation.filled_like(e.exp(x), 2.0), mode=Mode("reference", "all"))
+    call = function([x], filled.filled_like(e.exp(x), 2.0), mode=Mode("reference", "all"))
     assert call(np.zeros(3)).tolist() == [2.0, 2.0, 2.0]
     assert not any("exp" in str(instruction.op) for instruction in call.program.instructions)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function.memory import owner_of
-from scanviz.engine.runtime import recycled
+from scanviz.engine.runtime import pages, recycled
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.recycled import SHORTEST, lent_bytes, waiting_bytes
 
@@ -207,7 +207,7 @@ def test_memory_that_there_is_not_is_not_counted_as_lent(monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as patch:
-        patch.setattr(recycled, "new_bytes", without_room)
+        patch.setattr(pages, "new_bytes", without_room)
         with pytest.raises(MemoryError):
             lent_bytes(LONG)
     assert recycled._weight.lent == recycled._weight.most_lent == 0

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.numpy.added_to_zeros import added_statements
 from scanviz.engine.backends.numpy.emit import EMIT, writes
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, rank_of
@@ -37,7 +35,11 @@ def long_statements(emitter: Emitter, instruction: Instruction, over: str | None
     """Return the lines of an instruction whose result may be long, None where it is made as any other."""
     program, declaration = emitter.program, instruction.op.declaration
     if over is not None:
-        return added_statements(emitter, instruction, over) if declaration is ASSIGN else None
+        if declaration.name != "assign":
+            return None
+        from scanviz.engine.backends.numpy.added_to_zeros import added_statements  # few functions assign
+
+        return added_statements(emitter, instruction, over)
     row = EMIT.get(declaration)
     if row is None or len(instruction.outputs) > 1 or not writes(instruction, program):
         return None

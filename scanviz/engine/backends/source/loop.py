@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.ops.current_step import at_step
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, Store, StoreKind, wraps
@@ -75,6 +74,8 @@ class LoopWriter:
                 self.emitter.call_it(number, self.emitter.bind_size(place.location.value))
         self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
         if has_effects(loop.body):
+            from scanviz.engine.ops.current_step import at_step  # few loops print
+
             self.line(f"{self.emitter.bind(at_step, 'at_step')}(t)")
         self._read_inputs()
         self._open_rows()

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -83,7 +82,7 @@ def plan(
     draft = _draft(program, shapes, groups, emits, sizes)
     owned = owned_registers(program.instructions, program.outputs, program.inputs)
     for instruction in program.instructions:
-        in_array = instruction.op.declaration is ASSIGN and not is_scalar(program, instruction.outputs[0])
+        in_array = instruction.op.name == "assign" and not is_scalar(program, instruction.outputs[0])
         if in_array and instruction.inputs[0] in owned:
             # a new array that nothing else reads: no copy
             draft.take_over(instruction.outputs[0], instruction.inputs[0])

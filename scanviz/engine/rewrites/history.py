@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from typing import TYPE_CHECKING, overload
 
 from scanviz.engine.errors import ScanvizIndexError
@@ -160,6 +159,8 @@ class RewriteHistory(Sequence[Record]):
 
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
+        from copy import copy  # mostly nothing is rewritten twice
+
         found = copy(self)
         found._entries = [replace(entry, history=found) for entry in self._entries]
         found._held, found.planned, found.refused_plans = [], list, list

@@ -6,7 +6,6 @@ A function's graph is one level; the step of each loop in it is another, inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from typing import Any, TypeVar
 
 from scanviz.engine.graph.declaration import Declaration
@@ -125,6 +124,8 @@ class Level:
 
     def copied(self) -> Level:
         """Return the same graph with what is known of it so far, where more may be found by itself."""
+        from copy import copy  # mostly nothing is rewritten twice
+
         found = copy(self)
         found.quiet, found._found = dict(self.quiet), dict(self._found)
         return found

@@ -49,6 +49,12 @@ class OtherTierLoop:
         )
         self.executable: Executable = resolve(str(loop.mode)).compile(alone)
 
+    @property
+    def runner(self) -> Any:
+        """What runs the loop in the other tier, where that writes source: the one instruction of the program."""
+        flat: Any = self.executable.flat  # type: ignore[attr-defined]  # of executables that write source
+        return flat.runners[0]
+
     def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the loop's results for the values of its instruction's inputs."""
         given = [np.asarray(self.module.to_host(values[k])) for k in self.places]

@@ -300,3 +300,28 @@ def _timed(f, given):
     begun = time.thread_time()
     f(given)
     return time.thread_time() - begun
+
+
+@pytest.mark.parametrize("innermost", ["numpy", "reference", "native"])
+@pytest.mark.parametrize("branch", [False, True])
+def test_a_loop_that_names_another_tier_is_called_out_of_one_that_says_native(innermost, branch, monkeypatch):
+    monkeypatch.setattr(scanviz.config.native, "pays_after", 0)
+
+    def row(a, b):
+        return scanviz.scan(lambda a_t, h: T.tanh(a_t + h), a, b, mode=innermost)[0][-1] * 0.5 + b
+
+    def chosen(a, b):
+        return T.ifelse(b > 0, row(a, b), a[0]) if branch else row(a, b)
+
+    def rows(x_t, h):
+        inner, _ = scanviz.scan(lambda a, b: chosen(x_t, b) + a, x_t, T.sum(h), mode="native")
+        return inner * 0.3
+
+    h = T.vector("h")
+    outer, _ = scanviz.scan(rows, X, h)
+    outputs = [outer, scanviz.grad(T.sum(outer**2), h)]
+    given = ROWS, np.ones(5)
+    found = scanviz.function([X, h], outputs, mode="auto")(*given)
+    expected = scanviz.function([X, h], outputs, mode="reference")(*given)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

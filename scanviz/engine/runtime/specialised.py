@@ -234,6 +234,8 @@ class SpecialisedLoop:
     ----------
     may_compile : bool
         Whether the tier is one of those that may compile the loop before its first run (:mod:`scanviz.engine.runtime.beside`).
+    opened : sequence of StateRows
+        The rows of the run for which code is being made.
     """
 
     may_compile = False
@@ -247,6 +249,7 @@ class SpecialisedLoop:
         self._planned: Plan | None = None
         self._lock = lock()
         self.write_entry: WriteEntry | None = None
+        self.opened: Sequence[StateRows] = ()
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction alone."""
@@ -286,7 +289,11 @@ class SpecialisedLoop:
                 self.cache.move_to_end(_ANY)
                 return self.cache[_ANY]
             rows = [state.row_shape for state in states]
-            found = self._for_any() if changing else self._for_shapes(shapes, rows, steps)
+            self.opened = states
+            try:
+                found = self._for_any() if changing else self._for_shapes(shapes, rows, steps)
+            finally:
+                self.opened = ()
             self.cache[_ANY if changing else key] = found
             if len(self.cache) > CACHED:
                 self.cache.popitem(last=False)

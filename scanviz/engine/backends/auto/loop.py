@@ -382,7 +382,11 @@ class AutoLoop(SpecialisedLoop):
             if begun not in self.cache.values():  # another thread has compiled it, or it is kept no longer
                 return super().code_for(shapes, states, watch, steps)
             started = time.perf_counter_ns()
-            made = self._in_place_of(begun, shapes, [state.row_shape for state in states])
+            self.opened = states
+            try:
+                made = self._in_place_of(begun, shapes, [state.row_shape for state in states])
+            finally:
+                self.opened = ()
             self.put_in_place(begun, made)
         watch = watch or told_alone()
         if watch is not None:
@@ -427,7 +431,7 @@ class AutoLoop(SpecialisedLoop):
         from scanviz.engine.runtime.beside import taken
 
         native = NativeLoop(self.loop, self.runners, self.tier, self._write)
-        native.others = self.others
+        native.others, native.opened = self.others, self.opened
         try:
             return taken(self, shapes, rows) or native.machine_code(shapes, rows)
         except NotWrittenError as refused:

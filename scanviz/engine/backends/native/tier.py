@@ -26,6 +26,7 @@ from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.beside import taken
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
+from scanviz.engine.runtime.pages import HUGE
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
 
 if TYPE_CHECKING:
@@ -345,6 +346,15 @@ class NativeLoop(SpecialisedLoop):
         """
         return taken(self, shapes, rows) or self.machine_code(shapes, rows)
 
+    def _meanwhile(self) -> None:
+        """Let other threads do, while LLVM compiles, what this one would have to do after that."""
+        if any(state.array.nbytes >= HUGE for state in self.opened):
+            from scanviz.engine.runtime.touched import touch_beside  # most rows are short
+
+            touch_beside(self.loop, self.opened)
+        if self.others is not None:
+            self.others()
+
     def will_compile(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> bool:
         """Return that it compiles before its first run."""
         return True
@@ -361,7 +371,14 @@ class NativeLoop(SpecialisedLoop):
             return NativeCode(self.loop, late, met, variant, self.runners, rates=rates, in_parts=in_parts)
 
         code = NativeCode(
-            self.loop, late, met, "plain", self.runners, rates=rates, in_parts=in_parts, others=self.others
+            self.loop,
+            late,
+            met,
+            "plain",
+            self.runners,
+            rates=rates,
+            in_parts=in_parts,
+            others=self._meanwhile,
         )
         made = NativeSpecialised(late, self._native, write, "machine code for the shapes met")
         if code.machine.was_kept:

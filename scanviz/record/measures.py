@@ -16,8 +16,9 @@ from scanviz.engine.errors import InternalError
 from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:  # a script that is profiled starts without the classes of its record
-    from scanviz.record.loops import LoopRecord, OperationRecord
+    from scanviz.record.loops import LoopRecord
     from scanviz.record.model import FunctionRecord, ProfileRecord
+    from scanviz.record.operations import OperationRecord
 
     Measured = LoopRecord | OperationRecord | FunctionRecord | ProfileRecord
 

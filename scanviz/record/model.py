@@ -13,14 +13,8 @@ from scanviz.engine.display import Shown
 from scanviz.engine.slotted import dataclass
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.held_calls import HeldCallRecord
-from scanviz.record.loops import (
-    SAMPLE_REASONS,
-    LoopRecord,
-    LoopVariableRecord,
-    OperationRecord,
-    Samples,
-    TierRecord,
-)
+from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, LoopVariableRecord, Samples, TierRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord

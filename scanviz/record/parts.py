@@ -18,8 +18,9 @@ from typing import Literal
 
 from scanviz.engine.slotted import dataclass
 from scanviz.record.beyond import beyond_calls, beyond_steps, is_sampled
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.values import SourceRecord
 
 PartKind = Literal[

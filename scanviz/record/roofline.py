@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, declared
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 
 TOLD = (
     "large_copy_bytes_per_s",

@@ -11,9 +11,9 @@ from functools import lru_cache
 
 from scanviz.record.blame import BlameLink, chain_of_blame
 from scanviz.record.first_bad import FirstBad, first_bad_of
-from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles
+from scanviz.record.operations import OperationRecord
 from scanviz.record.traces import TraceRecord
 from scanviz.tui.identical import Identical
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
+from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.roofline import bound_of, bounded
 
 LIMITS = {

@@ -12,7 +12,8 @@ import pytest
 from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import FREE
-from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
+from scanviz.record.loops import LoopRecord, TierRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.sample import StepSample
 from scanviz.record.slow_steps import SLOWEST, in_other_code, period_of, slow_in_words
 

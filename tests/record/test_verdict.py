@@ -8,8 +8,9 @@ import pytest
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
-from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
+from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.values import SourceRecord

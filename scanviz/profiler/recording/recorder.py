@@ -36,8 +36,8 @@ from scanviz.record.outcome import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.runtime.sides import SideTaken
-    from scanviz.record.loops import SideRecord
     from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
+    from scanviz.record.operations import SideRecord
 
 DEFAULT_BYTES = 64 * 2**20
 MANY_ALONE = 500  # calls that were passed over

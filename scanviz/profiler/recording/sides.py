@@ -13,7 +13,7 @@ from scanviz.record.statistics import median_of
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.engine.runtime.sides import SideTaken
-    from scanviz.record.loops import SideRecord
+    from scanviz.record.operations import SideRecord
 
 KEPT = 256  # takings whose times are kept
 REGULAR = (
@@ -41,7 +41,7 @@ class SideTally:
 
     def record(self, operation: int, both: int) -> SideRecord:
         """Return what is recorded of it: the place of the branch in its step, and how often any side of it was taken."""
-        from scanviz.record.loops import SideRecord
+        from scanviz.record.operations import SideRecord
         from scanviz.record.program_snapshot import operation_records
 
         program = self.branch.sides[self.side][0]

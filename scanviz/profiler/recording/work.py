@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
     from scanviz.engine.program.work import Work
-    from scanviz.record.loops import OperationRecord
+    from scanviz.record.operations import OperationRecord
 
     # by function and loop; None for what is outside of loops
     AllWork = dict[tuple[int, int | None], list[Work | None]]

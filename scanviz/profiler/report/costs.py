@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine
 from scanviz.profiler.report.units import amount, quantity, size
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
-from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 

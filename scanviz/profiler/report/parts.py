@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from scanviz.profiler.report.text import QUIET, TITLE, ReportLine, clipped, table
 from scanviz.profiler.report.units import counted, duration, quantity, share
-from scanviz.record.loops import OperationRecord
 from scanviz.record.measures import columns
 from scanviz.record.model import ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.part_totals import GoneLoop, LineTotal, gone_loops, lines, totals
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize

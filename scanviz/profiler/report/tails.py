@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scanviz.profiler.report.text import HOT, ReportLine
 from scanviz.profiler.report.units import amount, counted, duration, share
-from scanviz.record.loops import LoopRecord, SideRecord
+from scanviz.record.loops import LoopRecord
+from scanviz.record.operations import SideRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.slow_steps import HEAVY, in_other_code, other_code_ns, slow_in_words, slowest_share
 

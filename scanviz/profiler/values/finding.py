@@ -17,7 +17,7 @@ from scanviz.profiler.values.place import rows_given
 from scanviz.profiler.values.sampling import statistics_of
 from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord
 from scanviz.record.gradient_pairs import forward_loop
-from scanviz.record.loops import OperationRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.program_snapshot import function_record, loop_records, source_record, value_name
 
 SHOWN = 6  # numbers of a value

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
-from scanviz.record.loops import OperationRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 
 
 class Heat(NamedTuple):

@@ -15,9 +15,10 @@ import numpy as np
 from scanviz.record.blame import chain_of_blame
 from scanviz.record.codec import encode
 from scanviz.record.glosses import GLOSSES
-from scanviz.record.loops import LoopRecord, LoopVariableRecord, OperationRecord
+from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.part_totals import gone_loops, lines, totals
 from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.processor import off_cpu

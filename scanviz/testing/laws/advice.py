@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.profiler.advice import Advice, advice_of
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.values import DurationRecord
 from scanviz.testing.laws.law import law
 

@@ -11,9 +11,10 @@ from scanviz.profiler.compare.comparison import compare
 from scanviz.profiler.compare.figures import Figure
 from scanviz.profiler.compare.matching import aligned_operations, head
 from scanviz.record.check import check
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.merging import merged
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.parts import parts_of
 from scanviz.record.values import SourceRecord
 from scanviz.testing.laws.law import law

@@ -20,8 +20,9 @@ from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.overview import render_report
-from scanviz.record.loops import LoopRecord, OperationRecord, TierRecord
+from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.part_totals import lines, totals
 from scanviz.record.parts import CONTAINERS, RunPart, parts_of, unattributed_ns
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord

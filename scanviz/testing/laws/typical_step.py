@@ -25,7 +25,8 @@ from scanviz.profiler.recording.division import DEAREST, FEWEST, GRAIN
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import COLD
 from scanviz.profiler.recording.overhead import OverheadCalibration
-from scanviz.record.loops import LoopRecord, OperationRecord, Samples
+from scanviz.record.loops import LoopRecord, Samples
+from scanviz.record.operations import OperationRecord
 from scanviz.record.statistics import Histogram, HistogramTable
 from scanviz.record.typical import BELOW, sum_in_words
 from scanviz.testing.laws.law import law

@@ -17,9 +17,10 @@ from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.units import counted, duration, quantity, share
 from scanviz.record.errors import ScanvizError
 from scanviz.record.graph import GraphSnapshot
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.plumbing import folded_rows, plumbing_operations

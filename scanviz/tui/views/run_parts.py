@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from scanviz.profiler.report.units import duration, quantity, share
-from scanviz.record.loops import OperationRecord
 from scanviz.record.measures import Measure
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize

@@ -7,8 +7,9 @@ from hypothesis import given
 
 import scanviz
 from scanviz.engine.errors import ScanvizError
-from scanviz.record.loops import LoopRecord, OperationRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.operations import OperationRecord
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.snapshot import snapshot
 from scanviz.record.upgrade import versions_of_graph

@@ -1,0 +1,101 @@
+"""Operations as records: what each does and takes, outside of loops, in a loop's step and on the sides of its branches."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Literal
+
+from scanviz.engine.slotted import dataclass
+from scanviz.record.values import SourceRecord
+
+
+@dataclass(frozen=True, slots=True)
+class OperationRecord:
+    """One operation of a program, or of a loop's step.
+
+    Attributes
+    ----------
+    index : int
+        Its place in the program.
+    label : str
+        The operation as printed, with the user's names; ``·`` stands for a value without one.
+    kind : str
+        ``"operation"``, ``"loop"`` or ``"branch"``.
+    output : str
+        dtype and known shape of its first result.
+    source : SourceRecord or None
+        The user's line that built it.
+    loop : int or None
+        Key of the loop, for an operation that is one.
+    samples : int
+        How often it was timed.
+    typical_ns : float
+        What it takes as a rule, which a few slow times do not change.  In a loop's step its part of the typical step: the median
+        of its times with the price of stamps taken off, 0 where that is below what can be told from 0.  Outside of loops the
+        median of its times in the last calls in which all operations were timed; the average where there are none.
+    mean_ns : float or None
+        The average of its ``samples``, slow ones included; None where that is not known.  In a loop's step the price of stamps is
+        taken off, as it is of the typical step.
+    spread_ns : float
+        The range of the middle half of its times, in a loop's step.
+    measures : dict of str to float
+        Further numbers, as :mod:`scanviz.record.measures` declares them; what was not measured is not there.
+    moved_from : str
+        The loop in whose step it was built where that is no more around it: rules moved it out, or the loop is gone.  Names of
+        loops in loops are joined by ``/``.
+    rule : str
+        The rewrite, or ``gradient``, that made it; empty if the user's line did.
+    """
+
+    index: int
+    label: str
+    kind: Literal["operation", "loop", "branch"]
+    output: str
+    source: SourceRecord | None
+    loop: int | None = None
+    samples: int = 0
+    typical_ns: float = 0.0
+    mean_ns: float | None = None
+    spread_ns: float = 0.0
+    measures: dict[str, float] = field(default_factory=dict)
+    moved_from: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SideRecord:
+    """One side of a branch in a loop's step.
+
+    Attributes
+    ----------
+    operation : int
+        Place of the branch in the step.
+    side : str
+        ``"then"`` where the condition held, or ``"else"``.
+    taken : int
+        How often it was taken, in all runs.
+    every : int
+        Its period: it is taken in every so many steps; 0 where there is none.
+    timed : int
+        How often it was timed.
+    typical_ns : float
+        The median of these times.
+    operations : tuple of OperationRecord
+        What it does, each with its part of the typical taking, and its average over those that were timed.
+    """
+
+    operation: int
+    side: Literal["then", "else"]
+    taken: int
+    every: int = 0
+    timed: int = 0
+    typical_ns: float = 0.0
+    operations: tuple[OperationRecord, ...] = ()
+
+    @property
+    def total_ns(self) -> float:
+        """Time of all takings, if each took as long as the typical one."""
+        return self.typical_ns * self.taken
+
+
+__all__ = ["OperationRecord", "SideRecord"]

@@ -43,6 +43,12 @@ class Loader(SourceFileLoader):
         self.byte_code = byte_code
         self.found: os.stat_result | None = found
 
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Return a module that knows its files: Python would ask it for either, and make an error into words each time."""
+        module = ModuleType(spec.name)
+        vars(module).update(__file__=spec.origin, __cached__=spec.cached)
+        return module
+
     def get_code(self, fullname: str) -> CodeType | None:
         """Return the code of the module."""
         found, self.found = self.found, None  # who asks later wants the source as it is then

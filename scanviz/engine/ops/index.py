@@ -11,13 +11,13 @@ import numpy as np
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.facts import Facts
+from scanviz.engine.graph.facts import Along, Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, subscripted
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, Type
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.ops import axes, index_axes
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
     IndexEntry,
@@ -138,15 +138,19 @@ def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return subscripted(operands[0], op.parameters.written([operand.text for operand in operands[1:]]))
 
 
-_BASIC = Facts(
-    weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=index_axes.picked
-)
+def _axes(op: Op, given: axes.Shapes, made: axes.Shapes) -> Sequence[Sequence[Along]]:
+    from scanviz.engine.ops.index_axes import picked  # few ask
+
+    return picked(op, given, made)
+
+
+_BASIC = Facts(weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=_axes)
 _ADVANCED = Facts(
     weight="heavy",
     never_view=True,
     foldable=True,
     selects=True,
-    axes=index_axes.picked,
+    axes=_axes,
     calls=4,
     one_by_one=10,
 )

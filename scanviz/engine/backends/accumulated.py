@@ -100,7 +100,7 @@ def accumulated(loop: LoopInstruction, plan: Plan) -> tuple[Accumulated, ...] | 
 
 def steps_at_once(loop: LoopInstruction, plan: Plan) -> int:
     """Return how many steps are taken at once at most."""
-    return max(SHORTEST, MOST // max(1, *(_elements(plan, k) for k in range(len(loop.states)))))
+    return max(SHORTEST, MOST // max(1, sum(_elements(plan, k) for k in range(len(loop.states)))))
 
 
 def run_ns(loop: LoopInstruction, plan: Plan) -> float | None:

@@ -10,6 +10,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
+from scanviz.cli.fitted import fitted_to
 from scanviz.cli.options import Option, UsageError, parse
 from scanviz.record.plain_text import write_json, write_text
 
@@ -61,7 +62,7 @@ def main(arguments: list[str]) -> int:
         write_text(f"\n{kind}\n", sys.stdout)
         for finding in findings:
             if finding.kind == kind:
-                write_text(_line(finding), sys.stdout)
+                write_text(fitted_to(_line(finding), sys.stdout), sys.stdout)
     return 0
 
 

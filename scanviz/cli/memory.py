@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import run_and_show
+from scanviz.cli.fitted import fitted_to
 from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import sanitize, write_text
@@ -31,7 +33,7 @@ def main(arguments: list[str]) -> int:
     """Run a script with forecasts of its calls and return the exit code; a script that fails ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
+        write_text(fitted_to(help_text(USAGE, __doc__, OPTIONS), sys.stdout), sys.stdout)
         return 0
     limit, script = _limit(parsed), program_of(parsed.rest, "memory")
     set_mode(parsed.options.get("mode"))
@@ -54,7 +56,7 @@ def _limit(parsed: Parsed) -> int | None:
 
 
 def _print(calls: list[ForecastCall], out: TextIO) -> None:
-    from scanviz.profiler.report.text import table
+    from scanviz.profiler.report.text import table, width_of
     from scanviz.profiler.report.units import size
 
     if not calls:
@@ -64,10 +66,10 @@ def _print(calls: list[ForecastCall], out: TextIO) -> None:
     for call in calls:
         told, held = call.forecast, call.measured_bytes
         more = f" and {told.unknown} results of unknown size" if told.unknown else ""
-        where = "" if told.where is None else sanitize(str(told.where))
+        where = "" if told.where is None else sanitize(Path(str(told.where)).name)
         bytes_ = [size(told.peak_bytes) + more, "–" if held is None else size(held)]
         rows.append([sanitize(call.function.name), *bytes_, str(call.calls), sanitize(told.at), where])
-    write_text("".join(f"{line.rstrip()}\n" for line in table(rows, 1, 200)), out)
+    write_text("".join(f"{line.rstrip()}\n" for line in table(rows, 1, width_of(out))), out)
     out.flush()
 
 

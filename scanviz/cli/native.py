@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import show_functions
+from scanviz.cli.fitted import fitted_to
 from scanviz.cli.options import Option, UsageError, help_text, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import sanitize, write_text
@@ -34,7 +35,7 @@ def main(arguments: list[str]) -> int:
     """Print the code and return the exit code; a script that fails ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "help" in parsed.options:
-        write_text(help_text(USAGE, __doc__, OPTIONS), sys.stdout)
+        write_text(fitted_to(help_text(USAGE, __doc__, OPTIONS), sys.stdout), sys.stdout)
         return 0
     if {"ir", "asm"} <= parsed.options.keys():
         raise UsageError("--ir and --asm are two forms of one listing: choose one")

@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from scanviz.cli.fitted import fitted_to
 from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import not_one_function
@@ -65,7 +66,7 @@ def main(arguments: list[str]) -> int:
     """Show rewrites and return the exit code; a program that is run ends the process by its own."""
     parsed = parse(arguments, OPTIONS, program=True)
     if "rules" in parsed.options:
-        write_text(_rules(), sys.stdout)
+        write_text(fitted_to(_rules(), sys.stdout), sys.stdout)
         return 0
     view = _view(parsed)
     if parsed.rest and parsed.rest[0].endswith(".scanviz"):

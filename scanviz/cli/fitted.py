@@ -1,0 +1,71 @@
+"""Helps and lists as wide as the terminal that shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TextIO
+
+_GAP = re.compile(r"(?<=\S) {2,}(?=\S)")  # between two columns
+
+
+def fitted(text: str, width: int) -> str:
+    r"""Return a text whose lines fit a width: paragraphs are filled, what stands in columns goes on below its last one.
+
+    Parameters
+    ----------
+    text : str
+        Paragraphs begin at the left; indented lines stand for themselves.
+    width : int
+        Columns.  What fits stays as it is.
+
+    Examples
+    --------
+    >>> print(fitted("Tell what is slow.\n\n  --top N   rows of each table", 24))
+    Tell what is slow.
+    <BLANKLINE>
+      --top N   rows of each
+                table
+    """
+    return "\n".join(line for block in _blocks(text) for line in _wrapped(block, width))
+
+
+def fitted_to(text: str, file: TextIO) -> str:
+    """Return a text as wide as a file."""
+    from scanviz.profiler.report.text import width_of
+
+    return fitted(text, width_of(file))
+
+
+def _blocks(text: str) -> Iterator[list[str]]:
+    """Iterate over paragraphs, and lines that stand for themselves."""
+    paragraph: list[str] = []
+    for line in text.split("\n"):
+        if line and not line[0].isspace():
+            paragraph.append(line)
+            continue
+        if paragraph:
+            yield paragraph
+            paragraph = []
+        yield [line]
+    if paragraph:
+        yield paragraph
+
+
+def _wrapped(lines: list[str], width: int) -> list[str]:
+    if all(len(line) <= width for line in lines):
+        return lines
+    from textwrap import wrap
+
+    whole = " ".join(lines)
+    below = " " * _last_column(whole, width)
+    return wrap(whole, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
+
+
+def _last_column(line: str, width: int) -> int:
+    """Return where the last column of a line begins: in its first half, for there must be room in it."""
+    begins = [gap.end() for gap in _GAP.finditer(line) if gap.end() <= width // 2]
+    return begins[-1] if begins else len(line) - len(line.lstrip())
+
+
+__all__ = ["fitted", "fitted_to"]

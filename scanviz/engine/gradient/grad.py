@@ -19,7 +19,6 @@ from scanviz.engine.errors import (
     UndefinedGradientError,
 )
 from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
-from scanviz.engine.gradient.explain import describes_way, is_connected, why_disconnected
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.sizes import full_like, zeros_like
 from scanviz.engine.gradient.table import Derivative, Derivatives, Undefined
@@ -128,9 +127,15 @@ def grad(
                 results.append(derivative)
             elif derivative is not None:
                 results.append(derivative)
-            elif is_connected(variable, costs, constants):
-                results.append(zeros_like(variable))
             else:
+                from scanviz.engine.gradient.explain import (  # of the seldom cases
+                    is_connected,
+                    why_disconnected,
+                )
+
+                if is_connected(variable, costs, constants):
+                    results.append(zeros_like(variable))
+                    continue
                 why = why_disconnected(variable, costs, constants)
                 report_disconnected(variable, why, disconnected_inputs, "what is differentiated")
                 results.append(instead(variable, why, return_disconnected))
@@ -305,6 +310,8 @@ def undefined_gradient(
     variable: Variable, costs: Sequence[Variable], found: Undefined, remedy: str = ""
 ) -> UndefinedGradientError:
     """Return the error of a derivative that does not exist, with the way on which it does not."""
+    from scanviz.engine.gradient.explain import describes_way
+
     return UndefinedGradientError(
         f"there is no derivative with respect to `{describe(variable)}`: {found.why}",
         where=found.where or user_line(),

@@ -55,7 +55,8 @@ Pushforward = Callable[[Apply, Arriving], Derivatives]
 Connection = Callable[[Apply], Sequence[Sequence[bool]]]
 
 # Files with rows of kinds of ops, and those of loops; others are imported when a row of their ops is asked for.
-FAMILIES = ("elementwise", "loop", "loop_choices", "loop_forward", "reduce")
+REVERSE = ("elementwise", "loop", "loop_choices", "reduce")  # of which reverse mode has need
+FAMILIES = (*REVERSE, "loop_forward")
 LATER = (
     "control", "creation", "decompose", "effects", "factorise", "index", "join", "linalg", "neural", "random", "shape", "sort",
     "stop_gradient", "subgraph",

@@ -23,7 +23,7 @@ from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.dims import Dims
-    from scanviz.engine.graph.nodes import Variable
+    from scanviz.engine.graph.nodes import Apply, Variable
     from scanviz.engine.graph.types import Type
 
 Infer = Callable[["Op", Sequence["Variable"]], Sequence["Type"]]
@@ -292,6 +292,10 @@ class Op:
             found = given if isinstance(given, Facts) else given(self)
             object.__setattr__(self, "_facts", found)
         return found
+
+    def nodes_inside(self) -> Sequence[Apply] | None:
+        """Return the nodes of the one graph that it holds, in order of computation, where it keeps a list of them."""
+        return None
 
     def infer(self, inputs: Sequence[Variable]) -> Sequence[Type]:
         """Return the output types for these inputs, or raise what does not fit.

@@ -22,6 +22,7 @@ def typecheck(
     *,
     closed: bool = True,
     checked: set[Apply] | None = None,
+    nodes: Sequence[Apply] | None = None,
 ) -> None:
     """Check a graph, with the graphs that its ops hold, and raise an InternalError that names the first node that does not hold.
 
@@ -33,8 +34,11 @@ def typecheck(
         Whether every leaf must be an input or a constant.
     checked : set of Apply, optional
         Nodes known to hold, which never changes; those found to hold are added.
+    nodes : sequence of Apply, optional
+        Those of a closed graph in order of computation, where they are known.
     """
-    nodes = toposort(outputs, inputs) if closed or checked is None else toposort(outputs, inputs, checked)
+    if nodes is None or any(variable.owner is not None for variable in inputs):
+        nodes = toposort(outputs, inputs) if closed or checked is None else toposort(outputs, inputs, checked)
     for node in nodes:
         if closed and checked is not None:
             if node in checked:
@@ -44,7 +48,7 @@ def typecheck(
         for given, results in op.subgraphs() if type(op) is not Op else ():
             if len(set(given)) < len(given):
                 raise InternalError(f"{op} gives a variable of its step two values")
-            typecheck(given, results, checked=checked)
+            typecheck(given, results, checked=checked, nodes=op.nodes_inside())
         if not node.inferred:
             _check_types(node)
     free = first_free(nodes, outputs, inputs) if closed else None

@@ -12,6 +12,7 @@ from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort, users
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+from scanviz.engine.rewrites.settle import Rebuilt
 from scanviz.engine.scan.loop import SCAN, Scan
 from scanviz.engine.slotted import dataclass
 
@@ -100,16 +101,16 @@ class Level:
         loop: Scan | None = None,
         nodes: Sequence[Apply] | None = None,
     ) -> None:
-        self.outputs, self.path, self.loop = list(outputs), path, loop
-        self.wanted = frozenset(self.outputs)
-        self.nodes: Sequence[Apply] = toposort(self.outputs) if nodes is None else nodes
+        self.path, self.loop, self.wanted = path, loop, frozenset(outputs)
+        self.nodes: list[Apply] = toposort(outputs) if nodes is None else list(nodes)
+        self.outputs = Rebuilt(outputs, self.nodes)
         self.by_declaration: dict[Declaration, list[Apply]] = {}
+        by_declaration = self.by_declaration
         for node in self.nodes:
-            declaration = node.op.declaration
-            if declaration in self.by_declaration:
-                self.by_declaration[declaration].append(node)
-            else:
-                self.by_declaration[declaration] = [node]
+            try:
+                by_declaration[node.op.declaration].append(node)
+            except KeyError:
+                by_declaration[node.op.declaration] = [node]
         self.loops = self.by_declaration.get(SCAN, [])
         self._users: dict[Variable, Readers] | None = None
         self.quiet: dict[str, list[Refused]] = {}

@@ -16,7 +16,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.scan.loop import Scan, ScanView, nodes_of
+from scanviz.engine.scan.loop import Scan, ScanView, nodes_of, of_step
 from scanviz.engine.scan.variables import Carry, LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
@@ -51,11 +51,13 @@ def results_without(op: Scan, gone: Collection[LoopVariable]) -> list[Variable]:
     return results if op.until is None else [*results, op.until.condition]
 
 
+@of_step
 def always_in_step(op: Scan) -> frozenset[Apply]:
     """Return the nodes that every step of a loop computes; ask ``op.once(always_in_step)``."""
     return frozenset(always_computed(op.inner_outputs))
 
 
+@of_step
 def size_nodes(op: Scan) -> frozenset[Apply]:
     """Return the nodes of a loop's step that only compute sizes; ask ``op.once(size_nodes)``.
 

@@ -28,7 +28,7 @@ from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import own_tier
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
+from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of, of_step
 from scanviz.engine.scan.variables import State, inner_outputs
 from scanviz.engine.slotted import dataclass
 
@@ -121,6 +121,7 @@ def _results_in_step(op: Scan) -> Counter[Variable]:
     return Counter([value for variable in op.result_variables for value in inner_outputs(variable)])
 
 
+@of_step
 def _users_in_step(op: Scan) -> dict[Variable, list[tuple[Apply, int]]]:
     return users(op.once(nodes_of))
 

@@ -29,7 +29,8 @@ def merge_residuals(level: Level) -> Rewritten | None:
         for first, second in pairs:
             mapping.update(_joined(first, second))
             merged.append(f"`{first.op.scan_name}`")
-        level = Level(rebuilt(level.outputs, mapping, {}), level.path, level.loop)
+        fresh = rebuilt(level.outputs, mapping, {})
+        level = Level(fresh, level.path, level.loop, fresh.nodes)
     if not merged:
         return None
     return Rewritten(

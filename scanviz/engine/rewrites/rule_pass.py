@@ -19,7 +19,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import asked_at
 from scanviz.engine.rewrites.level import Level, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
-from scanviz.engine.rewrites.settle import rebuilt
+from scanviz.engine.rewrites.settle import Rebuilt, rebuilt
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results
@@ -162,6 +162,12 @@ def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused
     return Refused(rule.name, level.path, name, node.node_id, source, refusal.why, refusal.preconditions_met)
 
 
+def _level(outputs: Sequence[Variable], like: Level | None = None) -> Level:
+    """Return the level of a graph, in the place of another one, with its nodes where these are known."""
+    nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
+    return Level(outputs, nodes=nodes) if like is None else Level(outputs, like.path, like.loop, nodes)
+
+
 class Levels:
     """Levels of one run, kept as long as their graphs live: most rules change little.
 
@@ -193,7 +199,7 @@ class Levels:
         known = self._outer
         same = known is not None and len(known.outputs) == len(outputs)
         if not same or known is None or any(map(is_not, known.outputs, outputs)):
-            known = self._outer = Level(outputs)
+            known = self._outer = _level(outputs)
         return known
 
     def step(self, op: Scan, path: tuple[str, ...]) -> Level:
@@ -255,7 +261,7 @@ def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     if asked.rule.outermost_first:
         fresh = _outermost_first(asked, level, done)
     elif steps := _steps_rewritten(asked, level, done):
-        inside = Level(rebuilt(level.outputs, {}, steps), level.path, level.loop)
+        inside = _level(rebuilt(level.outputs, {}, steps), level)
         here = _here(asked, inside, done)
         return inside.outputs if here is None else here
     else:
@@ -389,7 +395,15 @@ def _with_step(
 
 def _with_graph(node: Apply, applied: Applied) -> Scan:
     """Return the op of a loop with the step that an application gives."""
-    return with_results(loop_of(node), applied.graph())
+    return _with_step_of(loop_of(node), applied.graph())
+
+
+def _with_step_of(op: Scan, results: list[Variable]) -> Scan:
+    """Return a loop with another step, whose nodes it knows where they are known."""
+    found = with_results(op, results)
+    if isinstance(results, Rebuilt) and results.nodes is not None:
+        found.derived[nodes_of] = tuple(results.nodes)
+    return found
 
 
 def _keep_names(mapping: Mapping[Variable, Variable]) -> None:
@@ -417,5 +431,5 @@ def _steps_rewritten(asked: Asked, level: Level, done: RulePass) -> dict[Apply, 
         assert isinstance(node.op, Scan)
         fresh = _all(asked, asked.levels.step(node.op, level.path), done)
         if fresh is not None:
-            found[node] = with_results(node.op, fresh)
+            found[node] = _with_step_of(node.op, fresh)
     return found

@@ -7,15 +7,31 @@ replacements there are, each node is visited once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.scan.loop import Scan
 
 
+class Rebuilt(list[Variable]):
+    """Outputs of a graph that was rebuilt, which knows its nodes in order of computation, where that is sure.
+
+    Attributes
+    ----------
+    nodes : list of Apply or None
+        As :func:`~scanviz.engine.graph.traversal.toposort` gives them.
+    """
+
+    __slots__ = ("nodes",)
+
+    def __init__(self, outputs: Iterable[Variable], nodes: list[Apply] | None) -> None:
+        super().__init__(outputs)
+        self.nodes = nodes
+
+
 def rebuilt(
     outputs: Sequence[Variable], mapping: Mapping[Variable, Variable], ops: Mapping[Apply, Scan]
-) -> list[Variable]:
+) -> Rebuilt:
     """Return a graph with variables replaced and loops given other steps.
 
     Parameters
@@ -29,31 +45,54 @@ def rebuilt(
 
     Returns
     -------
-    list of Variable
+    Rebuilt
         The new outputs; nodes above all that changed are those of the old graph, and rebuilt ones keep their ids.
     """
     new_of: dict[Variable, Variable] = {}  # of what does not stay as it is
     begun: set[Apply] = set()
-    settled: set[Apply] = set()
-    changing = {*ops, *[variable.owner for variable in mapping]}
+    replaced = dict.fromkeys([variable.owner for variable in mapping])
+    done: set[Apply] = set()  # of those
+    sure = all(_goes_one_way(node, mapping) for node in replaced)
+    order: list[Apply] = []
+    reading: list[Apply] = []  # each has a None on the stack, and above that what it reads
     for output in outputs:
-        stack = [output.owner] if output.owner is not None else []
+        stack: list[Apply | None] = [output.owner] if output.owner is not None else []
         while stack:
-            node = stack[-1]
-            if node not in begun:
-                begun.add(node)
-                above = len(stack)
-                for needed in _needed(node, mapping) if node in changing else node.makers:
-                    if needed not in begun:
-                        stack.append(needed)
-                if len(stack) > above:
+            node = stack.pop()
+            if node is not None:
+                if node in begun:
+                    if node in replaced and node not in done:
+                        sure = False  # what stands in its place reads it
                     continue
-            stack.pop()
-            if node not in settled:
-                settled.add(node)
-                if node in changing or not new_of.keys().isdisjoint(node.inputs):
-                    _settle(node, mapping, ops, new_of)
-    return [new_of.get(output, output) for output in outputs]
+                begun.add(node)
+                needed = _needed(node, mapping) if node in replaced else node.makers
+                if needed:
+                    reading.append(node)
+                    stack.append(None)
+                    stack += needed
+                    continue
+            else:
+                node = reading.pop()
+            if node in replaced:
+                _replace(node, mapping, new_of)
+                done.add(node)
+                if mapping.keys() >= set(node.outputs):
+                    continue
+            if node in ops or not new_of.keys().isdisjoint(node.inputs):
+                node = _over(node, ops.get(node), new_of)
+            order.append(node)
+    found = [new_of.get(output, output) for output in outputs]
+    return Rebuilt(found, order if sure else None)
+
+
+def _goes_one_way(node: Apply | None, mapping: Mapping[Variable, Variable]) -> bool:
+    """Return whether whoever reads a replaced node reads one other in its place: then both graphs are walked alike."""
+    if node is None:
+        return False
+    if len(node.outputs) == 1:
+        return True
+    makers = {mapping[output].owner if output in mapping else node for output in node.outputs}
+    return len(makers) == 1
 
 
 def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> Sequence[Apply]:
@@ -65,22 +104,16 @@ def _needed(node: Apply, mapping: Mapping[Variable, Variable]) -> Sequence[Apply
     return [*node.makers, *makers] if len(given) < len(node.outputs) else makers
 
 
-def _settle(
-    node: Apply,
-    mapping: Mapping[Variable, Variable],
-    ops: Mapping[Apply, Scan],
-    new_of: dict[Variable, Variable],
-) -> None:
-    """Say what the outputs of a node have become, when all they need is settled."""
-    if not mapping.keys().isdisjoint(node.outputs):
-        replaced = {output: mapping[output] for output in node.outputs if output in mapping}
-        for output, given in replaced.items():
-            new_of[output] = new_of.get(given, given)
-        if len(replaced) == len(node.outputs):
-            return
-    op = ops.get(node)
-    if op is None and new_of.keys().isdisjoint(node.inputs):
-        return
+def _replace(node: Apply, mapping: Mapping[Variable, Variable], new_of: dict[Variable, Variable]) -> None:
+    """Say what replaced outputs of a node have become, when what stands in their place is settled."""
+    for output in node.outputs:
+        if output in mapping:
+            new_of[output] = new_of.get(mapping[output], mapping[output])
+
+
+def _over(node: Apply, op: Scan | None, new_of: dict[Variable, Variable]) -> Apply:
+    """Return a node over what its inputs have become."""
     fresh = rebuild(node, [new_of.get(variable, variable) for variable in node.inputs], op)
     for old, new in zip(node.outputs, fresh.outputs, strict=True):
         new_of.setdefault(old, new)
+    return fresh

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.scan.loop import Scan, nodes_of
+from scanviz.engine.scan.loop import Scan, nodes_of, of_step
 
 Effects = Mapping[tuple[int, int], int]  # (loops around it, node id) → how often
 
@@ -42,6 +42,7 @@ def effects_of(op: Scan) -> Effects:
     return op.once(_effects_of_step)
 
 
+@of_step
 def _effects_of_step(op: Scan) -> Effects:
     return effects_among(op.once(nodes_of))
 

@@ -180,6 +180,10 @@ class Scan(Op, ScanPropertiesMixin):
         """Return the step: its inputs and its outputs."""
         return ((self.inner_inputs, self.inner_outputs),)
 
+    def nodes_inside(self) -> SequenceOf[Apply]:
+        """Return the nodes of the step."""
+        return self.once(nodes_of)
+
     def of_kind(self, *kinds: str) -> list[LoopVariable]:
         """Return the loop variables of given kinds, in order."""
         return [variable for variable in self.variables if kind_of(variable) in kinds]
@@ -286,6 +290,24 @@ def _shape_of_variable(variable: LoopVariable) -> tuple[object, ...]:
             return (kind_of(variable), types)
 
 
+_OF_STEP: list[Callable[[Scan], Any]] = []
+
+
+def of_step(find: Callable[[Scan], T]) -> Callable[[Scan], T]:
+    """Mark what a function finds out about a loop as found of its step's results and their nodes alone."""
+    _OF_STEP.append(find)
+    return find
+
+
+def knows_step_of(op: Scan, other: Scan) -> None:
+    """Let a loop know what is known of the step of another one, if its step gives the same."""
+    if op.once(_inner_outputs) == other.once(_inner_outputs):
+        for find in _OF_STEP:
+            if find in other.derived:
+                op.derived[find] = other.derived[find]
+
+
+@of_step
 def nodes_of(op: Scan) -> tuple[Apply, ...]:
     """Return the nodes of a loop's step in order of computation; ask ``op.once(nodes_of)``."""
     return tuple(toposort(op.inner_outputs))

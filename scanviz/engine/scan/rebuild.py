@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView
+from scanviz.engine.scan.loop import Scan, ScanSettings, ScanView, knows_step_of
 from scanviz.engine.scan.variables import (
     LoopVariable,
     Until,
@@ -83,6 +83,7 @@ def rebuilt_loop(
     fresh = Scan([now for _, now in pairs], until, op.settings if settings is None else settings)
     gives = [(old, now) for old, now in pairs if has_outer_output(now)]
     results = [None if old is None else view.outer_output(old) for old, _ in gives]
+    knows_step_of(fresh, op)
     names = [
         now.name if before is None else before.name for before, (_, now) in zip(results, gives, strict=True)
     ]

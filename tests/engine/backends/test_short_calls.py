@@ -215,7 +215,9 @@ def test_calls_that_have_no_machine_code_are_mostly_not_looked_at():
 def test_machine_code_of_a_whole_function_is_found_on_disk_without_being_written(monkeypatch, tmp_path):
     monkeypatch.setattr(config.native, "cache", str(tmp_path / "kept"))
     written, usual = [], code.text_of
-    monkeypatch.setattr(code, "text_of", lambda *given: written.append(given) or usual(*given))
+    monkeypatch.setattr(
+        code, "text_of", lambda *given, **named: written.append(given) or usual(*given, **named)
+    )
     found, times = [], []
     for _ in range(2):
         f, _ = slope("native")

@@ -7,7 +7,7 @@ is known is computed where it stands, as often as it stands there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.slotted import dataclass
@@ -87,6 +87,9 @@ class Facts:
         ``axes(op, given, made)``, with the shapes of inputs and outputs, says for each output and each of its axes which axes of
         inputs it goes along: element i there is made of element i there, and of inputs that are not named as a whole.  None where
         every axis of every input is mixed (:mod:`scanviz.engine.ops.axes`).
+    placed : callable or None
+        ``placed(op)`` gives axes that its result goes along although it counts where an element stands there: some of the
+        elements alone would be others.  None where there is none.
     product : bool
         Whether it sums products along axes of its inputs, as products of matrices do.
     calls : int
@@ -115,6 +118,7 @@ class Facts:
     for_loop: bool = False
     effect: bool = False
     axes: Axes | None = None
+    placed: Callable[[Op], Collection[int]] | None = None
     product: bool = False
     calls: int = 1
     one_by_one: int = 0

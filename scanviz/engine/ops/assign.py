@@ -19,7 +19,7 @@ from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
-from scanviz.engine.ops.index_axes import assigned
+from scanviz.engine.ops.index_axes import assigned, written_at
 from scanviz.engine.ops.index_pattern import IndexParameters, input_count, is_basic, numpy_index
 from scanviz.engine.ops.support import as_value, as_variable, constant, kept_shape
 
@@ -79,9 +79,9 @@ def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return WrittenTerm(f"{subscripted(operands[0], index).text} {sign} {operands[1].text}", ASSIGNMENT)
 
 
-_ADVANCED = Facts(foldable=True, selects=True, axes=assigned, calls=8, one_by_one=10)
-_ADDED = Facts(foldable=True, selects=True, axes=assigned, calls=8, one_by_one=80)
-_BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned, calls=3)
+_ADVANCED = Facts(foldable=True, selects=True, axes=assigned, placed=written_at, calls=8, one_by_one=10)
+_ADDED = Facts(foldable=True, selects=True, axes=assigned, placed=written_at, calls=8, one_by_one=80)
+_BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned, placed=written_at, calls=3)
 ASSIGN = Declaration(
     "assign",
     "index",

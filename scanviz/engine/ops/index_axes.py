@@ -63,3 +63,17 @@ def assigned(op: Op, given: Shapes, made: Shapes) -> Sequence[Sequence[Along]]:
             if whole and value:
                 found[whole[0]] = {**whole, 1: value[0]}
     return (found,)
+
+
+def written_at(op: Op) -> frozenset[int]:
+    """Return the axes of an array along which an assignment writes at some places alone."""
+    found: set[int] = set()
+    axis = 0
+    for entry in op.parameters.pattern.entries:
+        if entry.kind == "newaxis":
+            continue
+        consumed = 1 if entry.kind == "slice" else entry.consumed
+        if not _is_whole(entry):
+            found.update(range(axis, axis + consumed))
+        axis += consumed
+    return frozenset(found)

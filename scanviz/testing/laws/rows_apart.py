@@ -42,6 +42,8 @@ TURNS: dict[str, _Turn] = {
         v + (T.arange(h.shape[0]) * 0.01)[:, None] if v.ndim == 2 else v
     ),
     "part of a row": lambda v, h, x, w, a, c: T.set_subtensor(v[..., :1], 0.5) if v.ndim == 2 else v,
+    "one of the rows": lambda v, h, x, w, a, c: T.inc_subtensor(v[0], 0.25),
+    "a number of the rows": lambda v, h, x, w, a, c: T.set_subtensor((h * 0.5)[1:-3:2], 0.5) + v,
     "joined": lambda v, h, x, w, a, c: T.concatenate([v[:, 1:], h[:, :1]], axis=1) if v.ndim == 2 else v,
 }
 

@@ -15,7 +15,7 @@ from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.program.axes import StepKind, step_axes
 from scanviz.engine.program.axis_classes import Axis
 from scanviz.engine.program.effects import has_effects
-from scanviz.engine.program.instructions import Instruction, LoopInstruction
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
 from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.slotted import dataclass
@@ -102,6 +102,7 @@ def _divided(
     (size,) = sizes
     count = next((k for k in range(most, 1, -1) if size % (k * ROWS) == 0), 1)
     _must(count > 1)
+    _must(not any(_counts_places(line, whole, size) for line in body.instructions))
     divided = _divided_inputs(loop, whole, around)
     smaller = [
         _part(shape, count) if number in divided else shape
@@ -163,6 +164,13 @@ def _divided_inputs(loop: LoopInstruction, whole: Plan, around: set[int]) -> set
 def _is_of_one_number(maker: object) -> bool:
     """Return whether a register that is the same in every step may be had in part: an input, or a number in an array."""
     return maker is None or (isinstance(maker, Instruction) and maker.op.declaration is ALLOC)
+
+
+def _counts_places(line: AnyInstruction, whole: Plan, size: int) -> bool:
+    """Return whether an instruction does something at some of so many rows, which have other numbers in a part."""
+    placed = line.op.facts.placed
+    shapes = [_shape_or_number(whole, number)[:1] for number in line.outputs]
+    return placed is not None and 0 in placed(line.op) and (size,) in shapes
 
 
 def _operands_with_rows(instruction: Instruction, whole: Plan, along: set[int]) -> set[int] | None:

@@ -129,6 +129,25 @@ def test_rows_that_are_mixed_are_not():
     assert not divided(f)
 
 
+@pytest.mark.parametrize("index", [0, -1, slice(1, 3), slice(None, None, 2)])
+def test_rows_some_of_which_are_written_at_are_not(index):
+    f, given = batch_of_rows(lambda x_t, h: T.inc_subtensor(T.tanh(h + x_t)[index], 0.5))
+    expected, h = [], np.zeros((64, 3))
+    for x_t in given:
+        h = np.tanh(h + x_t)
+        h[index] += 0.5
+        expected.append(h)
+    for _ in range(3):
+        np.testing.assert_allclose(f(given), expected, rtol=1e-6)
+    assert not divided(f)
+
+
+def test_rows_that_are_written_at_in_part_each_are_taken_by_threads():
+    f, given = batch_of_rows(lambda x_t, h: T.set_subtensor(T.tanh(h + x_t)[:, 1], 0.5))
+    f(given), f(given)
+    assert divided(f)
+
+
 def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
     weights, x = T.matrix("weights"), T.tensor3("x")
     rows, _ = scanviz.scan(lambda x_t, weights: T.dot(weights, x_t), x, None, weights)

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
-from scanviz.engine.backends.registry import resolve
+from scanviz.engine.backends.registry import availability, resolve
 from scanviz.engine.building import building
 from scanviz.engine.display import Shown
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
-from scanviz.engine.function.rewriting import rewrites_of
+from scanviz.engine.function.rewriting import may_pay, rewrites_of, undecided
 from scanviz.engine.graph.shared import set_values, values_of
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.locks import lock, with_all
@@ -40,6 +40,10 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.alone_watch import AloneWatch
 
 _keys = itertools.count(1)
+# what a function has once it is finished for NumPy
+_OF_THE_PROGRAM = frozenset(
+    {"_constants", "_executable", "_gives_own", "_graph", "_run_alone", "build_ns", "program", "rewrites"}
+)
 
 # Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
 CALLS: list[Callable[[Function, list[Array]], None]] = []
@@ -60,7 +64,16 @@ class Function(Shown):
         What rules did to the graph, in order; any version can be rebuilt.
     build_ns : dict[str, int]
         Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
+
+    Notes
+    -----
+    Where rewrites for NumPy and for machine code part, building waits for the first call, which says what is gone on with, or until
+    somebody asks for what is made.
     """
+
+    program: Program
+    rewrites: RewriteHistory
+    build_ns: dict[str, int]
 
     def __init__(
         self, plan: FunctionSpec, started_ns: int | None = None, beside: Function | None = None
@@ -68,57 +81,95 @@ class Function(Shown):
         begun = time.perf_counter_ns()
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
-        checked: set[Apply] = set()
-        self.rewrites: RewriteHistory = rewrites_of(
-            plan, checked, None if beside is None else beside.rewrites
-        )
-        self._graph = self.rewrites.final
-        reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
-        typecheck(reads, self._graph, checked=checked)
+        self._checked: set[Apply] = set()
+        self._history = rewrites_of(plan, self._checked, None if beside is None else beside.history)
         rewritten = time.perf_counter_ns()
-        self.program: Program
-        lowered_graph = lower(reads, self._graph, self.name)
-        self.program, self.rewrites.of_program = apply_memory_rules(lowered_graph, plan.mode.rewrites)
-        lowered = time.perf_counter_ns()
-        backend = resolve(plan.mode.backend)
-        self.backend = backend.name
-        self._executable = backend.compile(self.program)
-        self.rewrites.planned, self.rewrites.refused_plans = self._planned, self._refused_plans
-        self._run_alone = getattr(self._executable, "run_alone", None)
-        takes_device_arrays = bool(getattr(self._executable, "takes_device_arrays", False))
-        compiled = time.perf_counter_ns()
-        self.build_ns = {
+        self.backend = resolve(plan.mode.backend).name
+        resolved = time.perf_counter_ns()
+        self._spent_ns = {
             "graph": begun - (started_ns or begun),
             "rewrite": rewritten - begun,
-            "lower": lowered - rewritten,
-            "compile": compiled - lowered,
+            "compile": resolved - rewritten,
         }
-        self._gives_own = bool(getattr(self._executable, "gives_own", False))
-        self._constants = Memory(constants_of(self.program))
         self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
-        self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
         self._structured = plan.structured
         self._stored = list(plan.updates)
         self._updated = sorted(plan.updates, key=id)
         self._is_alone = not plan.shared and not plan.updates  # it has nothing in common with others
         self._watching: Watching | None = None
         self._making = lock()
-        asked = plan.profile or any(loop.profile for loop, _ in all_loops(self.program))
-        self.profile_observer = observe.PROFILER[0]() if asked and observe.PROFILER else None
-        self._counted = self._counts_for_machine_code()
+        self._prepared: Function | None = None
         self._later: Function | None = None
+        self.profile_observer: Any = None
+        self._counted: Any = None
+        if self._history.is_whole:
+            self._finish()
+        else:  # its first call says what it is finished for
+            self._counted = undecided()
+            self._arguments = Binding(plan.name, plan.inputs, self.backend, False).arrays
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what there is once the function is finished for NumPy."""
+        if name not in _OF_THE_PROGRAM or "_history" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        with building("function"):
+            self._finish()
+        return vars(self)[name]
+
+    def _finish(self) -> None:
+        """Rewrite what is left to rewrite, and make what runs; what there is of it is set last."""
+        with self._making:
+            if "program" in vars(self):
+                return
+            begun, plan, history, checked = time.perf_counter_ns(), self.plan, self._history, self._checked
+            history.finish(checked)
+            graph = history.final
+            reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
+            typecheck(reads, graph, checked=checked)
+            rewritten = time.perf_counter_ns()
+            program, history.of_program = apply_memory_rules(
+                lower(reads, graph, plan.name), plan.mode.rewrites
+            )
+            lowered = time.perf_counter_ns()
+            executable = resolve(plan.mode.backend).compile(program)
+            history.planned, history.refused_plans = self._planned, self._refused_plans
+            compiled, spent = time.perf_counter_ns(), self._spent_ns
+            self.build_ns = {
+                "graph": spent["graph"],
+                "rewrite": spent["rewrite"] + rewritten - begun,
+                "lower": lowered - rewritten,
+                "compile": spent["compile"] + compiled - lowered,
+            }
+            takes_device_arrays = bool(getattr(executable, "takes_device_arrays", False))
+            asked = plan.profile or any(loop.profile for loop, _ in all_loops(program))
+            if asked and observe.PROFILER:
+                self.profile_observer = observe.PROFILER[0]()
+            self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
+            self._gives_own = bool(getattr(executable, "gives_own", False))
+            self._constants = Memory(constants_of(program))
+            self._run_alone = getattr(executable, "run_alone", None)
+            self._executable, self._graph, self.rewrites = executable, graph, history
+            self._counted = self._counts_for_machine_code()
+            self.program = program
 
     def _counts_for_machine_code(self) -> Any:
         """Return what counts until another Program of this function pays, None where that would be no other."""
         mode = self.plan.mode.for_machine_code()
         if mode is None:
             return None
-        rules = {entry.rule for entry in self.rewrites.of_graph} & mode.rewrites.left_out
+        rules = {entry.rule for entry in self._history.of_graph} & mode.rewrites.left_out
         counted = getattr(self._executable, "counted", None)
         if not rules or counted is None:
             return None
         counted.open(rules)
+        if self._counted is not None:
+            self._counted.decides_for(counted)
         return counted
+
+    @property
+    def history(self) -> RewriteHistory:
+        """What rules have done so far; :attr:`rewrites` once all is done for NumPy."""
+        return self._history
 
     @property
     def for_machine_code(self) -> Function | None:
@@ -133,6 +184,16 @@ class Function(Shown):
         with self._making:
             made = self._later
             if made is None:
+                made = self._made_beside()
+                self._counted.go_on_in(made.executable.counted)
+                self._later, self._prepared = made, None
+        return made  # another thread may find now that there is no machine code, and drop it
+
+    def _made_beside(self) -> Function:
+        """Return the same function rewritten for machine code, made the first time, for which nothing has counted."""
+        with self._making:
+            made = self._prepared
+            if made is None:
                 with building("function"):
                     mode = self.plan.mode.for_machine_code()
                     assert mode is not None
@@ -140,9 +201,8 @@ class Function(Shown):
                     made = Function(plan, time.perf_counter_ns(), self)
                 made.name = f"{self.name}, for machine code"  # in profiles
                 made.profile_observer = self.profile_observer
-                self._counted.go_on_in(made.executable.counted)
-                self._later = made
-        return made  # another thread may find now that there is no machine code, and drop it
+                self._prepared = made
+        return made
 
     @property
     def inputs(self) -> list[In]:
@@ -262,18 +322,51 @@ class Function(Shown):
             arguments = self._arguments(values, named)
         except ScanvizError:  # the call tells it
             return values, named
-        self._counted.foresee([*arguments, *values_of(self.plan.shared)])
+        given = [*arguments, *values_of(self.plan.shared)]
+        if "program" not in vars(self):
+            self._decide(given)
+        if self._counted.is_new:
+            self._counted.foresee(given)
         return tuple(arguments), {}
+
+    def _decide(self, given: list[Array]) -> None:
+        """Go on with what the first call surely pays for: the Program for machine code, or that for NumPy."""
+        with (
+            self._making,
+            building("function"),
+        ):  # for whoever watches: it is no time of a call, nor of the script
+            counted = self._counted
+            if not counted.is_new or "program" in vars(self):  # another thread has
+                return
+            if may_pay(self._history.final, given) and availability("native").works:
+                found = self._made_beside().executable.loops_that_pay(given, rows_stay=True)
+                if found:
+                    counted.foreseen.update(found)
+                    counted.due, counted.is_new = True, False
+                    return
+            self._finish()
 
     def _first_in_machine_code(self, *values: Any, **named: Any) -> Any:
         """Return the outputs of the first call for which machine code pays; where there can be none, further calls stay here."""
         made = self._made_for_machine_code()
         try:
             return made(*values, **named)
+        except BaseException:
+            self._look_again(made)
+            raise
         finally:
             if made.executable.counted.is_refused:
                 self._counted.close()
                 self._later = None
+
+    def _look_again(self, made: Function) -> None:
+        """Let the next call be looked at as the first one where that failed before any of its loops paid for machine code."""
+        counted = self._counted
+        if counted.foreseen and not (made.executable.counted.compiled or made.executable.counted.refused):
+            with self._making:
+                self._prepared, self._later = made, None
+                counted.foreseen.clear()
+                counted.due, counted.is_new = False, True
 
     def _seen(self) -> Watching:
         """Return what tells of calls, made when the first is told of: most programs are run unseen."""

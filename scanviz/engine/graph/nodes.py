@@ -51,9 +51,19 @@ class RunState:
     def __init__(self, next_id: int, found: dict[Any, Any]) -> None:
         self.next_id, self.found = next_id, found
 
+    @staticmethod
+    def of(run: int) -> RunState:
+        """Return the beginning of a run."""
+        return RunState(-run * BIRTHS_OF_A_RUN, {})
+
     def copied(self) -> RunState:
         """Return a state that goes on by itself from here."""
         return RunState(self.next_id, {kind: found.copied() for kind, found in self.found.items()})
+
+    def rewind(self) -> None:
+        """Let what variables hold of what was found out be as it was here, once the run that went on has come to its end."""
+        for found in self.found.values():
+            found.rewind()
 
 
 def next_run() -> int:
@@ -67,8 +77,7 @@ def node_ids_of(run: int | RunState) -> AbstractContextManager[RunState]:
     They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.  A run is
     gone on with where it is given as it was then.
     """
-    state = run if isinstance(run, RunState) else RunState(-run * BIRTHS_OF_A_RUN, {})
-    return holding(_own_node_ids, state)
+    return holding(_own_node_ids, run if isinstance(run, RunState) else RunState.of(run))
 
 
 def run_state() -> RunState | None:

@@ -67,12 +67,16 @@ class KnownSizes(NamedTuple):
     built: list[Polynomial]
     come_to: int | None = None
 
+    def rewind(self) -> None:
+        """Forget what was built since this place, by a run that has come to its end."""
+        if self.come_to is not None:
+            for size in self.built[self.come_to :]:
+                size.built = None
+            del self.built[self.come_to :]
+
     def copied(self) -> KnownSizes:
-        """Return what was known here, to which another run adds by itself; the run that came here has come to its end by then."""
+        """Return what is known here, to which another run adds by itself, once this one has come to its end."""
         come_to = len(self.built) if self.come_to is None else self.come_to
-        for size in self.built[come_to:]:
-            size.built = None
-        del self.built[come_to:]
         known = dict(self.of_scalars), dict(self.shapes), self.numbers.copied(), dict(self.substituted)
         return KnownSizes(*known, self.built, come_to)
 

@@ -7,12 +7,12 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, overload
 
 from scanviz.engine.errors import ScanvizIndexError
-from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
+from scanviz.engine.graph.nodes import Apply, RunState, Variable, next_run, node_ids_of
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, going_on, sweeps
@@ -120,6 +120,8 @@ class RewriteHistory(Sequence[Record]):
         Filled with the nodes whose types were found to hold.
     parts_at : collection of str, optional
         Names of rules.  Where one of them does something first, it is kept how far this had come: :meth:`without` goes on there.
+    pauses : bool
+        Whether this one waits there until :meth:`finish` is called.
 
     Examples
     --------
@@ -138,9 +140,10 @@ class RewriteHistory(Sequence[Record]):
         selection: Selection,
         checked: set[Apply] | None = None,
         parts_at: Collection[str] = (),
+        pauses: bool = False,
     ) -> None:
         self._start, self.selection, self._run = list(outputs), selection, next_run()
-        self._asked, self._parting = selection, Parting(parts_at) if parts_at else None
+        self._asked, self._parting = selection, Parting(parts_at, pauses=pauses) if parts_at else None
         self._entries: list[Record] = []
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
@@ -148,14 +151,42 @@ class RewriteHistory(Sequence[Record]):
         self.of_program: list[Application] = []  # applications to the Program when it was made
         self.planned: Callable[[], list[Application]] = list  # those for the shapes met, found when asked for
         self.refused_plans: Callable[[], list[Refused]] = list
-        self._final = list(outputs)
-        with node_ids_of(self._run):
-            self._note(sweeps(self._start, selection, checked=checked, parting=self._parting))
+        self._final, self.is_whole = list(outputs), False
+        with node_ids_of(self._run) as self._ids:
+            self._rest: Iterator[Swept] | None = self._begun(checked)
+            self._note(self._rest)
 
-    def _note(self, swept: Iterable[Swept]) -> None:
+    def _begun(self, checked: set[Apply] | None) -> Iterator[Swept]:
+        return sweeps(self._start, self._asked, checked=checked, parting=self._parting)
+
+    def _note(self, swept: Iterator[Swept]) -> None:
+        """Note what sweeps did, up to where they pause."""
         for sweep in swept:
+            if not sweep:
+                return
             self._entries += [self._record(entry) for entry, _ in sweep]
             self._final = sweep[-1][1].graph()
+        self.is_whole = True
+
+    def finish(self, checked: set[Apply] | None = None) -> None:
+        """Go on where it waits; nothing where it does not."""
+        if self.is_whole:
+            return
+        rest, self._rest = self._rest, None
+        stage = None if self._parting is None else self._parting.stage
+        if rest is None or stage is None:  # it was interrupted here: all is done again
+            self._entries, self._final, self._ids = [], self.before, RunState.of(self._run)
+            rest = self._begun(checked)
+        else:
+            stage.ids.rewind()
+        with node_ids_of(self._ids):
+            self._note(rest)
+
+    @property
+    def waits_for(self) -> str | None:
+        """The rule with which it goes on where it waits; None where it does not."""
+        stage = None if self._parting is None else self._parting.stage
+        return None if self.is_whole or stage is None else stage.rule
 
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
@@ -187,7 +218,8 @@ class RewriteHistory(Sequence[Record]):
         found._changes = found._costs = None
         found.of_program = []
         found._entries = [replace(entry, time_ns=0) for entry in found._entries[: run.index]]
-        found._final = list(run.current)
+        found._final, found._rest = list(run.current), None
+        stage.ids.rewind()
         with node_ids_of(stage.ids.copied()):
             found._note(going_on(run, self._start, self._asked, checked))
         return found

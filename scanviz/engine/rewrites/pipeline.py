@@ -83,6 +83,8 @@ def sweeps(
 ) -> Iterator[Swept]:
     """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
 
+    Where it is to pause (:class:`Parting`) it gives a sweep that did nothing.
+
     Parameters
     ----------
     outputs : sequence of Variable
@@ -130,6 +132,9 @@ def going_on(
     turns = run.turns
     while turns is not None:
         for rule, applied, elapsed in _tried_in_turn(turns, run, parting):
+            if not applied:
+                yield []
+                continue
             run.rounds.note(rule)
             found = []
             for step in applied:
@@ -239,6 +244,11 @@ def _tried_in_turn(
             if not applied or (parting is not None and parting.leaves_out(rule, run)):
                 turns.quiet += 1
                 break
+            if parting is not None and parting.pauses and parting.stage is not None:
+                parting.pauses = False
+                begun -= time.perf_counter_ns()
+                yield rule, [], 0
+                begun += time.perf_counter_ns()
             run.current, turns.quiet, turns.changes = applied[-1].graph(), 0, turns.changes + 1
             turns.fired.append(rule.name)
             yield rule, applied, time.perf_counter_ns() - begun

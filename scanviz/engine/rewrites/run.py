@@ -137,10 +137,13 @@ class Stage:
         The run.
     ids : RunState
         The node ids that come next.
+    rule : str
+        The rule with which the first goes on.
     """
 
     run: RewriteRun
     ids: RunState
+    rule: str
 
 
 class Parting:
@@ -152,6 +155,8 @@ class Parting:
         Their names.
     is_without : bool
         Whether this run is the one without them.
+    pauses : bool
+        Whether this one waits where the other begins: it gives a sweep of nothing there, once.
 
     Attributes
     ----------
@@ -159,10 +164,10 @@ class Parting:
         Where the other one begins, once this one has come there.
     """
 
-    __slots__ = ("is_without", "rules", "stage")
+    __slots__ = ("is_without", "pauses", "rules", "stage")
 
-    def __init__(self, rules: Collection[str], is_without: bool = False) -> None:
-        self.rules, self.is_without = frozenset(rules), is_without
+    def __init__(self, rules: Collection[str], is_without: bool = False, pauses: bool = False) -> None:
+        self.rules, self.is_without, self.pauses = frozenset(rules), is_without, pauses
         self.stage: Stage | None = None
 
     def leaves_out(self, rule: Rule, run: RewriteRun) -> bool:
@@ -176,7 +181,7 @@ class Parting:
             other.left_out = self.rules
             if other.turns is not None:
                 other.turns.quiet += 1  # the rule has had its turn
-            self.stage = Stage(other, ids)
+            self.stage = Stage(other, ids, rule.name)
         return self.is_without
 
 

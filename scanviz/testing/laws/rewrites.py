@@ -106,15 +106,21 @@ def every_prefix_of_the_pipeline_keeps_what_is_computed(case: LoopCase, readings
     readings=READ,
     rules=st.just(["PushOutShortRows", "batch_draws"])
     | st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True),
+    waits=st.booleans(),
 )
 def a_history_that_parts_from_another_is_that_of_its_own_rules(
-    case: LoopCase, readings: list[Reading], rules: list[str]
+    case: LoopCase, readings: list[Reading], rules: list[str], waits: bool
 ) -> None:
     """What goes on without some rules from where another history came to is as if it had begun without them; it can be replayed."""
     graph = graph_of(case, readings)
     without = Selection("all").excluding(*rules)
-    whole = RewriteHistory(graph.wanted, Selection("all"), parts_at=rules)
+    whole = RewriteHistory(graph.wanted, Selection("all"), parts_at=rules, pauses=waits)
+    assert whole.is_whole or (waits and whole.waits_for in rules)
     parted = whole.without(without)
+    whole.finish()
+    assert [told(record) for record in whole] == [
+        told(record) for record in RewriteHistory(graph.wanted, Selection("all"))
+    ]
     assert (parted is None) == {record.rule for record in whole}.isdisjoint(rules)
     if parted is None:
         return

@@ -28,6 +28,34 @@ MOST_CALL_NS = 400.0  # of a call of NumPy on arrays that are short; some that i
 MOST_FLOP_NS = 0.25  # of an operation on an element, of a product too
 
 
+def most_ns(operations: int, steps: Sequence[int], is_nested: bool, inputs: Sequence[Any]) -> float:
+    """Return about how many nanoseconds loops take on NumPy at most, for arguments of such sizes: a guess from above.
+
+    It knows no shapes within, so it asks nothing of what a look needs: functions whose first call is short pay nothing for it.
+
+    Parameters
+    ----------
+    operations : int
+        Of all their steps.
+    steps : sequence of int
+        How many they take, as far as it is known.
+    is_nested : bool
+        Whether loops inside of others take their steps as often.
+    inputs : sequence of array
+        What a call is given.
+    """
+    size, longest, most = 0, 1, max(steps, default=0)
+    for value in inputs:
+        if value.ndim:
+            most = max(most, *value.shape)
+            size, longest = size + value.size, max(longest, value.shape[-1])
+        elif value.dtype.kind in "iu":
+            most = max(most, int(value))
+    if is_nested:
+        return most * LONG_STEP_NS
+    return most * operations * MOST_CALL_NS + size * (operations + longest) * MOST_FLOP_NS
+
+
 class AutoExecutable(ShortCallsExecutable):
     """A program on NumPy, whose loops are compiled where that pays.
 
@@ -55,7 +83,7 @@ class AutoExecutable(ShortCallsExecutable):
         if THIS_RUN * self._most_ns(inputs) < config.native.pays_after * 1e9:
             return
         with building("function"):  # for whoever watches: it is no time of a call, nor of the script
-            found = self._loops_that_pay(inputs)
+            found = self.loops_that_pay(inputs)
             if found and availability("native").works:
                 from scanviz.engine.backends.native.llvm import open_early
 
@@ -63,32 +91,28 @@ class AutoExecutable(ShortCallsExecutable):
                 self.counted.foreseen.update(found)
                 self.counted.due = True
 
-    def _loops_that_pay(self, inputs: Sequence[Any]) -> list[str]:
+    def loops_that_pay(self, inputs: Sequence[Any], rows_stay: bool = False) -> list[str]:
+        """Return the names of loops that pay for machine code in a first call with such arrays, which has not begun.
+
+        Parameters
+        ----------
+        inputs : sequence of array
+            What the registers for inputs are given.
+        rows_stay : bool
+            Whether the Program was rewritten for machine code: rewrites for NumPy would move operations of rows out of its loops.
+        """
         from scanviz.engine.backends.auto.foreseen import loops_that_pay  # of no use for few steps
 
         tiers = {index: getattr(run, "tier", None) for index, run in self.flat.runners.items()}
         loops = {index: tier for index, tier in tiers.items() if isinstance(tier, AutoLoop)}
-        return loops_that_pay(self.program, inputs, loops, self.counted.rules)
+        return loops_that_pay(self.program, inputs, loops, self.counted.rules, rows_stay)
 
     def _most_ns(self, inputs: Sequence[Any]) -> float:
-        """Return about how many nanoseconds the loops take on NumPy at most, for arguments of such sizes: a guess from above.
-
-        It knows no shapes within, so it asks nothing of what a look needs: functions whose first call is short pay nothing for it.
-        """
+        """Return about how many nanoseconds the loops take on NumPy at most, for arguments of such sizes: a guess from above."""
         loops = [loop for loop, _ in all_loops(self.program)]
         operations, constants = sum(len(loop.body.instructions) for loop in loops), self.program.constants
         steps = [int(constants[loop.n_steps]) for loop in loops if loop.n_steps in constants]
-        size, longest = 0, 1
-        for value in inputs:
-            if value.ndim:
-                steps += value.shape
-                size, longest = size + value.size, max(longest, value.shape[-1])
-            elif value.dtype.kind in "iu":
-                steps.append(int(value))
-        most = max(steps, default=0)
-        if len(loops) > len(self.flat.runners):  # loops inside of others take their steps as often
-            return most * LONG_STEP_NS
-        return most * operations * MOST_CALL_NS + size * (operations + longest) * MOST_FLOP_NS
+        return most_ns(operations, steps, len(loops) > len(self.flat.runners), inputs)
 
     def spent_ns(self) -> float:
         """Return about what its loops have taken so far."""
@@ -141,4 +165,4 @@ class AutoBackend:
         return AutoExecutable(program)
 
 
-__all__ = ["AutoBackend", "AutoExecutable"]
+__all__ = ["AutoBackend", "AutoExecutable", "most_ns"]

@@ -101,6 +101,12 @@ class Counted:
         """Count for a Program to be made, too, without some rules."""
         self.is_open, self.is_new, self.rules = True, True, set(rules)
 
+    def decides_for(self, other: Counted) -> None:
+        """Let another stand in the place of this, which has known of no loop: what the first call was found to do stays so."""
+        other.is_new, other.due, other.foreseen = self.is_new, self.due, set(self.foreseen)
+        if not (self.is_new or self.due):  # there can be no machine code
+            other.close()
+
     def close(self) -> None:
         """Count for no other Program any more: what has paid for machine code is compiled here, or never is."""
         self.is_open = self.due = False

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.backends.auto.left import left_by_shapes, moved_by
+from scanviz.engine.backends.auto.left import FRESH_BYTE_NS, left_by_shapes, moved_by
 from scanviz.engine.backends.estimate import work_saved_ns
 from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of
 from scanviz.engine.program.loops_met import shapes_met, sizes_given, steps_taken
@@ -23,24 +23,28 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.auto.loop import AutoLoop
     from scanviz.engine.program.shapes import ConcreteShape
 
-FRESH_BYTE_NS = 0.25  # of a byte of memory that is used for the first time: the system clears it
-
 
 def loops_that_pay(
-    program: Program, inputs: Sequence[Any], loops: Mapping[int, AutoLoop], rules: Collection[str]
+    program: Program,
+    inputs: Sequence[Any],
+    loops: Mapping[int, AutoLoop],
+    rules: Collection[str],
+    rows_stay: bool = False,
 ) -> list[str]:
     """Return the names of loops that pay for machine code in a first call.
 
     Parameters
     ----------
     program : Program
-        The function's, rewritten for NumPy.
+        The function's, rewritten for NumPy, or for machine code.
     inputs : sequence of array
         What its registers for inputs are given.
     loops : mapping
         What decides for its loops, by index of the instruction.
     rules : collection of str
         Rewrites for NumPy alone.
+    rows_stay : bool
+        Whether they were left out: what they would move out of a loop counts as it would there.
     """
     shapes, sizes = shapes_and_sizes(program, *sizes_given(program, inputs))
     left = _left_ns(program, shapes, rules)
@@ -50,7 +54,7 @@ def loops_that_pay(
         assert isinstance(loop, LoopInstruction)
         steps = steps_taken(program, loop, sizes)
         met = shapes_met(loop, shapes)
-        if met is not None and steps and tier.pays_in(*met, steps, left.get(loop.name, 0.0)):
+        if met is not None and steps and tier.pays_in(*met, steps, left.get(loop.name, 0.0), rows_stay):
             found.append(loop.name)
     return found
 

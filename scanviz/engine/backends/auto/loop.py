@@ -307,7 +307,12 @@ class AutoLoop(SpecialisedLoop):
         return made
 
     def pays_in(
-        self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int, left_ns: float
+        self,
+        shapes: Sequence[Any],
+        rows: Sequence[tuple[int, ...]],
+        steps: int,
+        left_ns: float,
+        rows_stay: bool = False,
     ) -> bool:
         """Return whether a run of so many steps pays for machine code alone, before it has begun; its plan is kept for it.
 
@@ -319,6 +324,8 @@ class AutoLoop(SpecialisedLoop):
             How many there will be.
         left_ns : float
             What is done outside for the run that machine code does inside.
+        rows_stay : bool
+            Whether the Program was rewritten for machine code: rewrites for NumPy would move operations of rows out of it.
         """
         pays_after = self._pays_after_ns()
         if self._may_end or self.loop.mode == "numpy" or THIS_RUN * steps * LONG_STEP_NS < pays_after:
@@ -326,6 +333,10 @@ class AutoLoop(SpecialisedLoop):
         body, plan = self.loop.body, self.plan_for(shapes, rows)
         self.take_plan(plan)
         self._saved = plan, self._saved_ns(plan)
+        if rows_stay:
+            from scanviz.engine.backends.auto.left import leaving_ns  # of no use for few steps
+
+            left_ns += steps * leaving_ns(self.loop, plan)
         if THIS_RUN * (steps * self._saved[1] + left_ns) < pays_after:
             return False
         made = [number for instruction in body.instructions for number in instruction.outputs]

@@ -40,7 +40,7 @@ class Counted:
     is_new : bool
         Whether there is, and nobody has asked yet what the first call will do.
     foreseen : set of str
-        Names of loops that were found to pay in the first call before it began.
+        Names of loops that were found to pay in the first call before it began, here or in another Program of the function.
     pays : bool
         Whether machine code pays for all loops: calls are many.
     left_ns : dict
@@ -160,6 +160,7 @@ class Counted:
     def go_on_in(self, other: Counted) -> None:
         """Let the other Program's loops count from where these are; those that will be machine code soon are so at once."""
         other.left_ns = {name: min(loop.left_ns for loop in made) for name, made in list(self.begun.items())}
+        other.foreseen = set(self.foreseen)
         other.left_ns.update(dict.fromkeys(self.compiled | self.foreseen, 0.0))
         shares = {name: self._share(name) for name in other.left_ns}
         other.left_ns.update((name, 0.0) for name, share in shares.items() if share >= FURTHER)

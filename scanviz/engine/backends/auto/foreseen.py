@@ -44,7 +44,7 @@ def loops_that_pay(
     rules : collection of str
         Rewrites for NumPy alone.
     rows_stay : bool
-        Whether they were left out: what they would move out of a loop counts as it would there.
+        Whether they were left out: what they would move out of a loop counts as it would there.  One loop that pays is enough.
     """
     shapes, sizes = shapes_and_sizes(program, *sizes_given(program, inputs))
     left = _left_ns(program, shapes, rules)
@@ -56,6 +56,8 @@ def loops_that_pay(
         met = shapes_met(loop, shapes)
         if met is not None and steps and tier.pays_in(*met, steps, left.get(loop.name, 0.0), rows_stay):
             found.append(loop.name)
+            if rows_stay:
+                break  # the others are looked at while this one is compiled
     return found
 
 

@@ -313,6 +313,7 @@ class AutoLoop(SpecialisedLoop):
         steps: int,
         left_ns: float,
         rows_stay: bool = False,
+        part: float = 1.0,
     ) -> bool:
         """Return whether a run of so many steps pays for machine code alone, before it has begun; its plan is kept for it.
 
@@ -326,8 +327,10 @@ class AutoLoop(SpecialisedLoop):
             What is done outside for the run that machine code does inside.
         rows_stay : bool
             Whether the Program was rewritten for machine code: rewrites for NumPy would move operations of rows out of it.
+        part : float
+            Of what pays alone so much is enough.
         """
-        pays_after = self._pays_after_ns()
+        pays_after = part * self._pays_after_ns()
         if self._may_end or self.loop.mode == "numpy" or THIS_RUN * steps * LONG_STEP_NS < pays_after:
             return False
         body, plan = self.loop.body, self.plan_for(shapes, rows)
@@ -418,9 +421,13 @@ class AutoLoop(SpecialisedLoop):
         return made
 
     def will_compile(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> bool:
-        """Return whether machine code will pay in the first run: that was foreseen, or a run of so many steps pays alone."""
+        """Return whether machine code will pay in the first run: that was foreseen, or a run of so many steps pays alone.
+
+        Where another loop was foreseen to pay, and is compiled by then, this one needs a part of that.
+        """
         foreseen = self.counted.left_ns.get(self.loop.name) == 0.0 and self.loop.mode != "numpy"
-        return foreseen or self.pays_in(shapes, rows, steps, 0.0)
+        part = FURTHER if self.counted.foreseen else 1.0
+        return foreseen or self.pays_in(shapes, rows, steps, 0.0, part=part)
 
     def machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised:
         """Return machine code, made in this thread."""

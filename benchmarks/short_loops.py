@@ -4,7 +4,8 @@
 
 The default mode counts and at some call compiles.  A row has the whole processor time of the first 1, 10, 100, 1000 … calls in the
 default mode, and how many times that of the NumPy tier it is: importing LLVM and compiling are part of it, for each function is
-called in a process of its own, forked from one that has called a function on NumPy alone, with no cache on disk.  The two modes
+called in a process of its own, forked from one that has called a function on NumPy alone, with no cache on disk.  Building is over
+before, also what of it would wait for the first call: it is the same in both modes.  The two modes
 take turns, and the shortest times are compared: what other work on the machine adds is never less than nothing.  Memory lies
 elsewhere in each round: where it lies may make a call a microsecond longer or ten, in either mode, and always the same in a process
 that is forked from the same state.
@@ -157,6 +158,7 @@ def measured(case: Case, mode: str, steps: int, most: int, number: int = 0) -> l
 
 def _times(case: Case, mode: str, steps: int, most: int) -> Iterator[int]:
     function, arguments = case(mode, steps)
+    assert function.program  # it is built whole: what of that waits for the first call is none of a call
     done, begun = count(), process_time_ns()
     for calls in CALLS:
         if calls > most:

@@ -151,7 +151,7 @@ class RewriteHistory(Sequence[Record]):
         self.of_program: list[Application] = []  # applications to the Program when it was made
         self.planned: Callable[[], list[Application]] = list  # those for the shapes met, found when asked for
         self.refused_plans: Callable[[], list[Refused]] = list
-        self._final, self.is_whole = list(outputs), False
+        self._final, self.is_whole, self._has_parted = list(outputs), False, False
         with node_ids_of(self._run) as self._ids:
             self._rest: Iterator[Swept] | None = self._begun(checked)
             self._note(self._rest)
@@ -181,6 +181,7 @@ class RewriteHistory(Sequence[Record]):
             stage.ids.rewind()
         with node_ids_of(self._ids):
             self._note(rest)
+        self._let_go()
 
     @property
     def waits_for(self) -> str | None:
@@ -222,7 +223,14 @@ class RewriteHistory(Sequence[Record]):
         stage.ids.rewind()
         with node_ids_of(stage.ids.copied()):
             found._note(going_on(run, self._start, self._asked, checked))
+        self._has_parted = True
+        self._let_go()
         return found
+
+    def _let_go(self) -> None:
+        """Hold what was known where two part no longer than both need it."""
+        if self.is_whole and self._has_parted and self._parting is not None:
+            self._parting.stage = None
 
     @property
     def final(self) -> list[Variable]:

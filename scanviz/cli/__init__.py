@@ -9,7 +9,6 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from scanviz.cli.fitted import fitted_to
 from scanviz.record.plain_text import cannot_write, write_text
 from scanviz.starting import interrupts_are_raised
 
@@ -135,7 +134,7 @@ def _dispatch(arguments: list[str]) -> int:
 
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help", "help"):
-        write_text(fitted_to(_help(), sys.stdout), sys.stdout)
+        _show(_help())
         return 0 if arguments else 2
     if first in ("-V", "--version"):
         package = sys.modules["scanviz"]  # loaded before this file, and right without an installation
@@ -149,10 +148,16 @@ def _dispatch(arguments: list[str]) -> int:
     try:
         code: int = module.main(arguments[1:])
     except HelpWanted as more:
-        text = help_text(module.USAGE, f"{module.__doc__}{more}", module.OPTIONS)
-        write_text(fitted_to(text, sys.stdout), sys.stdout)
+        _show(help_text(module.USAGE, f"{module.__doc__}{more}", module.OPTIONS))
         return 0
     return code
+
+
+def _show(text: str) -> None:
+    """Print a help as wide as the terminal."""
+    from scanviz.cli.fitted import fitted_to  # commands that run start without it
+
+    write_text(fitted_to(text, sys.stdout), sys.stdout)
 
 
 def _help() -> str:

@@ -5,14 +5,13 @@ A function's graph is one level; the step of each loop in it is another, inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort, users
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
-from scanviz.engine.rewrites.settle import Rebuilt
 from scanviz.engine.scan.loop import SCAN, Scan
 from scanviz.engine.slotted import dataclass
 
@@ -49,6 +48,22 @@ class Refused:
     source: str
     why: str
     preconditions_met: int = 0
+
+
+class Rebuilt(list[Variable]):
+    """Outputs of a graph that was rebuilt, which knows its nodes in order of computation, where that is sure.
+
+    Attributes
+    ----------
+    nodes : list of Apply or None
+        As :func:`~scanviz.engine.graph.traversal.toposort` gives them.
+    """
+
+    __slots__ = ("nodes",)
+
+    def __init__(self, outputs: Iterable[Variable], nodes: list[Apply] | None) -> None:
+        super().__init__(outputs)
+        self.nodes = nodes
 
 
 class Level:

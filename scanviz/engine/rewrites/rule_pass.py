@@ -17,9 +17,9 @@ from types import MappingProxyType
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import asked_at
-from scanviz.engine.rewrites.level import Level, Refused
+from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
-from scanviz.engine.rewrites.settle import Rebuilt, rebuilt
+from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results

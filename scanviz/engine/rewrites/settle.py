@@ -7,26 +7,11 @@ replacements there are, each node is visited once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
+from scanviz.engine.rewrites.level import Rebuilt
 from scanviz.engine.scan.loop import Scan
-
-
-class Rebuilt(list[Variable]):
-    """Outputs of a graph that was rebuilt, which knows its nodes in order of computation, where that is sure.
-
-    Attributes
-    ----------
-    nodes : list of Apply or None
-        As :func:`~scanviz.engine.graph.traversal.toposort` gives them.
-    """
-
-    __slots__ = ("nodes",)
-
-    def __init__(self, outputs: Iterable[Variable], nodes: list[Apply] | None) -> None:
-        super().__init__(outputs)
-        self.nodes = nodes
 
 
 def rebuilt(

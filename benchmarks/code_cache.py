@@ -4,9 +4,10 @@
 
 The step goes from a loop and the shapes that it meets to code that can be called: its plan, its key, and its code from disk, or
 written and compiled, with the import of LLVM and of what writes code.  *Compiled* is without these imports and without a cache, in
-a process that has compiled the same loops for other shapes.  Times are the processor's, with what another thread does for it
-meanwhile, of all loops of a function together; the shortest of some processes.  Goals: 5 ms with a warm cache; compiled in 25 ms, a
-gradient in 50.
+a process that has compiled the same loops for other shapes.  Times are the processor's, of all loops of a function together, in
+processes that may use one thread: with two, another one opens LLVM and compiles the later loop of a gradient, which a first call
+hardly waits for, but which is done all the same.  They are the shortest of some processes.  Goals: 5 ms with a warm cache; compiled
+in 25 ms, a gradient in 50.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def measured(name: str, sizes: str) -> dict[str, float]:
         with tempfile.TemporaryDirectory() as folder:
             # of more threads, OpenBLAS's wait for work as fast as they can, and are no part of compiling
             environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "OPENBLAS_NUM_THREADS": "1"}
+            environment["SCANVIZ_NATIVE_THREADS"] = "1"
             environment.pop("PYTHONDONTWRITEBYTECODE", None)
             for cache, times in found.items():
                 environment["SCANVIZ_NATIVE_CACHE"] = "off" if cache == "none" else folder

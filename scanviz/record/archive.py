@@ -72,7 +72,9 @@ def entries_of(path: str | os.PathLike[str], limits: Limits) -> dict[str, bytes]
             Exception
         ) as error:  # zipfile and zlib raise a dozen kinds for damaged bytes, not all on purpose
             raise ScanvizValueError(
-                f"{name} is no scanviz profile, or it is damaged", found=f"{type(error).__name__}: {error}"
+                f"{name} is no scanviz profile, or it is damaged",
+                found=f"{type(error).__name__}: {error}",
+                fix=f"scanviz profile {name}  makes one of a script" if name.endswith(".py") else None,
             ) from None
 
 

@@ -243,3 +243,11 @@ def test_a_new_file_gets_the_usual_permissions_and_a_replaced_one_keeps_its_own(
 def test_json_of_a_record_is_json(record: ProfileRecord) -> None:
     text = json.dumps(record.to_json(), allow_nan=False)
     assert json.loads(text) == record.to_json()
+
+
+def test_a_script_in_the_place_of_a_profile_is_answered_with_the_command_that_makes_one(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "rnn.py").write_text("print(1)")
+    with pytest.raises(ScanvizError, match=r"no scanviz profile(.|\n)*write: +scanviz profile .*rnn\.py"):
+        load(tmp_path / "rnn.py")

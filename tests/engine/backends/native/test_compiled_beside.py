@@ -33,9 +33,25 @@ def two_threads(monkeypatch):
 
 
 @pytest.fixture
-def work(monkeypatch):
+def begun(monkeypatch):
+    """Let who compiles the first loop not be ready before the other thread has begun a later one, however busy the machine is."""
+    event, usual = threading.Event(), jit.object_of
+
+    def object_of(text):
+        if threading.current_thread().name == NAME:
+            event.set()
+        elif others():
+            event.wait(20)
+        return usual(text)
+
+    monkeypatch.setattr(jit, "object_of", object_of)
+    return event
+
+
+@pytest.fixture
+def work(monkeypatch, begun):
     """Let the other thread wait for ``goes_on`` when it has begun a loop."""
-    begun, goes_on, usual = threading.Event(), threading.Event(), jit.object_of
+    goes_on, usual = threading.Event(), jit.object_of
 
     def object_of(text):
         if threading.current_thread().name == NAME:
@@ -85,7 +101,7 @@ def gradient(mode="native"):
     return scanviz.function([x, w], [h, scanviz.grad(T.sum(h**2), w)], mode=mode)
 
 
-def test_a_gradient_is_made_meanwhile_and_has_the_same_bits():
+def test_a_gradient_is_made_meanwhile_and_has_the_same_bits(begun):
     given = np.random.default_rng(1).normal(size=(30, 4)), np.eye(4)
     f, alone = gradient(), gradient()
     for mine, theirs in zip(f(*given), in_one_thread(alone, *given), strict=True):
@@ -94,7 +110,7 @@ def test_a_gradient_is_made_meanwhile_and_has_the_same_bits():
     assert not any(SAID in why for why in whys_of(alone).values())
 
 
-def test_the_default_mode_makes_meanwhile_what_it_foresees(monkeypatch):
+def test_the_default_mode_makes_meanwhile_what_it_foresees(monkeypatch, begun):
     monkeypatch.setattr(config.native, "pays_after", 1e-3)
     given = np.random.default_rng(1).normal(size=(3000, 4)), np.eye(4)
     f = gradient("auto")
@@ -159,11 +175,12 @@ def test_why_there_is_no_machine_code_is_told_as_ever():
 
 
 @pytest.mark.parametrize("mode", ["native", "auto"])
-def test_what_goes_wrong_is_told_where_the_loop_is_needed(monkeypatch, mode):
+def test_what_goes_wrong_is_told_where_the_loop_is_needed(monkeypatch, begun, mode):
     usual = jit.object_of
 
     def object_of(text):
         if threading.current_thread().name == NAME:
+            begun.set()
             raise OutOfMemoryError("there is no memory for compiling a loop", expected="", fix="")
         return usual(text)
 

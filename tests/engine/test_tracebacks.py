@@ -109,3 +109,14 @@ def test_the_setting_takes_two_words():
     assert scanviz.config.traceback in ("short", "full")
     with pytest.raises(ValueError, match="'short' or 'full'"):
         scanviz.config.traceback = "long"
+
+
+def test_an_error_is_shown_as_it_is_where_what_tidies_it_cannot_be_imported():
+    code = """
+import sys, scanviz
+sys.modules["scanviz.engine.tracebacks"] = None  # as where no file can be opened
+raise ValueError("shown")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.endswith("ValueError: shown\n")
+    assert "Error in sys.excepthook" not in done.stderr

@@ -286,35 +286,4 @@ class RunsAlone(NamedTuple):
     elapsed_ns: int
 
 
-class AlikeCalls:
-    """Calls of one function in one thread that had the same runs of loops, and where further ones like them are added.
-
-    An observer that was told of such a call by ``call_run`` may answer with this.  Then others of the thread are not told, as long
-    as there is room: each adds one number.
-
-    Parameters
-    ----------
-    function : int
-        Whose calls.
-    runs : list of tuple
-        The runs of loops in each.
-    most : int
-        How many may wait here.
-
-    Attributes
-    ----------
-    elapsed : list of int
-        Nanoseconds of each call that waits.
-    watching_ns : int
-        What watching all of them took: only grows.
-    """
-
-    __slots__ = ("elapsed", "function", "most", "runs", "watching_ns")
-
-    def __init__(self, function: int, runs: list[tuple[int, int, int, int, int, int]], most: int) -> None:
-        self.function, self.runs, self.most = function, runs, most
-        self.elapsed: list[int] = []
-        self.watching_ns = 0
-
-
-__all__ = ["AlikeCalls", "CompiledFunction", "CountedRuns", "RunsAlone", "StepSeries"]
+__all__ = ["CompiledFunction", "CountedRuns", "RunsAlone", "StepSeries"]

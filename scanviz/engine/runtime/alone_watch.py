@@ -8,8 +8,7 @@ from scanviz.engine.runtime.alone import ALONE
 from scanviz.engine.runtime.events import CALL_NUMBERS, Watch
 
 if TYPE_CHECKING:
-    from scanviz.engine.observe import Observer
-    from scanviz.engine.told import AlikeCalls
+    from scanviz.engine.observe import AlikeCalls, Observer
 
 
 class AloneWatch(Watch):

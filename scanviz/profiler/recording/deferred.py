@@ -13,8 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from scanviz.engine.locks import lock
-from scanviz.engine.told import CompiledFunction
-from scanviz.profiler.recording.work import work_of_function
 from scanviz.record.paths import recorded_path
 from scanviz.record.rewrites_source import RewritesSource, rewrites_source
 
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
+    from scanviz.engine.told import CompiledFunction
     from scanviz.profiler.recording.work import AllWork
     from scanviz.record.costs import CostNumbersRecord
     from scanviz.record.model import FunctionRecord, LoopRecord
@@ -115,6 +114,8 @@ class Descriptions:
 
     def add(self, event: CompiledFunction) -> None:
         """Keep what a function is for later."""
+        from scanviz.engine.told import CompiledFunction  # when there is one
+
         alone = CompiledFunction(
             event.key, event.name, None, event.program, event.backend, event.build_ns, event.where
         )
@@ -191,6 +192,8 @@ class PlansMet:
 
     def work(self) -> AllWork:
         """Return what each instruction of each function does, for the shapes met last."""
+        from scanviz.profiler.recording.work import work_of_function  # when a record is asked for
+
         found: AllWork = {}
         for key, (program, plans) in self._plans.items():
             met = self._calls.get(key)

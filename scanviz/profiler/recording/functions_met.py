@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.recording.budget import (
     Budget,
     Kept,
@@ -22,6 +21,7 @@ from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
+    from scanviz.engine.told import CompiledFunction
     from scanviz.record.model import FunctionRecord, LoopRecord
     from scanviz.record.rewrites_snapshot import Written
 

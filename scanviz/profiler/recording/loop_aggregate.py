@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.told import CountedRuns, StepSeries
 from scanviz.profiler.recording.open_runs import OpenRuns
 from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
@@ -25,6 +24,7 @@ from scanviz.profiler.recording.tier_steps import TierSteps
 from scanviz.record.measures import aggregated, declared
 
 if TYPE_CHECKING:
+    from scanviz.engine.told import CountedRuns, StepSeries
     from scanviz.profiler.recording.division import Division
     from scanviz.record.model import (
         LoopRecord,

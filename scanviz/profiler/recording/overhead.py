@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from scanviz.engine.observe import observers
-from scanviz.profiler.recording.alone_cost import alone_cost
 
 
 class Prices(Protocol):
@@ -90,6 +89,8 @@ class MeasuredOverhead:
     @property
     def alone_ns(self) -> float:
         """Nanoseconds that a call which is passed over takes more than alone."""
+        from scanviz.profiler.recording.alone_cost import alone_cost  # when the script has ended
+
         return alone_cost()
 
     @property

@@ -21,8 +21,7 @@ import numpy as np
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import Building, Observer
-from scanviz.engine.told import AlikeCalls, CompiledFunction, CountedRuns, StepSeries
+from scanviz.engine.observe import AlikeCalls, Building, Observer
 from scanviz.profiler.recording.function_aggregate import MOST_WAITING
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
@@ -31,11 +30,11 @@ from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
 from scanviz.profiler.recording.waiting_calls import MOST_ALIKE, CountedIn, WaitingCalls
 from scanviz.profiler.recording.whole_run import WholeRun
-from scanviz.profiler.recording.work import with_work
 from scanviz.record.outcome import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
     from scanviz.engine.runtime.sides import SideTaken
+    from scanviz.engine.told import CompiledFunction, CountedRuns, StepSeries
     from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
     from scanviz.record.operations import SideRecord
 
@@ -303,6 +302,7 @@ class Recorder(Observer):
 
     def record(self) -> ProfileRecord:
         """Return the record so far, independent of what comes after; may be asked from any thread at any moment."""
+        from scanviz.profiler.recording.work import with_work
         from scanviz.record.model import ProfileRecord
         from scanviz.record.names import numbered
 

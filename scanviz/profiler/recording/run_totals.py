@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
-from scanviz.engine.told import CountedRuns, StepSeries
 from scanviz.record.statistics import median_of
+
+if TYPE_CHECKING:
+    from scanviz.engine.told import CountedRuns, StepSeries
 
 RECENT_RUNS = 256  # runs whose time around their steps is kept, the last ones
 

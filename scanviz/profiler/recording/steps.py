@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.told import StepSeries
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import Histogram
 
 if TYPE_CHECKING:
+    from scanviz.engine.told import StepSeries
     from scanviz.profiler.recording.division import Division
     from scanviz.record.loops import Samples
     from scanviz.record.values import DurationRecord

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.told import CountedRuns, StepSeries
 from scanviz.profiler.recording.operations import StepTally
 from scanviz.profiler.recording.steps import TierTimes
 from scanviz.record.statistics import Histogram
 
 if TYPE_CHECKING:
+    from scanviz.engine.told import CountedRuns, StepSeries
     from scanviz.profiler.recording.division import Division
     from scanviz.record.model import OperationRecord
 

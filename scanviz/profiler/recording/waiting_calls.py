@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.told import AlikeCalls
+from scanviz.engine.observe import AlikeCalls
 from scanviz.profiler.recording.passed_calls import CallTimes, Run
 
 if TYPE_CHECKING:

@@ -150,6 +150,7 @@ class Function(Shown):
             self._run_alone = getattr(executable, "run_alone", None)
             self._executable, self._graph, self.rewrites = executable, graph, history
             self._counted = self._counts_for_machine_code()
+            checked.clear()  # nobody asks again
             self.program = program
 
     def _counts_for_machine_code(self) -> Any:

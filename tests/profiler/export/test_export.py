@@ -33,6 +33,7 @@ def gradient_record():
     x, w = T.matrix("x"), T.matrix("w")
     h, _ = scanviz.scan(lambda x_t, h: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), name="rnn")
     f = scanviz.function([x, w], [T.sum(h), scanviz.grad(T.sum(h), w)], name="train")
+    assert f.program  # it is built whole before the profile
     with scanviz.profile() as p:
         for _ in range(4):
             f(np.ones((50, 3)), np.eye(3))

@@ -420,6 +420,28 @@ def test_a_first_call_that_surely_pays_for_machine_code_has_nothing_run_on_numpy
     assert f.for_machine_code is before and total.get_value() != 0
 
 
+@pytest.mark.parametrize("before", [1, 2, 3])
+@pytest.mark.parametrize("beside", [1, 2])
+def test_what_is_constant_around_a_loop_is_not_taken_for_the_steps_of_one_inside(before, beside):
+    x = T.vector("x")
+
+    def step(x_t, h):
+        for _ in range(before):
+            h = T.tanh(h + x_t)
+        inner, _ = scanviz.scan(lambda v: T.sin(v) * 0.5 + x_t, outputs_info=h, n_steps=3)
+        return inner[-1] + 1.0
+
+    rows, _ = scanviz.scan(step, x, 0.0)
+    first = (
+        T.sin(x) if beside == 1 else T.sin(T.cumsum(x))
+    )  # registers of constants and of steps may have one number
+    more = [T.cumsum(first)[:1] * T.constant(np.arange(3.0) + k) for k in range(3)]
+    f = scanviz.function([x], [*more, rows], mode="auto")
+    alone = scanviz.function([x], rows, mode="auto")
+    least, most = (g.executable._most_ns([np.ones(2)]) for g in (alone, f))
+    assert least == most
+
+
 def test_a_first_call_of_a_hundred_steps_is_not_looked_at():
     script = (
         "import sys, numpy as np, scanviz\n"

@@ -17,7 +17,7 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
 from scanviz.engine.building import building
 from scanviz.engine.config import config
-from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.program.instructions import nested_loops
 from scanviz.engine.program.verify import verify_program
 
 if TYPE_CHECKING:
@@ -109,9 +109,9 @@ class AutoExecutable(ShortCallsExecutable):
 
     def _most_ns(self, inputs: Sequence[Any]) -> float:
         """Return about how many nanoseconds the loops take on NumPy at most, for arguments of such sizes: a guess from above."""
-        loops = [loop for loop, _ in all_loops(self.program)]
-        operations, constants = sum(len(loop.body.instructions) for loop in loops), self.program.constants
-        steps = [int(constants[loop.n_steps]) for loop in loops if loop.n_steps in constants]
+        loops = [(loop, program.constants) for loop, _, program in nested_loops(self.program)]
+        operations = sum(len(loop.body.instructions) for loop, _ in loops)
+        steps = [int(constants[loop.n_steps]) for loop, constants in loops if loop.n_steps in constants]
         return most_ns(operations, steps, len(loops) > len(self.flat.runners), inputs)
 
     def spent_ns(self) -> float:

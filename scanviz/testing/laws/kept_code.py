@@ -142,8 +142,8 @@ def code_with_the_same_key_is_the_same_code(
 
     usual = code.code_of
 
-    def noted(loop: Any, late: Any, met: Any, kind: Any) -> Any:
-        found = usual(loop, late, met, kind)
+    def noted(loop: Any, late: Any, met: Any, kind: Any, *others: Any) -> Any:
+        found = usual(loop, late, met, kind, *others)
         _check_key(loop, met, kind, which)
         return found
 

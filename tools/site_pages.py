@@ -177,7 +177,7 @@ def command_pages() -> Iterable[tuple[Path, str]]:
     for name in COMMANDS:
         done = subprocess.run(
             [sys.executable, "-m", "scanviz", name, "--help"],
-            env=ENVIRONMENT,
+            env={**ENVIRONMENT, "COLUMNS": "1000"},  # each option in one line
             capture_output=True,
             text=True,
             check=True,

@@ -160,9 +160,14 @@ def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
 def test_threads_that_wait_use_no_processor():
     f, given = batch_of_rows()
     f(given), f(given)
-    begun = time.process_time()
-    time.sleep(0.2)
-    assert time.process_time() - begun < 0.1
+    spent = []
+    for _ in range(5):  # other threads of this process, of a test before, may be busy for a while
+        begun = time.process_time()
+        time.sleep(0.2)
+        spent.append(time.process_time() - begun)
+        if spent[-1] < 0.1:
+            break
+    assert min(spent) < 0.1
 
 
 def test_ctrl_c_ends_a_loop_that_threads_work_on():

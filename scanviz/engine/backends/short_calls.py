@@ -328,8 +328,9 @@ class ShortCallsExecutable(SourceExecutable):
             results = short.run(whole, inputs, watch)
             if results is not None:
                 return results
-        run = partial(SourceExecutable.run_alone, self, inputs, watch)
-        return self._first(inputs, run) if self._is_new else run()
+        if self._is_new:
+            return self._first(inputs, partial(SourceExecutable.run_alone, self, inputs, watch))
+        return SourceExecutable.run_alone(self, inputs, watch)
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
@@ -361,8 +362,9 @@ class ShortCallsExecutable(SourceExecutable):
                 results = short.run(whole, inputs, alone)
                 if results is not None:
                     return results
-        run = partial(SourceExecutable.run, self, inputs, watch)
-        return self._first(inputs, run) if self._is_new else run()
+        if self._is_new:
+            return self._first(inputs, partial(SourceExecutable.run, self, inputs, watch))
+        return SourceExecutable.run(self, inputs, watch)
 
     def _first(self, inputs: Sequence[Any], run: Callable[[], list[Any]]) -> list[Any]:
         """Return the outputs in the first call, in which loops may be compiled one beside another."""

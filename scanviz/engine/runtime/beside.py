@@ -86,9 +86,9 @@ class MadeBeside:
 
     def make(self, met: Met, steps: int) -> None:
         """Make the code in this thread, unless somebody needed it before."""
-        self._met = met
         if not (self._left and self._tier.will_compile(*met, steps) and self._is_mine()):
             return
+        self._met = met  # not before: whoever finds it waits for this thread
         begun = perf_counter_ns()
         try:
             self._found = self._tier.machine_code(*met)
@@ -200,7 +200,9 @@ def _go_on_in_child() -> None:
         beside.lose()
 
 
-if hasattr(os, "register_at_fork"):
+def hold_at_forks() -> None:
+    """Wait before forks from now on: what is registered last waits first, and must do so before locks that the maker takes."""
     os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_go_on_in_child)
 
-__all__ = ["Compiles", "MadeBeside", "begin", "taken", "threads_allowed"]
+
+__all__ = ["MAKING", "Compiles", "MadeBeside", "begin", "hold_at_forks", "taken", "threads_allowed"]

@@ -1,9 +1,11 @@
 """Pages of long rows are found while a loop is compiled, and nothing in them changes."""
 
 import ctypes
+import gc
 import mmap
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -113,3 +115,20 @@ def test_the_default_mode_has_them_looked_at_too(looked_at, monkeypatch):
     monkeypatch.setattr(config.native, "pays_after", 1e-3)
     np.testing.assert_allclose(sums("auto")(LONG), np.cumsum(LONG, axis=0), rtol=1e-9, atol=1e-9)
     assert looked_at == [(20_001, 64)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "native"])
+def test_rows_that_were_looked_at_are_held_by_nobody_afterwards(looked_at, monkeypatch, mode):
+    monkeypatch.setattr(config.native, "pays_after", 1e-3)
+    f = sums(mode)
+    rows = f(LONG)
+    assert looked_at == [(20_001, 64)]
+    while isinstance(rows.base, np.ndarray):
+        rows = rows.base
+    held = weakref.ref(rows)
+    del rows
+    for thread in threading.enumerate():
+        if thread.name == touched.NAME:
+            thread.join(20)
+    gc.collect()
+    assert held() is None

@@ -456,6 +456,8 @@ class AutoLoop(SpecialisedLoop):
             return str(refused)
         except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room
             return error.what if isinstance(error, ScanvizError) else f"{type(error).__name__}: {error}"
+        finally:  # the code holds it as long as the function lives, and these hold the call's rows and arguments
+            native.others, native.opened = None, ()
 
 
 __all__ = ["LONG_STEP_NS", "THIS_RUN", "AutoLoop"]

@@ -21,14 +21,15 @@ from scanviz.engine.backends.native import cache as kept
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.runtime.beside import MAKING, threads_allowed
+from scanviz.engine.runtime.beside import MAKING, hold_at_forks, threads_allowed
 
 # Held by who compiles, but by the thread that does so beside a call, which holds MAKING; by who makes LLVM's engines, one at a
-# time; and by who loads LLVM, which is begun once.  Who wants both takes them in this order.
+# time; and by who loads LLVM, which is begun once.  Who wants several takes MAKING first, and then these in this order.
 LOCK, LOADING = lock(), lock()
 if hasattr(os, "register_at_fork"):  # a process forked meanwhile would find locks of LLVM's own held for ever
     for _lock in LOADING, LOCK:  # what is registered last is done first before a fork, and last after it
         os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    hold_at_forks()
 
 KNOWN = range(45, 51)  # versions 0.45 to 0.50 of llvmlite declare the same functions
 BINDING = "llvmlite.binding"

@@ -198,11 +198,13 @@ MEASURES = [
     ),
     Measure(
         "operation", "bytes", "bytes", "bytes moved",
-        "Of one application, from the shapes met last: each array that it reads, and each that it writes, once.", "last", (),
+        "Of one application, from the shapes met last: each array that it reads, and each that it writes, once. Not of operations"
+        " outside of loops that did another amount in another call.", "last", (),
     ),
     Measure(
         "operation", "flops", "count", "floating-point operations",
-        "Of one application, from the shapes met last; exp, tanh and the like count 10 an element.", "last", (),
+        "Of one application, from the shapes met last; exp, tanh and the like count 10 an element."
+        " Told of what `bytes` is told of.", "last", (),
     ),
     Measure(
         "operation", "product_flops", "count", "operations of a product",

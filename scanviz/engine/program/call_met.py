@@ -16,6 +16,11 @@ from scanviz.engine.slotted import dataclass, field
 if TYPE_CHECKING:
     from scanviz.engine.program.work import Work
 
+Given = tuple[list[ConcreteShape], dict[int, Array]]  # shapes of inputs, and those that are one whole number
+MOST_OTHERS = (
+    4  # calls of other shapes that are known: enough to see which operations do another amount in some
+)
+
 
 @dataclass(slots=True)
 class CallMet:
@@ -31,15 +36,19 @@ class CallMet:
         Of its inputs; None before any call.
     values : dict
         Inputs that are one whole number, by register.
+    others : list of tuple
+        The same of some calls before that were given others.
     """
 
     program: Program
     emits: Emits
     shapes: list[ConcreteShape] | None = None
     values: dict[int, Array] = field(default_factory=dict)
+    others: list[Given] = field(default_factory=list)
 
     def met(self, inputs: Sequence[Any]) -> None:
         """Note what a call was given."""
+        before = None if self.shapes is None else (self.shapes, self.values)
         self.shapes = [tuple(np.shape(value)) for value in inputs]
         whole = (
             (number, value)
@@ -47,12 +56,28 @@ class CallMet:
             if np.shape(value) == () and getattr(value, "dtype", np.dtype(object)).kind in "iu"
         )
         self.values = {number: np.array(int(value)) for number, value in whole}
+        if before is None or before == (self.shapes, self.values) or before in self.others:
+            return
+        if len(self.others) < MOST_OTHERS:
+            self.others.append(before)
 
     def work(self) -> list[Work | None]:
-        """Return what each instruction outside of loops does in such a call, None where that is not known."""
+        """Return what each instruction outside of loops does in each such call, None where that is not known or not the same.
+
+        Times of instructions are of all calls together: by what one of these moved they would say nothing.
+        """
+        if self.shapes is None:
+            return [None] * len(self.program.instructions)
+        found = self._work_in(self.shapes, self.values)
+        for other in self.others:
+            found = [
+                one if one == two else None for one, two in zip(found, self._work_in(*other), strict=True)
+            ]
+        return found
+
+    def _work_in(self, shapes: list[ConcreteShape], values: dict[int, Array]) -> list[Work | None]:
+        """Return what each instruction does in a call."""
         from scanviz.engine.program.forecast import planned_call  # nothing that runs needs them
         from scanviz.engine.program.work import work_of
 
-        if self.shapes is None:
-            return [None] * len(self.program.instructions)
-        return work_of(*planned_call(self.program, self.shapes, self.values, self.emits))
+        return work_of(*planned_call(self.program, shapes, values, self.emits))

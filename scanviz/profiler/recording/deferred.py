@@ -197,7 +197,7 @@ class PlansMet:
         found: AllWork = {}
         for key, (program, plans) in self._plans.items():
             met = self._calls.get(key)
-            of = plans, None if met is None else met.shapes
+            of = plans, None if met is None else (met.shapes, met.values, len(met.others))
             known = self._work.get(key)
             if known is None or known[0] != of:
                 known = self._work[key] = of, work_of_function(key, program, plans, met)

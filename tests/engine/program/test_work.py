@@ -93,3 +93,28 @@ def test_work_outside_of_loops_is_of_the_shapes_that_were_met() -> None:
     [operation] = p.record.functions[0].operations
     assert operation.measures["flops"] == operation.measures["product_flops"] == 2 * M * N * K
     assert operation.measures["bytes"] == 8 * (M * K + K * N + M * N)
+
+
+def test_nothing_is_told_of_what_does_another_amount_in_another_call() -> None:
+    """Its time is that of both: what one of them moved by that is what neither moved in any time."""
+    a, b = T.matrix("a"), T.vector("b")
+    f = scanviz.function([a, b], [T.exp(a), T.tanh(b)], mode="numpy")
+    with scanviz.profile() as p:
+        for rows in (M, M, N, M):
+            f(np.ones((rows, K)), np.ones(K))
+            kept = p.record
+    exp, tanh = kept.functions[0].operations
+    assert not exp.measures.keys() & {"bytes", "flops"}
+    assert tanh.measures["flops"] == 10 * K
+
+
+def test_what_is_told_of_a_run_that_goes_on_follows_the_numbers_that_sizes_are_made_of() -> None:
+    n = T.lscalar("n")
+    f = scanviz.function([n], T.exp(T.arange(n) * 1.0), mode=scanviz.Mode("numpy", "none"))
+    with scanviz.profile() as p:
+        f(M)
+        first = p.record.functions[0].operations[-1]
+        f(N)
+        later = p.record.functions[0].operations[-1]
+    assert first.measures["flops"] == 10 * M
+    assert "flops" not in later.measures

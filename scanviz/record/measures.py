@@ -199,7 +199,7 @@ MEASURES = [
     Measure(
         "operation", "bytes", "bytes", "bytes moved",
         "Of one application, from the shapes met last: each array that it reads, and each that it writes, once. Not of operations"
-        " outside of loops that did another amount in another call.", "last", (),
+        " that did another amount in another call.", "last", (),
     ),
     Measure(
         "operation", "flops", "count", "floating-point operations",

@@ -37,7 +37,9 @@ class CallMet:
     values : dict
         Inputs that are one whole number, by register.
     others : list of tuple
-        The same of some calls before that were given others.
+        The same of some calls before that were given others, since :meth:`begin`.
+    is_before : bool
+        Whether the last of these calls was before that.
     """
 
     program: Program
@@ -45,10 +47,16 @@ class CallMet:
     shapes: list[ConcreteShape] | None = None
     values: dict[int, Array] = field(default_factory=dict)
     others: list[Given] = field(default_factory=list)
+    is_before: bool = False
+
+    def begin(self) -> None:
+        """Compare calls that follow with none before: their times are not told together."""
+        self.others, self.is_before = [], True
 
     def met(self, inputs: Sequence[Any]) -> None:
         """Note what a call was given."""
-        before = None if self.shapes is None else (self.shapes, self.values)
+        before = None if self.shapes is None or self.is_before else (self.shapes, self.values)
+        self.is_before = False
         self.shapes = [tuple(np.shape(value)) for value in inputs]
         whole = (
             (number, value)
@@ -68,12 +76,9 @@ class CallMet:
         """
         if self.shapes is None:
             return [None] * len(self.program.instructions)
-        found = self._work_in(self.shapes, self.values)
-        for other in self.others:
-            found = [
-                one if one == two else None for one, two in zip(found, self._work_in(*other), strict=True)
-            ]
-        return found
+        from scanviz.engine.program.work import same_work  # nothing that runs needs it
+
+        return same_work(*(self._work_in(*given) for given in ((self.shapes, self.values), *self.others)))
 
     def _work_in(self, shapes: list[ConcreteShape], values: dict[int, Array]) -> list[Work | None]:
         """Return what each instruction does in a call."""

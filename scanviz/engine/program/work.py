@@ -107,6 +107,11 @@ def work_by_shapes(program: Program, instruction: Instruction, shapes: Sequence[
     return Work(flops, flops if instruction.op.facts.product else 0, moved)
 
 
+def same_work(*found: list[Work | None]) -> list[Work | None]:
+    """Return what instructions do in each of some calls, None where that is not known or not the same in all."""
+    return [one[0] if all(other == one[0] for other in one) else None for one in zip(*found, strict=True)]
+
+
 class _Walk:
     """Goes through the instructions of a program in the order of its groups.
 

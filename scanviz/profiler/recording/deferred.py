@@ -175,6 +175,8 @@ class PlansMet:
     def __init__(self) -> None:
         self._functions: dict[int, weakref.ref[Function]] = {}
         self._plans: dict[int, tuple[Program, Plans]] = {}
+        self._others: dict[int, list[Plans]] = {}  # those before, of calls that were watched
+        self._called: set[int] = set()  # functions whose plans are of such a call
         self._calls: dict[int, CallMet] = {}
         self._work: dict[int, tuple[object, AllWork]] = {}  # with what it was found of
         self._costs: dict[int, SymbolicCosts] = {}
@@ -188,6 +190,7 @@ class PlansMet:
             self._plans[event.key] = event.program, event.function.memory_plans()
             met = event.function.call_met()
             if met is not None:
+                met.begin()
                 self._calls[event.key] = met
 
     def work(self) -> AllWork:
@@ -197,10 +200,11 @@ class PlansMet:
         found: AllWork = {}
         for key, (program, plans) in self._plans.items():
             met = self._calls.get(key)
-            of = plans, None if met is None else (met.shapes, met.values, len(met.others))
+            others = self._others.get(key, [])
+            of = plans, len(others), None if met is None else (met.shapes, met.values, len(met.others))
             known = self._work.get(key)
             if known is None or known[0] != of:
-                known = self._work[key] = of, work_of_function(key, program, plans, met)
+                known = self._work[key] = of, work_of_function(key, program, plans, met, others)
             found |= known[1]
         return found
 
@@ -218,7 +222,13 @@ class PlansMet:
             self._made.discard(key)
             function = self._functions[key]() if key in self._functions else None
             if function is not None:
+                from scanviz.engine.program.call_met import MOST_OTHERS  # it made code: this is there
+
+                others = self._others.setdefault(key, [])
+                if key in self._called and len(others) < MOST_OTHERS:
+                    others.append(self._plans[key][1])
                 self._plans[key] = function.program, function.memory_plans()
+        self._called.add(key)
 
     def costs(self, key: int, costs: SymbolicCosts) -> None:
         """Know what the versions of a function's graph cost in named sizes."""

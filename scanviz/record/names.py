@@ -16,6 +16,9 @@ from scanviz.record.plain_text import sanitize
 
 MOST = 8  # names that an error lists
 _NUMBER = re.compile(r"#\d+$")
+_MACHINE_CODE = (
+    ", for machine code"  # what the engine puts behind a function's name once it was rewritten for that
+)
 
 
 def given_name(name: str) -> str:
@@ -27,6 +30,17 @@ def given_name(name: str) -> str:
     ('rnn', 'rnn')
     """
     return _NUMBER.sub("", name)
+
+
+def is_meant(name: str, asked: str | None) -> bool:
+    """Return whether a function of a name may be meant: by the name, or by that which the user gave; every one by none.
+
+    Examples
+    --------
+    >>> is_meant("train, for machine code", "train"), is_meant("train", "train#1"), is_meant("train", None)
+    (True, False, True)
+    """
+    return asked is None or asked in (name, given_name(name), given_name(name).removesuffix(_MACHINE_CODE))
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -120,7 +134,7 @@ def functions_called(record: ProfileRecord, asked: str) -> list[FunctionRecord]:
     """Return the functions that may be meant: the one that is called so, else all that were given the name."""
     titles = function_titles(record)
     exact = [function for function in record.functions if titles[function.key] == asked]
-    return exact or [function for function in record.functions if given_name(function.name) == asked]
+    return exact or [function for function in record.functions if is_meant(function.name, asked)]
 
 
 def not_one_loop(record: ProfileRecord, asked: str, among: Iterable[LoopRecord] | None = None) -> str:
@@ -161,6 +175,7 @@ __all__ = [
     "function_titles",
     "functions_called",
     "given_name",
+    "is_meant",
     "listed",
     "loop_titles",
     "loops_called",

@@ -119,7 +119,7 @@ class Function(Shown):
     def _finish(self) -> None:
         """Rewrite what is left to rewrite, and make what runs; what there is of it is set last."""
         with self._making:
-            if "program" in vars(self):
+            if self.is_made_for_numpy:
                 return
             begun, plan, history, checked = time.perf_counter_ns(), self.plan, self._history, self._checked
             history.finish(checked)
@@ -179,6 +179,11 @@ class Function(Shown):
         None before, and where rewrites for NumPy did nothing that machine code does not want.
         """
         return self._later
+
+    @property
+    def is_made_for_numpy(self) -> bool:
+        """Whether it is finished as rewritten for NumPy: a first call or a question about what runs there did that."""
+        return "program" in vars(self)
 
     def _made_for_machine_code(self) -> Function:
         """Return the same function rewritten for machine code, made the first time; its loops count from where these are."""
@@ -324,7 +329,7 @@ class Function(Shown):
         except ScanvizError:  # the call tells it
             return values, named
         given = [*arguments, *values_of(self.plan.shared)]
-        if "program" not in vars(self):
+        if not self.is_made_for_numpy:
             self._decide(given)
         if self._counted.is_new:
             self._counted.foresee(given)
@@ -337,7 +342,7 @@ class Function(Shown):
             building("function"),
         ):  # for whoever watches: it is no time of a call, nor of the script
             counted = self._counted
-            if not counted.is_new or "program" in vars(self):  # another thread has
+            if not counted.is_new or self.is_made_for_numpy:  # another thread has
                 return
             if may_pay(self._history.final, given) and availability("native").works:
                 found = self._made_beside().executable.loops_that_pay(given, rows_stay=True)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakSet
 
 from scanviz.engine.config import config
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
     Met = tuple[list[ConcreteShape], list[tuple[int, ...]]]
 
-PATIENCE_S = (
-    2.0  # a fork waits so long for a loop that is being made, at most: its maker may wait for whoever forks
-)
+Result = TypeVar("Result")
+
+# a fork waits so long for a loop that is being made, at most, and who would make one for who forks or makes another
+PATIENCE_S = 2.0
 MAKING = lock()  # held while a loop is made beside
 
 
@@ -172,13 +173,26 @@ def _make(
     from scanviz.engine.program.shapes import shapes_and_sizes
 
     with suppress(Exception):  # where shapes cannot be told the call says why
-        with MAKING:
-            shapes, sizes = shapes_and_sizes(program, *given)
-        for loop, beside in later:
+        found = _unless_kept_waiting(lambda: shapes_and_sizes(program, *given))
+        shapes, sizes = found or ([], {})
+        for loop, beside in later if found else ():
             met = shapes_met(loop, shapes)
             if met is not None:
-                with MAKING:
-                    beside.make(met, steps_taken(program, loop, sizes))
+                make = partial(beside.make, met, steps_taken(program, loop, sizes))
+                _unless_kept_waiting(make)
+
+
+def _unless_kept_waiting(do: Callable[[], Result]) -> Result | None:
+    """Return the result of a function that is called while nobody forks or makes a loop; None where that is not to be had.
+
+    Ctrl+c in the moment after a fork leaves the lock taken for ever: Python lets go on what should have given it back.
+    """
+    if not MAKING.acquire(timeout=PATIENCE_S):
+        return None
+    try:
+        return do()
+    finally:
+        MAKING.release()
 
 
 _WAITED_FOR: WeakSet[MadeBeside] = WeakSet()
@@ -190,7 +204,7 @@ def _wait() -> None:
 
 
 def _go_on() -> None:
-    if MAKING._is_owned():
+    while MAKING._is_owned():  # since this fork, or one before after which ctrl+c was heard right here
         MAKING.release()
 
 

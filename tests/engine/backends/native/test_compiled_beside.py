@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -335,6 +336,22 @@ def test_a_process_that_is_forked_while_a_loop_is_made_makes_it_itself(work, mon
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     np.testing.assert_allclose(f(*GIVEN), expected, rtol=1e-12)
     assert patience < 1 or took < 0.8 * patience  # the loop's maker was not kept waiting by who waited for it
+
+
+def test_ctrl_c_right_after_a_fork_keeps_no_maker_waiting_for_ever(monkeypatch):
+    monkeypatch.setattr(beside, "PATIENCE_S", 0.05)
+    beside._wait()  # and ctrl+c is heard before it is given back
+    try:
+        f = two_loops()
+        np.testing.assert_allclose(f(*GIVEN), two_loops("numpy")(*GIVEN), rtol=1e-12)
+        for thread in others():
+            thread.join(20)
+        assert not others()
+        beside._wait()  # another fork
+    finally:
+        beside._go_on()
+    with ThreadPoolExecutor(1) as another:
+        assert another.submit(beside._unless_kept_waiting, lambda: "free").result(20) == "free"
 
 
 def test_threads_that_call_a_new_function_at_once_all_get_what_it_gives():

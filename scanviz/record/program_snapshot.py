@@ -9,23 +9,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.expressions import operation
 from scanviz.engine.graph.nodes import describe
-from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import (
     AnyInstruction,
-    BranchInstruction,
     Instruction,
     LoopInstruction,
     Program,
     instruction_kind,
     nested_loops,
 )
+from scanviz.engine.program.value_names import ValueNames, name_of
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import (
@@ -50,8 +44,6 @@ from scanviz.record.model import (
     SourceRecord,
 )
 from scanviz.record.paths import recorded_path
-
-NAMELESS = "·"
 
 
 def source_record(line: object) -> SourceRecord | None:
@@ -131,61 +123,13 @@ def _operation(names: _Names, index: int, instruction: AnyInstruction, depth: in
     )
 
 
-class _Names:
-    """What values of a program are called, and so its operations."""
+class _Names(ValueNames):
+    """The same of a record: a loop without a name goes by its file as recorded."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self._makers = {
-            number: instruction for instruction in program.instructions for number in instruction.outputs
-        }
-
-    def label(self, instruction: AnyInstruction) -> str:
-        """Return an operation with the names of what it reads."""
-        match instruction:
-            case LoopInstruction():
-                named = _named(instruction.name, instruction.provenance.source)
-                return named if named.startswith("scan ") else f"scan {named}"
-            case BranchInstruction():
-                return f"ifelse({self.of(instruction.condition)}, …)"
-            case Instruction():
-                return operation(instruction.op, instruction.inputs, self._parts, self.of, self._rank)
-
-    def of(self, number: int) -> str:
-        """Return the user's name of a value, a constant number itself, or in short what made the value."""
-        name = _outer_name(self.program, number)
-        maker = self._makers.get(number)
-        if name != NAMELESS or maker is None:
-            return name or NAMELESS
-        if isinstance(maker, Instruction):
-            if maker.op.declaration.notation is fitted and maker.op.facts.weight == "free":
-                return self.of(maker.inputs[0])  # another look at it, such as at its first rows
-            return operation(maker.op, maker.inputs, self._parts, self.of, self._rank)
-        return self.label(maker)
-
-    def _rank(self, number: int) -> int | None:
-        kind = self.program.registers[number].type
-        return kind.ndim if isinstance(kind, TensorType) else None
-
-    def _parts(self, number: int) -> tuple[Op, Sequence[int]] | None:
-        """Return what makes a value that has no name: its expression is written in its place."""
-        maker = self._makers.get(number)
-        if not isinstance(maker, Instruction) or len(maker.outputs) > 1:
-            return None
-        return (maker.op, maker.inputs) if _outer_name(self.program, number) == NAMELESS else None
-
-
-def _outer_name(program: Program, number: int | None) -> str | None:
-    """Return what a register is called: the user's name, or the value of a constant number."""
-    if number is None:
-        return None
-    name = program.registers[number].name
-    if name:
-        return name
-    constant = program.constants.get(number)
-    if isinstance(constant, np.ndarray | np.generic) and constant.ndim == 0 and constant.dtype.kind in "biuf":
-        return f"{constant.item():.4g}" if constant.dtype.kind == "f" else str(constant.item())
-    return NAMELESS
+    def loop(self, loop: LoopInstruction) -> str:
+        """Return a loop in words."""
+        named = _named(loop.name, loop.provenance.source)
+        return named if named.startswith("scan ") else f"scan {named}"
 
 
 def _loop_record(
@@ -228,8 +172,8 @@ def _variable(
         writes=writes,
         inner_inputs=tuple(map(describe, inner_inputs(variable))),
         inner_outputs=tuple(map(describe, inner_outputs(variable))),
-        outer_input=_outer_name(outer, getattr(slot, "outer", None)),
-        outer_output=_outer_name(outer, getattr(slot, "result", None)),
+        outer_input=name_of(outer, getattr(slot, "outer", None)),
+        outer_output=name_of(outer, getattr(slot, "result", None)),
         type=str(inner[0].type),
         keep_last=getattr(slot, "keep_last", None),
         read_backwards=bool(read_back & {getattr(slot, "result", None), getattr(slot, "history", None)}),

@@ -150,8 +150,18 @@ def _input(program: Program, number: int, value: Any) -> str:
     name, kind = program.registers[number].name, program.registers[number].type
     shape, dtype = np.shape(value), getattr(value, "dtype", type(value).__name__)
     dtype = kind.dtype if isinstance(kind, TensorType) else dtype  # before a cast that lowering added
-    called = f"`{name}`" if name else "unnamed"
+    called = f"`{name}`" if name else _called(program, number)
     return f"{called} {dtype}{list(shape)}"
+
+
+def _called(program: Program, number: int) -> str:
+    """Return what a value without a name is: what made it, or that it was given."""
+    from scanviz.engine.program.value_names import NAMELESS, ValueNames  # needed when something has failed
+
+    found = ValueNames(program).of(number)
+    if found != NAMELESS:
+        return f"`{found}`"
+    return "a constant" if number in program.constants else "unnamed"
 
 
 def short_state(loop: LoopInstruction, slot: StateSlot, rows: int, needed: int) -> ScanvizError:

@@ -90,3 +90,15 @@ def test_an_array_that_does_not_fit_into_memory_says_where(mode):
 def test_a_shape_that_does_not_fit_keeps_its_words():
     error = failed([x, h], x + h, "reference", np.ones(2), np.ones(3))
     assert "shapes (2,) and (3,) do not broadcast together" in error.what
+
+
+@modes
+def test_operands_without_a_name_are_written_as_what_made_them(mode):
+    w, rows = T.matrix("w"), T.matrix("rows")
+    states, _ = scanviz.scan(lambda r_t, h: T.tanh(T.dot(h, w) + r_t), rows, h, name="rnn")
+    error = failed([rows, h, w], states, mode, np.ones((5, 4)), np.ones(3), np.eye(3))
+    assert error.found == "`dot(h[t-1], w)` float64[3], `rows[t]` float64[4]"
+    added = failed([x, h], T.exp(2 * x) * T.tanh(h + 1), mode, np.ones(2), np.ones(3))
+    assert added.found == "`exp(2 * x)` float64[2], `tanh(h + 1)` float64[3]"
+    added = failed([x], T.exp(x) * np.ones(4), mode, np.ones(2))
+    assert added.found == "`exp(x)` float64[2], a constant float64[4]"

@@ -1,0 +1,94 @@
+"""What values of a Program are called, for people: the user's name, a constant number itself, or in short what made the value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.expressions import operation
+from scanviz.engine.graph.notation import fitted
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+)
+
+NAMELESS = "·"
+
+
+class ValueNames:
+    """What values of a program are called, and so its operations.
+
+    Examples
+    --------
+    >>> from scanviz import tensor as T
+    >>> from scanviz.engine.program.lower import lower
+    >>> x = T.vector("x")
+    >>> program = lower([x], [T.exp(2 * x) + 1.0], "f")
+    >>> ValueNames(program).of(program.outputs[0])
+    'exp(2 * x) + 1'
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._makers = {
+            number: instruction for instruction in program.instructions for number in instruction.outputs
+        }
+
+    def label(self, instruction: AnyInstruction) -> str:
+        """Return an operation with the names of what it reads."""
+        match instruction:
+            case LoopInstruction():
+                return self.loop(instruction)
+            case BranchInstruction():
+                return f"ifelse({self.of(instruction.condition)}, …)"
+            case Instruction():
+                return operation(instruction.op, instruction.inputs, self._parts, self.of, self._rank)
+
+    def loop(self, loop: LoopInstruction) -> str:
+        """Return a loop in words."""
+        return loop.name if loop.name.startswith("scan ") else f"scan {loop.name}"
+
+    def of(self, number: int) -> str:
+        """Return the user's name of a value, a constant number itself, or in short what made the value."""
+        name = name_of(self.program, number)
+        maker = self._makers.get(number)
+        if name != NAMELESS or maker is None:
+            return name or NAMELESS
+        if isinstance(maker, Instruction):
+            if maker.op.declaration.notation is fitted and maker.op.facts.weight == "free":
+                return self.of(maker.inputs[0])  # another look at it, such as at its first rows
+            return operation(maker.op, maker.inputs, self._parts, self.of, self._rank)
+        return self.label(maker)
+
+    def _rank(self, number: int) -> int | None:
+        kind = self.program.registers[number].type
+        return kind.ndim if isinstance(kind, TensorType) else None
+
+    def _parts(self, number: int) -> tuple[Op, Sequence[int]] | None:
+        """Return what makes a value that has no name: its expression is written in its place."""
+        maker = self._makers.get(number)
+        if not isinstance(maker, Instruction) or len(maker.outputs) > 1:
+            return None
+        return (maker.op, maker.inputs) if name_of(self.program, number) == NAMELESS else None
+
+
+def name_of(program: Program, number: int | None) -> str | None:
+    """Return what a register is called: the user's name, or the value of a constant number."""
+    if number is None:
+        return None
+    name = program.registers[number].name
+    if name:
+        return name
+    constant = program.constants.get(number)
+    if isinstance(constant, np.ndarray | np.generic) and constant.ndim == 0 and constant.dtype.kind in "biuf":
+        return f"{constant.item():.4g}" if constant.dtype.kind == "f" else str(constant.item())
+    return NAMELESS
+
+
+__all__ = ["NAMELESS", "ValueNames", "name_of"]

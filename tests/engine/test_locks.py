@@ -20,7 +20,7 @@ from scanviz.engine.graph.shared import COMMIT_LOCK
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
 
-def ends_well(work, patience=20.0):
+def ends_well(work, patience=120.0):
     """Return whether a process that is forked here does its work and ends."""
     child = os.fork()
     if not child:

@@ -1,6 +1,7 @@
 """The application in a simulated terminal: opening it, pressing keys, reading what it shows."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 
 from textual.widgets import Static
@@ -11,6 +12,7 @@ from scanviz.tui.views import VIEWS
 from tests.tui import settled  # noqa: F401 - waits by what is left to do
 from tests.tui.records_for_tui import traced_record
 
+PATIENCE = 120.0  # seconds; far more than is needed
 NUMBERS = {kind.TITLE: str(k) for k, kind in enumerate(VIEWS, 1)}
 
 
@@ -25,6 +27,14 @@ async def opened(record=None, size=(120, 40)):
             app.state = app.state.at_loop(forward)
         await pilot.pause()
         yield app, pilot
+
+
+async def until_shown(pilot, condition, what):
+    """Wait until something is true of what is shown, however long this machine takes."""
+    ends = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < ends, f"no {what} in {PATIENCE:.0f} s"
+        await pilot.pause(0.02)
 
 
 def waits(function):

@@ -14,20 +14,22 @@ import textual.screen
 from textual._context import active_app
 from textual._wait import wait_for_idle
 
+PATIENCE = 20.0  # seconds, for a machine however busy
+THREADS = 1.0  # seconds that threads are waited for: what they work on may take as long as it likes
 SOON = 0.02  # seconds: a timer that is over by then is waited for, as by Textual
 IN_TURN = (
     2  # passes of the event loop in which nothing else may be ready: what came from a pipe is there by then
 )
 
 
-async def settled(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+async def settled(min_sleep: float = 0.0, max_sleep: float = PATIENCE) -> None:
     """Wait until nothing is left to do and all of it is drawn, at most ``max_sleep`` seconds; threads are waited for as Textual does."""
     end = time.monotonic() + max_sleep
     app = active_app.get()
     while time.monotonic() < end:
         await _nothing_ready(end)
         if any(worker.is_running for worker in app.workers):
-            await wait_for_idle(min_sleep, end - time.monotonic())
+            await wait_for_idle(min_sleep, min(THREADS, end - time.monotonic()))
         if not app.screen_stack:
             return
         app.screen._on_timer_update()

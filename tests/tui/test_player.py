@@ -12,7 +12,7 @@ from scanviz import tensor as T
 from scanviz.profiler.values.replay import Replayer
 from scanviz.record.errors import RecomputeError
 from scanviz.record.model import ProfileRecord
-from tests.tui.driver import opened, text_of, waits
+from tests.tui.driver import opened, text_of, until_shown, waits
 
 STEPS = 300
 
@@ -37,11 +37,13 @@ def not_kept() -> int:
 
 async def shown(app, pilot, wanted=""):
     """Wait until nothing is being computed and what is wanted is shown, and return the line of steps."""
-    for _ in range(200):
-        await pilot.pause(0.02)
+
+    def is_shown():
         text = text_of(app, "#values-scrubber")
-        if "computing" not in text and wanted in text:
-            break
+        return "computing" not in text and wanted in text
+
+    await pilot.pause(0.02)
+    await until_shown(pilot, is_shown, wanted or "values")
     return text_of(app, "#values-scrubber")
 
 
@@ -117,10 +119,7 @@ async def test_it_plays_to_the_end_and_stops_there():
         await pilot.press("7", "space")
         assert "▶ 4/s" in text_of(app, "#values-scrubber")
         await pilot.press("plus", "plus", "plus")
-        for _ in range(200):
-            await pilot.pause(0.02)
-            if "▶" not in text_of(app, "#values-scrubber"):
-                break
+        await until_shown(pilot, lambda: "▶" not in text_of(app, "#values-scrubber"), "end")
         assert app.state.step == STEPS - 1
         await pilot.press("space")
         assert app.state.step < STEPS - 1

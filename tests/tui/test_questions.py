@@ -10,7 +10,7 @@ from scanviz.record.parts import parts_of
 from scanviz.record.rewrites import EffectRecord
 from scanviz.record.verdict import verdict
 from scanviz.tui.verdict_bar import segments
-from tests.tui.driver import opened, text_of
+from tests.tui.driver import opened, text_of, until_shown
 from tests.tui.records_for_tui import gradient_record
 from tests.tui.test_linked_selection import planted_record
 
@@ -170,10 +170,8 @@ def test_the_state_at_step_37_and_one_step_back():
             app.state = app.state.at_step(0)
             for step, keys in ((37, "colon 3 7 enter"), (36, "left")):
                 await press(pilot, keys)
-                for _ in range(100):
-                    await pilot.pause(0.02)
-                    if app.view.rows():
-                        break
+                await pilot.pause(0.02)
+                await until_shown(pilot, app.view.rows, "values")
                 assert app.state.step == step and any("level[t]" in row for row in app.view.rows())
                 assert f"reads row {step} as level[t-1]; writes row {step + 1} as level[t]" in text_of(
                     app, "#values-rulers"

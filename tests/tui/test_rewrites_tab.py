@@ -9,7 +9,7 @@ from scanviz.record.rewrites import EffectRecord
 from scanviz.tui.source import Source
 from scanviz.tui.views.film import FilmView
 from scanviz.tui.views.rewrite_cells import about_all, counts_of, measured_cell
-from tests.tui.driver import at, opened, text_of, waits
+from tests.tui.driver import at, opened, text_of, until_shown, waits
 from tests.tui.records_for_tui import gradient_record
 
 
@@ -183,8 +183,5 @@ async def test_the_film_plays_to_its_end_and_stops():
             await at(app, pilot, "Rewrites")
             await pilot.press("f", "home", "space")
             film = app.query_one(FilmView)
-            for _ in range(300):
-                await pilot.pause(0.01)
-                if not film.plays and film.frame:
-                    break
+            await until_shown(pilot, lambda: not film.plays and film.frame, "end of the film")
             assert not film.plays and film.frame == len(film.film.frames) - 1

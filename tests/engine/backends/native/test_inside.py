@@ -280,8 +280,9 @@ def test_ctrl_c_during_what_is_called_out_ends_the_loop(monkeypatch):
         f(given)
 
 
-def test_a_loop_of_few_steps_inside_takes_less_than_a_microsecond():
-    n = 20_000
+def test_a_loop_of_few_steps_inside_takes_a_small_part_of_what_it_takes_on_numpy():
+    """A tenth of a microsecond beside two; a loop that is called out takes more than on NumPy."""
+    n = 2_000
 
     def step(x_t, h):
         s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=4, name="inner")
@@ -289,11 +290,12 @@ def test_a_loop_of_few_steps_inside_takes_less_than_a_microsecond():
 
     x = T.vector("x")
     h, _ = scanviz.scan(step, x, T.constant(0.0), name="outer")
-    f = scanviz.function([x], h[-1], mode=Mode("native", "none"))
-    given = np.ones(n)
-    f(given)
-    best = min(_timed(f, given) for _ in range(7))
-    assert best / n < 1e-6, best / n
+    native, numpy = (scanviz.function([x], h[-1], mode=Mode(tier, "none")) for tier in ("native", "numpy"))
+    given, found = np.ones(n), []
+    native(given), numpy(given)
+    while not found or (min(found) > 0.25 and len(found) < 50):  # in turns, in this thread's own time
+        found.append(_timed(native, given) / _timed(numpy, given))
+    assert min(found) <= 0.25, found
 
 
 def _timed(f, given):

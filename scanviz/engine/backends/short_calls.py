@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf, prod
+from operator import index as whole_number
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ class ShortCalls:
     Attributes
     ----------
     passed : int
-        How many of the next calls are not looked at.
+        How many calls that follow the last one that was looked at are not.
     """
 
     def __init__(
@@ -126,8 +127,9 @@ class ShortCalls:
         """Count a call, and return what runs all of it; None where it is to be run by parts."""
         key: Key = tuple([array.shape for array in inputs])
         if self._steps:
-            steps = [int(inputs[k]) for k in self._steps]
+            steps = [whole_number(inputs[k]) for k in self._steps]
             if min(steps) < 0:  # the loop tells that
+                self.passed = 0
                 return None
             key += tuple(steps)
         met = self._met.get(key)
@@ -289,6 +291,8 @@ class ShortCallsExecutable(SourceExecutable):
         hooks = self.parts_pay, self.spent_ns, self.steps_taken
         self._short = ShortCalls(program, self.emits, *hooks) if counts else None
         self._is_new = counts
+        # how many of the next calls are not looked at: `passed` of the above, here for it is asked in every call
+        self._passed = 0 if counts else inf
 
     @property
     def runs_whole(self) -> bool:
@@ -317,13 +321,12 @@ class ShortCallsExecutable(SourceExecutable):
 
     def run_alone(self, inputs: Sequence[Any], watch: Watch) -> list[Any]:
         """Return the outputs as if nobody watched; ``watch`` is given the runs of loops, of a call that is told as a whole."""
-        short = self._short
-        if short is None:
-            return SourceExecutable.run_alone(self, inputs, watch)
-        if short.passed > 0:
-            short.passed -= 1
+        short, passed = self._short, self._passed
+        if passed or short is None:
+            self._passed = passed - 1
             return SourceExecutable.run_alone(self, inputs, watch)
         whole = short.whole_for(inputs, None)
+        self._passed = short.passed
         if whole is not None and not short.branches:  # sides of branches are counted by parts
             results = short.run(whole, inputs, watch)
             if results is not None:
@@ -334,12 +337,10 @@ class ShortCallsExecutable(SourceExecutable):
 
     def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs for inputs."""
-        short = self._short
-        if short is None:
-            return SourceExecutable.run(self, inputs, watch)
-        if short.passed <= 0:
-            return self._looked_at(short, inputs, watch)
-        short.passed -= 1
+        passed = self._passed
+        if not passed:
+            return self._looked_at(inputs, watch)
+        self._passed = passed - 1
         if watch is not None:
             return SourceExecutable.run(self, inputs, watch)
         # as there: this is the way of most calls, and asking it takes a part of a short one
@@ -353,9 +354,12 @@ class ShortCallsExecutable(SourceExecutable):
         finally:
             as_before(before)
 
-    def _looked_at(self, short: ShortCalls, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def _looked_at(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
         """Return the outputs in a call that is counted, and stands for those that follow it."""
+        short = self._short
+        assert short is not None  # else all calls are passed
         whole = short.whole_for(inputs, watch)
+        self._passed = short.passed
         if whole is not None and watch is None:
             alone = told_alone()
             if alone is None or not short.branches:  # sides of branches are counted by parts

@@ -308,8 +308,9 @@ class Function(Shown):
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables if all went well."""
-        if self._counted is not None:
-            if self._counted.is_new:
+        counted = self._counted
+        if counted is not None and counted.asks:  # in most calls it does not
+            if counted.is_new:
                 values, named = self._foreseen(values, named)
             if self._counted.due:
                 return (self._later or self._first_in_machine_code)(*values, **named)
@@ -348,7 +349,7 @@ class Function(Shown):
                 found = self._made_beside().executable.loops_that_pay(given, rows_stay=True)
                 if found:
                     counted.foreseen.update(found)
-                    counted.due, counted.is_new = True, False
+                    counted.let(due=True)
                     return
             self._finish()
 
@@ -372,7 +373,7 @@ class Function(Shown):
             with self._making:
                 self._prepared, self._later = made, None
                 counted.foreseen.clear()
-                counted.due, counted.is_new = False, True
+                counted.let(due=False, is_new=True)
 
     def _seen(self) -> Watching:
         """Return what tells of calls, made when the first is told of: most programs are run unseen."""

@@ -73,7 +73,7 @@ def undecided() -> Counted:
     from scanviz.engine.backends.auto.counted import Counted  # it is there: the function is for that tier
 
     counted = Counted()
-    counted.is_new = True
+    counted.let(due=False, is_new=True)
     return counted
 
 

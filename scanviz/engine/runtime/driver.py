@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index as whole_number
 from threading import get_ident
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
@@ -95,9 +96,8 @@ class LoopRunner:
                     watch.ran(self.loop.key, 0, 0, 1)
                     raise
                 if isinstance(found, list):
-                    steps, noted = values[self.inputs.n_steps], self.noted
-                    if type(steps) is not int:
-                        steps = steps.item()
+                    # of NumPy's integers it takes a fifth of the time that `int` does
+                    steps, noted = whole_number(values[self.inputs.n_steps]), self.noted
                     if noted[2] != steps:  # mostly runs are alike, and one tuple tells of all of them
                         noted = self.noted = (self.loop.key, 1, steps, steps, 0, -1)
                     watch.runs.append(noted)
@@ -139,7 +139,7 @@ class LoopRunner:
         if self.enter is not None:
             found = entered(self.enter, values)
             if isinstance(found, list):
-                self._note(watch, int(values[self.inputs.n_steps]), begun)
+                self._note(watch, whole_number(values[self.inputs.n_steps]), begun)
                 return found
             if found is not None:
                 if watch is not None:
@@ -195,7 +195,7 @@ class LoopRunner:
 
     def _passed_over(self, enter: Enter, values: Sequence[Any], watch: Watch, begun: int) -> list[Any] | None:
         """Run the loop without an arena where nobody wants times of its steps; None where somebody does, or it needs one."""
-        schedule, steps, results = self._schedule(watch), int(values[self.inputs.n_steps]), None
+        schedule, steps, results = self._schedule(watch), whole_number(values[self.inputs.n_steps]), None
         key = self.loop.key
         if schedule.passed_over and steps <= schedule.most_steps and not watch.would_look_at(key):
             results = entered_passed_over(enter, key, values, steps, watch, schedule, begun)

@@ -210,6 +210,6 @@ def test_what_was_made_for_machine_code_and_did_not_pay_is_taken_when_it_does(mo
     f = built()
     f(SHORT)
     assert len(asked) == 2 and is_finished(f) and f.for_machine_code is None
-    f._counted.due = True
+    f._counted.let(due=True)
     f(SHORT)
     assert len(asked) == 2 and f.for_machine_code is not None

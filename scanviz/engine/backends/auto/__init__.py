@@ -79,7 +79,7 @@ class AutoExecutable(ShortCallsExecutable):
 
     def _foresee(self, inputs: Sequence[Any]) -> None:
         """Look what the first call will do, which has not begun: where a loop pays, the other Program is due before it."""
-        self.counted.is_new = False
+        self.counted.let(due=self.counted.due)
         if THIS_RUN * self._most_ns(inputs) < config.native.pays_after * 1e9:
             return
         with building("function"):  # for whoever watches: it is no time of a call, nor of the script
@@ -89,7 +89,7 @@ class AutoExecutable(ShortCallsExecutable):
 
                 open_early()
                 self.counted.foreseen.update(found)
-                self.counted.due = True
+                self.counted.let(due=True)
 
     def loops_that_pay(self, inputs: Sequence[Any], rows_stay: bool = False) -> list[str]:
         """Return the names of loops that pay for machine code in a first call with such arrays, which has not begun.
@@ -120,8 +120,8 @@ class AutoExecutable(ShortCallsExecutable):
 
     def steps_taken(self, name: str) -> float:
         """Return how many steps a run of a loop with a stop condition took on the average; infinity where there was none."""
-        runs, steps = self.counted.taken.get(name, (0, 0))
-        return steps / runs if runs else inf
+        taken = list(self.counted.taken.get(name, ()))
+        return sum(taken) / len(taken) if taken else inf
 
     def parts_pay(self) -> None:
         """Compile all loops from now on."""

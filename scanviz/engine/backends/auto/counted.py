@@ -5,6 +5,7 @@ When that is enough for machine code is said in :mod:`scanviz.engine.backends.au
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ class Counted:
         Whether it pays now.
     is_new : bool
         Whether there is, and nobody has asked yet what the first call will do.
+    asks : bool
+        Whether it is one or the other, as for few calls: that is one question for the others.
     foreseen : set of str
         Names of loops that were found to pay in the first call before it began, here or in another Program of the function.
     pays : bool
@@ -56,7 +59,7 @@ class Counted:
     refused : set of str
         Names of loops of which there can be none.
     taken : dict
-        By a loop's name, if it has a stop condition, how many runs there were on NumPy, and how many steps these took.
+        By a loop's name, if it has a stop condition, how many steps its last runs on NumPy took.
     left_work : callable or None
         ``left_work(rules)``: by a loop's name how many nanoseconds a call takes, by estimate, for what rules moved out of the loop.
     foresee : callable or None
@@ -66,6 +69,7 @@ class Counted:
     """
 
     __slots__ = (
+        "asks",
         "before",
         "begun",
         "compiled",
@@ -84,7 +88,7 @@ class Counted:
     )
 
     def __init__(self) -> None:
-        self.is_open = self.is_new = self.due = self.pays = False
+        self.is_open = self.is_new = self.due = self.asks = self.pays = False
         self.foreseen: set[str] = set()
         self.loops = 0
         self.left_ns: dict[str, float] = {}
@@ -92,24 +96,31 @@ class Counted:
         self.begun: dict[str, list[Begun]] = {}
         self.compiled: set[str] = set()
         self.refused: set[str] = set()
-        self.taken: dict[str, list[int]] = {}
+        self.taken: dict[str, deque[int]] = {}
         self.left_work: Callable[[Collection[str]], dict[str, float]] | None = None
         self.foresee: Callable[[Sequence[Any]], None] | None = None
         self.rules: set[str] = set()
 
+    def let(self, *, due: bool, is_new: bool = False) -> None:
+        """Let the Program to be made be due or not, and the first call be one to ask about or not."""
+        self.due, self.is_new, self.asks = due, is_new, due or is_new
+
     def open(self, rules: Collection[str]) -> None:
         """Count for a Program to be made, too, without some rules."""
-        self.is_open, self.is_new, self.rules = True, True, set(rules)
+        self.is_open, self.rules = True, set(rules)
+        self.let(due=self.due, is_new=True)
 
     def decides_for(self, other: Counted) -> None:
         """Let another stand in the place of this, which has known of no loop: what the first call was found to do stays so."""
-        other.is_new, other.due, other.foreseen = self.is_new, self.due, set(self.foreseen)
+        other.let(due=self.due, is_new=self.is_new)
+        other.foreseen = set(self.foreseen)
         if not (self.is_new or self.due):  # there can be no machine code
             other.close()
 
     def close(self) -> None:
         """Count for no other Program any more: what has paid for machine code is compiled here, or never is."""
-        self.is_open = self.due = False
+        self.is_open = False
+        self.let(due=False, is_new=self.is_new)
 
     @property
     def is_refused(self) -> bool:

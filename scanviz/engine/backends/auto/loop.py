@@ -26,9 +26,11 @@ of a call before it in their last bits.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf, prod
+from operator import index as whole_number
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
@@ -71,6 +73,7 @@ ENTERING_NS = 8_000.0  # what entering machine code of a loop takes more than en
 OUTSIDE_NS = 20.0  # at most, mostly, of what is done outside for an element of the rows that a step gets
 USUAL_STEP = 20  # operations of a step whose code costs no more than what pays after the usual time
 LOADING = 40  # operations that are compiled while LLVM is loaded
+LAST_RUNS = 1000  # of a loop with a stop condition say how many steps it takes on the average
 REWRITING = 20  # and while the function is rewritten once more, in a later call than the first
 
 
@@ -100,7 +103,7 @@ class AutoLoop(SpecialisedLoop):
         self.counted.loops += 1
         self._may_end = loop.until is not None
         self._n_steps = loop.inputs.index(loop.n_steps)
-        self._taken = self.counted.taken.setdefault(loop.name, [0, 0])
+        self._taken = self.counted.taken.setdefault(loop.name, deque(maxlen=LAST_RUNS))
         # of a loop that was compiled in its first call: what its steps may cost until that pays again, and what one does
         self._again_ns, self._step_ns = inf, 0.0
         self.beside: MadeBeside | None = None
@@ -113,8 +116,11 @@ class AutoLoop(SpecialisedLoop):
     ) -> Specialised:
         """Return the code for shapes: machine code from the call on in which it pays."""
         latest, met = self._latest  # where rows count for the key it is never that
-        if latest == shapes and type(met) is Begun and self._only_counts(met.allowance, steps):
-            return met
+        if latest == shapes and type(met) is Begun:
+            # of a loop with a stop condition the steps are counted when they were taken
+            counts = met.allowance.steps > 0 if self._may_end else self._only_counts(met.allowance, steps)
+            if counts:
+                return met
         found = SpecialisedLoop.code_for(self, shapes, states, watch, steps)
         if type(found) is Begun:
             return self._reckoned_with(found, shapes, states, watch, steps)
@@ -205,7 +211,7 @@ class AutoLoop(SpecialisedLoop):
         self, begun: Begun, entry: Entry, values: Sequence[Any], buffers: list[Any]
     ) -> list[Any] | FailedRun | None:
         """Run a loop where machine code pays as soon as its steps take longer than entering that."""
-        cost = int(values[self._n_steps]) * begun.step_ns
+        cost = whole_number(values[self._n_steps]) * begun.step_ns
         left = begun.left_ns - cost
         if not begun.is_known or self._is_due(begun, cost, left):
             return None  # it is looked at and counted, and maybe compiled, where it is opened
@@ -221,7 +227,7 @@ class AutoLoop(SpecialisedLoop):
         """Run machine code that is not for the Program to be made."""
         found = entry(values, buffers)
         if found is not None:
-            self._count_again(int(values[self._n_steps]))
+            self._count_again(whole_number(values[self._n_steps]))
         return found
 
     def going_on(self, arena: LoopArena, step: int) -> Any:
@@ -252,7 +258,7 @@ class AutoLoop(SpecialisedLoop):
                 begun.quiet_ns = min(begun.quiet_ns, left - ASKED_AGAIN * begun.pays_after_ns)
             return False
         if self.counted.is_open and not self.counted.pays:
-            self.counted.due = True
+            self.counted.let(due=True)
             return False
         return True
 
@@ -271,9 +277,8 @@ class AutoLoop(SpecialisedLoop):
     def took(self, code: Any, steps: int) -> None:
         """Count the steps of a loop with a stop condition."""
         if type(code) is Begun:
-            taken, allowance = self._taken, code.allowance
-            taken[0] += 1
-            taken[1] += steps
+            self._taken.append(steps)
+            allowance = code.allowance
             if allowance.steps > 2 * steps:
                 allowance.steps -= steps
                 return
@@ -286,13 +291,14 @@ class AutoLoop(SpecialisedLoop):
 
     def _count(self, code: Begun, left_ns: float) -> None:
         """Let the Program that suits machine code better be due where it pays in one more call like this, which leaves so much."""
-        if left_ns <= code.least_ns and self.counted.is_open:
-            self.counted.due |= self._pay_together(code, left_ns)
+        if left_ns <= code.least_ns and self.counted.is_open and self._pay_together(code, left_ns):
+            self.counted.let(due=True)
 
     def _count_again(self, steps: int) -> None:
         """Count steps of machine code that is not for that Program."""
         self._again_ns -= steps * self._step_ns
-        self.counted.due |= self._again_ns <= 0
+        if self._again_ns <= 0:
+            self.counted.let(due=True)
 
     def _for_shapes(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return NumPy's code, or machine code where that pays in the first call: then no other is written."""

@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import cycle
+from operator import index as whole_number
 from typing import Any
 
 import numpy as np
 
 from scanviz.engine.named_tuple import NamedTuple
+
+ALL_TIMED = 32  # runs of a loop in a part of the loop around, before any is let pass
+LET_PASS = 7, 13, 11, 17  # so many runs between two that are timed
+LONG_RUN_NS = 50_000  # of a run that takes no notice of being timed
+SLOW = (
+    10  # times as long as a typical run: what disturbed it did not disturb those that are taken to be like it
+)
+
+
+def usual_mean(times: Sequence[int]) -> int:
+    """Return the mean of times, none of which counts more than it would if it were some times the median.
+
+    Examples
+    --------
+    >>> usual_mean([100, 110, 120, 9_000_000])
+    360
+    """
+    most = SLOW * sorted(times)[len(times) // 2]
+    return sum([min(time, most) for time in times]) // len(times)
 
 
 class CompiledFunction:
@@ -89,17 +112,17 @@ class StepSeries:
         How long of ``span_ns`` the thread did not run, where that was looked for; of control steps it is in no interval.
     tier : str
         Of the code that ran, which may change from run to run: its typical step is one of its own.
-    counted_runs : int
+    counted_runs, alike_runs : int
         Runs of loops inside that were timed one by one while these steps went on, of which only that is told: taking their times
-        is in those of the steps.
+        is in those of the steps; and runs that were counted without a time, for they were like those before.
     inside_ns : dict of int to int
         By key of the loop, nanoseconds of these runs together if each had taken what they take mostly.
     """
 
     __slots__ = (
-        "control", "copy_ns", "counted_runs", "covers", "entry_ns", "first", "inside_ns", "interval_ns", "loop", "off_cpu_ns",
-        "op_ns",
-        "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier", "timed_steps",
+        "alike_runs", "control", "copy_ns", "counted_runs", "covers", "entry_ns", "first", "inside_ns", "interval_ns", "loop",
+        "off_cpu_ns", "op_ns", "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier",
+        "timed_steps",
     )  # fmt: skip
 
     def __init__(
@@ -132,7 +155,8 @@ class StepSeries:
         self.steps, self.timed_steps = timed_steps if steps is None else steps, timed_steps
         self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
         self.entry_ns = self.span_ns - int(interval_ns.sum()) if entry_ns is None else entry_ns
-        self.resolution_ns, self.stamp_ns, self.counted_runs = resolution_ns, stamp_ns, 0
+        self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns
+        self.counted_runs = self.alike_runs = 0
         self.inside_ns: dict[int, int] = {}
 
     def shorter(self, step_ns: float) -> StepSeries:
@@ -156,19 +180,31 @@ class StepSeries:
 class CountedRuns:
     """Runs of a loop inside a control block of the loop around it, of which nothing else is told.
 
+    Parameters
+    ----------
+    let_pass : iterable of int
+        Between two runs that are timed so many are let pass, in turn, where they are alike, many and short.
+
     Attributes
     ----------
-    runs, failed, timed : int
-        How many; how many of them an error ended; how many were timed one by one, which is in the times of the steps around them.
+    runs, failed, timed, let_pass : int
+        How many; how many of them an error ended; how many were timed one by one, which is in the times of the steps around them;
+        how many were let pass without a time.
     steps, longest : int
         Steps of all of them, and the most of one.
     elapsed_ns : int
         Nanoseconds of all of them.
     lengths, times : list of int
-        Steps and nanoseconds of those that no error ended, one by one, of so many at most: the first.
-    noted : list of (int, int)
-        Steps and nanoseconds of runs that no error ended, noted between two steps that are timed: they are counted when there is
-        time.
+        Steps and nanoseconds of those that no error ended, one by one, of so many at most: the first.  One that was let pass is
+        taken to be as long as those are mostly that were not.
+    noted : list of (int, int, int)
+        Steps and nanoseconds of runs that no error ended, noted between two steps that are timed, and how many like it were let
+        pass before it: they are counted when there is time.
+    given : object
+        What the number of steps of the last one was given as, where that is never another number: runs that are given the same
+        have as many steps.
+    alike : int
+        How many more that are given it are let pass.
     inside_tier : str
         Whose code the loop around is, where some of them were part of that code; empty where none was.
     inside_steps, inside_timed, inside_ns : int
@@ -176,18 +212,20 @@ class CountedRuns:
     """
 
     __slots__ = (
-        "elapsed_ns", "failed", "inside_ns", "inside_steps", "inside_tier", "inside_timed", "lengths", "longest", "noted",
-        "runs", "steps", "timed", "times",
+        "_let", "_lets", "alike", "elapsed_ns", "failed", "given", "inside_ns", "inside_steps", "inside_tier", "inside_timed",
+        "lengths", "let_pass", "longest", "noted", "runs", "steps", "timed", "times",
     )  # fmt: skip
     MOST_KEPT = 4096
 
-    def __init__(self) -> None:
-        self.runs = self.failed = self.timed = self.steps = self.longest = self.elapsed_ns = 0
+    def __init__(self, let_pass: Iterable[int] = LET_PASS) -> None:
+        self.runs = self.failed = self.timed = self.let_pass = self.steps = self.longest = self.elapsed_ns = 0
+        self.given: Any = None
+        self.alike, self._let, self._lets = 0, 0, cycle(let_pass)
         self.inside_tier = ""
         self.inside_steps = self.inside_timed = self.inside_ns = 0
         self.lengths: list[int] = []
         self.times: list[int] = []
-        self.noted: list[tuple[int, int]] = []
+        self.noted: list[tuple[int, int, int]] = []
 
     @staticmethod
     def of(runs: RunsAlone) -> CountedRuns:
@@ -213,26 +251,57 @@ class CountedRuns:
             self.inside_timed += runs.steps
             self.inside_ns += runs.elapsed_ns
 
+    def note(self, given: Any, elapsed_ns: int) -> None:
+        """Note a run that was given so many steps and no error ended, and let some pass that are given the same.
+
+        They are let pass where they are many and short: to time one takes longer than entering it.  How many changes from time to
+        time, for the program may have a rhythm of its own.
+        """
+        passed = self._let - self.alike
+        self.noted.append((whole_number(given), elapsed_ns, passed))
+        is_array = type(given) is np.ndarray  # may become another number, unless nobody can write into it
+        self.given = None if is_array and given.flags.writeable else given
+        is_many = self.runs or len(self.noted) >= ALL_TIMED
+        self.alike = self._let = next(self._lets) if is_many and elapsed_ns < LONG_RUN_NS else 0
+        if len(self.noted) >= self.MOST_KEPT:
+            self.count_noted()
+
     def count_noted(self) -> None:
-        """Count the runs that were only noted.
+        """Count the runs that were only noted, and those that were let pass.
 
         Examples
         --------
         >>> runs = CountedRuns()
-        >>> runs.noted += [(2, 100), (3, 120)]
+        >>> runs.noted += [(2, 100, 0), (3, 120, 0)]
         >>> runs.count_noted()
         >>> runs.runs, runs.steps, runs.longest, runs.elapsed_ns, runs.lengths, runs.noted
         (2, 5, 3, 220, [2, 3], [])
         """
         if not self.noted:
             return
-        lengths, times = zip(*self.noted, strict=True)
+        lengths, times, passed = zip(*self.noted, strict=True)
+        last, self.alike, self._let = self._let - self.alike, 0, 0
         self.noted.clear()
-        room = max(0, self.MOST_KEPT - self.runs)
-        self.runs += len(lengths)
         self.timed += len(lengths)
-        self.steps += sum(lengths)
-        self.elapsed_ns += sum(times)
+        self._add(len(lengths), sum(lengths), sum(times), lengths, times)
+        # those that passed before a run are like the one that was noted before it
+        before = Counter[int]()
+        for length, count in zip(lengths, (*passed[1:], last), strict=True):
+            before[length] += count
+        for length, count in before.items():
+            if count:
+                self.let_pass += count
+                usual = usual_mean([ns for steps, ns in zip(lengths, times, strict=True) if steps == length])
+                kept = min(count, self.MOST_KEPT)
+                self._add(count, length * count, usual * count, [length] * kept, [usual] * kept)
+
+    def _add(
+        self, runs: int, steps: int, elapsed_ns: int, lengths: Sequence[int], times: Sequence[int]
+    ) -> None:
+        room = max(0, self.MOST_KEPT - self.runs)
+        self.runs += runs
+        self.steps += steps
+        self.elapsed_ns += elapsed_ns
         self.longest = max(self.longest, *lengths)
         self.lengths += lengths[:room]
         self.times += times[:room]

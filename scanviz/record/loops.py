@@ -188,7 +188,7 @@ class LoopRecord(Shown):
     overhead_ns : float
         The rest of the typical step: taking slices and going round the loop.
     cost_ns : float
-        What taking times in its steps cost, estimated; part of ``total_ns``.  Timing runs of loops inside them is among it.
+        What taking times in its steps cost, estimated; part of ``total_ns``.  Counting runs of loops inside them is among it.
     watching_ns : int
         What else watching its runs took: taking in their times, making the code that takes times.  Measured, and part of no time
         of it.

@@ -120,9 +120,9 @@ class CostRecord:
     values_ns : int
         Time of the runs in which values were computed one by one and kept; what is timed are runs without.
     counted : int
-        Runs of loops inside others that were timed one by one, of which no more is known.
+        Runs of loops inside others that were counted one by one, many of them with a time, of which no more is known.
     counted_ns : float
-        Calibrated cost of timing one.
+        Calibrated cost of counting one.
 
     Examples
     --------

@@ -123,13 +123,13 @@ class LoopRunner:
         if watch is None:
             if ALONE:
                 return self._alone(values)
-            arena, code = self._opened(values, None)
+            arena, code = self.opened(values, None)
             return self._results(arena, run_plain(arena, code))
         counted = watch.counted
         if counted is None:
             return self._observed(values, watch)
         begun = perf_counter_ns() - watch.own.ns
-        arena, code = self._opened(values, watch)
+        arena, code = self.opened(values, watch)
         return self._results(arena, run_counted(arena, code, counted, begun, watch.own))
 
     def _alone(self, values: Sequence[Any]) -> list[Any]:
@@ -145,7 +145,7 @@ class LoopRunner:
                 if watch is not None:
                     watch.ran(self.loop.key, found.step, begun, 1)
                 found.reraise()
-        arena, code = self._opened(values, None)
+        arena, code = self.opened(values, None)
         try:
             done = run_plain(arena, code)
         except BaseException:
@@ -165,7 +165,7 @@ class LoopRunner:
             if len(watch.runs) >= MOST_RUNS:
                 watch.runs = together(watch.runs)
 
-    def _opened(self, values: Sequence[Any], watch: Watch | None) -> tuple[LoopArena, LoopCode]:
+    def opened(self, values: Sequence[Any], watch: Watch | None) -> tuple[LoopArena, LoopCode]:
         """Return what a run owns, and the code for it."""
         arena = LoopArena(self.inputs, values, watch)
         code = self.tier.code_for(arena.shapes, arena.states, watch, arena.steps)
@@ -179,7 +179,7 @@ class LoopRunner:
             results = self._passed_over(self.enter, values, watch, begun)
             if results is not None:
                 return results
-        arena, code = self._opened(values, watch)
+        arena, code = self.opened(values, watch)
         if watch.ledger is None:
             return self._results(arena, self._watched(arena, code, watch, begun))
         with watch.own.aside():

@@ -143,15 +143,15 @@ class Watch:
         found.branches = self.branches
         return found
 
-    def tell_counted(self) -> int:
-        """Tell the runs that were only counted, and return how many of them were timed one by one."""
-        timed = 0
+    def tell_counted(self) -> tuple[int, int]:
+        """Tell the runs that were only counted, and return how many of them were timed one by one, and how many let pass."""
+        timed = let_pass = 0
         for loop, runs in self.runs_counted():
             runs.count_noted()
-            timed += runs.timed
+            timed, let_pass = timed + runs.timed, let_pass + runs.let_pass
             for observer in self.observers:
                 observer.loop_counted(self.function, loop, runs)
-        return timed
+        return timed, let_pass
 
     def runs_counted(self) -> Iterator[tuple[int, CountedRuns]]:
         """Iterate over the loops of which runs were only counted, by key."""

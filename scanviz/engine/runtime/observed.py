@@ -133,10 +133,10 @@ class _ObservedRun:
                 stamps.end()
             finally:
                 self.inside += perf_counter_ns() - begun
-                counted = arena.watch.tell_counted() if control else 0
+                timed, alike = arena.watch.tell_counted() if control else (0, 0)
                 series = stamps.series(arena.loop, self.done)
-                series.tier, series.counted_runs = code.tier_name, counted
-                if counted:
+                series.tier, series.counted_runs, series.alike_runs = code.tier_name, timed, alike
+                if timed:
                     series.inside_ns = {key: runs.usual_ns() for key, runs in arena.watch.runs_counted()}
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:

@@ -184,7 +184,9 @@ class LoopAggregate:
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
         if series.counted_runs and series.steps:
-            series = series.shorter(series.counted_runs / series.steps * self._calibration.counted_ns)
+            cost = series.counted_runs * self._calibration.counted_ns
+            cost += series.alike_runs * self._calibration.alike_ns if series.alike_runs else 0.0
+            series = series.shorter(cost / series.steps)
         self._steps += series.steps
         self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # it may go on
         self.chunks += 1
@@ -294,13 +296,15 @@ class LoopAggregate:
 
     @property
     def counted_runs(self) -> int:
-        """How many of its runs were timed one by one in steps of a loop around, with nothing else told of them."""
-        return self._totals.counted_runs
+        """How many of its runs were counted one by one in steps of a loop around, with nothing else told of them."""
+        return self._totals.counted_runs + self._totals.alike_runs
 
     @property
     def counting_ns(self) -> float:
         """What that took, which is part of the steps around: the price is measured when it is asked for."""
-        return self.counted_runs * self._calibration.counted_ns if self.counted_runs else 0.0
+        timed, alike = self._totals.counted_runs, self._totals.alike_runs
+        found = timed * self._calibration.counted_ns if timed else 0.0
+        return found + alike * self._calibration.alike_ns if alike else found
 
     def snapshot(self, now: int, price: float = 0.0) -> LoopRecord:
         """Return the record so far; runs that go on count up to now, and those of calls passed over took that share less."""

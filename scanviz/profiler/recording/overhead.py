@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from time import perf_counter_ns
-from types import SimpleNamespace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -38,7 +37,12 @@ class Prices(Protocol):
 
     @property
     def counted_ns(self) -> float:
-        """Nanoseconds that a run of a loop in a step takes more for being counted."""
+        """Nanoseconds that a run of a loop in a step takes more for being timed and counted."""
+        ...
+
+    @property
+    def alike_ns(self) -> float:
+        """Nanoseconds that such a run takes more for being counted without a time."""
         ...
 
     @property
@@ -59,9 +63,11 @@ class OverheadCalibration(NamedTuple):
     alone_ns : float
         Nanoseconds that a call which is passed over takes more than alone.
     counted_ns : float
-        Nanoseconds that a run of a loop in a step takes more for being counted.
+        Nanoseconds that a run of a loop in a step takes more for being timed and counted.
     entered_ns : float
         Nanoseconds of entering and leaving such a run.
+    alike_ns : float
+        Nanoseconds that such a run takes more for being counted without a time.
     """
 
     stamp_ns: float = 0.0
@@ -69,6 +75,7 @@ class OverheadCalibration(NamedTuple):
     alone_ns: float = 0.0
     counted_ns: float = 0.0
     entered_ns: float = 0.0
+    alike_ns: float = 0.0
 
 
 class MeasuredOverhead:
@@ -95,13 +102,22 @@ class MeasuredOverhead:
 
     @property
     def counted_ns(self) -> float:
-        """Nanoseconds that a run of a loop in a step takes more for being counted."""
-        return counting_costs()[0]
+        """Nanoseconds that a run of a loop in a step takes more for being timed and counted."""
+        from scanviz.profiler.recording.counting_cost import counting_costs  # when the script has ended
+
+        return counting_costs().timed
+
+    @property
+    def alike_ns(self) -> float:
+        """Nanoseconds that such a run takes more for being counted without a time."""
+        from scanviz.profiler.recording.counting_cost import counting_costs  # when the script has ended
+
+        return counting_costs().alike
 
     @property
     def entered_ns(self) -> float:
         """Nanoseconds of entering and leaving such a run, which are in no time of it."""
-        return counting_costs()[1]
+        return entering_cost()
 
 
 FREE = OverheadCalibration()
@@ -133,17 +149,12 @@ def call_cost() -> float:
 
 
 @cache
-def counting_costs() -> tuple[float, float]:
-    """Return the nanoseconds that a run of a short loop in a step takes more where it is counted, and those around it in any case.
-
-    Counted are its steps and its time; around it are the calls that lead to its code.
-    """
+def entering_cost() -> float:
+    """Return the nanoseconds of the calls that lead to the code of a run of a short loop in a step."""
     # which a script that builds no function does not wait for
     from scanviz.engine.runtime.driver import LoopRunner
-    from scanviz.engine.runtime.events import Watch
 
     values, result = np.ones(64), np.empty(64)
-    given: list[Any] = [values, np.asarray(1)]
 
     def enter(given: Any) -> list[Any]:
         for _ in range(2):
@@ -151,27 +162,20 @@ def counting_costs() -> tuple[float, float]:
         return [result]
 
     runner: Any = LoopRunner.__new__(LoopRunner)  # of a loop that there is not
-    runner.enter, runner.holds_others, runner.effects = enter, False, False
-    runner.inputs, runner.loop = SimpleNamespace(n_steps=1), SimpleNamespace(key=0)
-    watch = Watch(0, ()).counting()
+    runner.enter, runner.effects = enter, False
 
-    def counted() -> None:
+    def entered() -> None:
         for _ in range(_CALLS):
-            runner(given, watch)
-        watch.tell_counted()
-
-    def plain() -> None:
-        for _ in range(_CALLS):
-            runner(given, None)
+            runner([values], None)
 
     def alone() -> None:
         for _ in range(_CALLS):
-            enter(given)
+            enter([values])
 
-    # the least of each: what disturbs one of three short pieces of work would be taken for a difference
-    rounds = [(_timed(counted), _timed(plain), _timed(alone)) for _ in range(2 * _ROUNDS)]
-    most, less, least = (min(times) for times in zip(*rounds, strict=True))
-    return max(0, most - less) / _CALLS, max(0, less - least) / _CALLS
+    # the least of each: what disturbs one of two short pieces of work would be taken for a difference
+    rounds = [(_timed(entered), _timed(alone)) for _ in range(2 * _ROUNDS)]
+    more, less = (min(times) for times in zip(*rounds, strict=True))
+    return float(max(0, more - less)) / _CALLS
 
 
 def _around(called: Any, values: tuple[Any, ...]) -> int:

@@ -392,7 +392,7 @@ class Recorder(Observer):
                 for function in self._met.functions.values()
             ),
             counted=counted,
-            counted_ns=self._calibration.counted_ns if counted else 0.0,
+            counted_ns=sum(loop.counting_ns for loop in loops) / counted if counted else 0.0,
         )
 
 

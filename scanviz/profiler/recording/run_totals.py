@@ -18,9 +18,9 @@ class RunTotals:
 
     Attributes
     ----------
-    runs, failed_runs, unseen_runs, counted_runs : int
+    runs, failed_runs, unseen_runs, counted_runs, alike_runs : int
         All runs; of them those that an error ended, those that were passed over, so that there is no time of their steps, and of
-        these those that were timed one by one in steps of a loop around.
+        these those that were timed one by one in steps of a loop around, and those that were counted there without a time.
     unseen_steps : int
         Steps of those passed over.
     longest_run : int
@@ -35,6 +35,7 @@ class RunTotals:
     """
 
     __slots__ = (
+        "alike_runs",
         "alone_ns",
         "buffer_bytes",
         "clock",
@@ -54,7 +55,7 @@ class RunTotals:
     )
 
     def __init__(self) -> None:
-        self.runs = self.failed_runs = self.unseen_runs = self.counted_runs = 0
+        self.runs = self.failed_runs = self.unseen_runs = self.counted_runs = self.alike_runs = 0
         self.longest_run = self.buffer_bytes = self.unseen_steps = 0
         self.total_ns = self.unseen_ns = self.setup_ns = self.first_run_ns = self.alone_ns = 0
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
@@ -75,6 +76,7 @@ class RunTotals:
         """Count runs in steps of a loop around."""
         self.add_unseen(runs.runs, runs.failed, runs.elapsed_ns, runs.longest, runs.steps)
         self.counted_runs += runs.timed
+        self.alike_runs += runs.let_pass
 
     def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Count the time of a run that was counted when it began."""

@@ -16,7 +16,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from tests.profiler.events import loop_keys, recorder
 
 ROWS, CELLS = loop_keys()
-PRICE = OverheadCalibration(counted_ns=700.0)
+PRICE = OverheadCalibration(counted_ns=700.0, alike_ns=100.0)
 
 
 def counted(runs: int) -> CountedRuns:
@@ -48,7 +48,7 @@ def of_runs(runs: int, noted: CountedRuns) -> Recorder:
     block = StepSeries(
         ROWS, 0, np.array([runs * 3000], np.int64), covers=np.array([runs], np.int64), control=True
     )
-    block.counted_runs = noted.timed
+    block.counted_runs, block.alike_runs = noted.timed, noted.let_pass
     made.loop_steps(block)
     made.loop_end(1, ROWS, runs, runs * 3000, 0, None)
     return made
@@ -61,6 +61,56 @@ def test_timing_runs_inside_is_a_cost_of_the_loop_around_and_of_the_run() -> Non
     assert rows.slowdown == 3000 / 2300
     assert (record.cost.counted, record.cost.counted_ns, record.cost.total_ns) == (40, 700, 28_000)
     assert (rows.measures["plain_steps"], rows.measures["plain_ns"]) == (40, 40 * 2300)
+
+
+def noted(given: object, runs: int, elapsed_ns: int = 500) -> tuple[CountedRuns, int]:
+    """Return runs that were all given one number of steps, as a loop's runner counts them, and how many of them it timed."""
+    found, timed = CountedRuns(), 0
+    for _ in range(runs):
+        if found.alike and found.given is given:
+            found.alike -= 1
+        else:
+            timed += 1
+            found.note(given, elapsed_ns)
+    found.count_noted()
+    return found, timed
+
+
+def test_of_many_runs_that_are_alike_most_have_no_time_and_all_are_counted() -> None:
+    found, timed = noted(np.int64(3), 4000)
+    assert (found.runs, found.steps, found.longest, found.elapsed_ns) == (4000, 12_000, 3, 4000 * 500)
+    assert (found.timed, found.let_pass) == (timed, 4000 - timed)
+    assert timed < 400
+    assert len(found.lengths) == len(found.times) == 4000
+
+
+def test_runs_that_are_few_long_or_given_what_may_change_are_all_timed() -> None:
+    steps = np.array(3)
+    for given, runs, elapsed in ((3, 30, 500), (3, 400, 10**6), (steps, 400, 500)):
+        found, timed = noted(given, runs, elapsed)
+        assert timed == found.timed == found.runs == runs and not found.let_pass
+    steps.flags.writeable = False  # as a constant of a loop is
+    assert noted(steps, 400)[0].let_pass > 200
+
+
+def test_runs_of_several_lengths_take_what_those_of_their_length_take() -> None:
+    found = CountedRuns()
+    found.noted += [(2, 100, 0), (9, 400, 50), (2, 140, 20), (9, 10**6, 0)]
+    found.count_noted()
+    assert (found.runs, found.timed, found.let_pass) == (74, 4, 70)
+    assert found.steps == 2 * 52 + 9 * 22
+    usual = (400 + 10 * 10**6 // 10) // 2  # one of two is no outlier
+    assert found.elapsed_ns == 100 + 400 + 140 + 10**6 + 50 * 120 + 20 * usual
+
+
+def test_what_runs_without_a_time_cost_is_stated_with_its_own_price() -> None:
+    found, timed = noted(3, 1000)
+    record = of_runs(1000, found).record()
+    cost = timed * 700 + (1000 - timed) * 100
+    rows = next(loop for loop in record.loops if loop.key == ROWS)
+    assert rows.cost_ns == cost and record.cost.total_ns == pytest.approx(cost)
+    assert record.cost.counted == 1000
+    assert rows.measures["plain_ns"] == pytest.approx(1000 * 3000 - cost, abs=1000)
 
 
 def test_runs_that_machine_code_counts_cost_nothing() -> None:
@@ -95,9 +145,9 @@ def test_every_run_inside_of_a_loop_that_is_timed_in_a_plain_block_is_stated_wit
         assert record.cost.counted == 0  # they stay in the code
     else:
         assert 2000 < record.cost.counted <= outer.control_steps
-        assert outer.cost_ns >= inner.watching_ns - made._met.loops[inner.key].recorder_ns > 2000 * 700
+        assert outer.cost_ns >= inner.watching_ns - made._met.loops[inner.key].recorder_ns > 2000 * 100
         assert outer.inner_watching_ns == made._met.loops[inner.key].recorder_ns
-    assert record.cost.total_ns >= record.cost.counted * 700
+    assert record.cost.total_ns >= record.cost.counted * 100
 
 
 def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_watching_them_closely_takes() -> (

@@ -98,10 +98,11 @@ class FunctionsMet:
             if kept is not None:
                 placed = KnownLoop(loop.key, event.key, parent, loop.name)
                 count = len(loop.body.instructions) if kept is Kept.WHOLE else 0
-                self.loops[loop.key] = LoopAggregate(placed, self._calibration, count)
+                around_it = None if parent is None else self.loops[parent]
+                self.loops[loop.key] = LoopAggregate(placed, self._calibration, count, around_it)
                 function.loops.append(self.loops[loop.key])
-                if parent is not None:
-                    self.loops[parent].has_loops = True
+                if around_it is not None:
+                    around_it.has_loops = True
 
     def looks_at_steps(self, loop: LoopAggregate) -> None:
         """Decide whether single steps of a loop are kept, where that was not decided."""

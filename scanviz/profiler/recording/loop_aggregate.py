@@ -61,6 +61,8 @@ class LoopAggregate:
         What to take off times of steps in which each operation was timed.
     operations : int, optional
         How many operations its step has whose times are kept; as many as are described when not given.
+    around : LoopAggregate, optional
+        The loop around.
 
     Attributes
     ----------
@@ -102,7 +104,11 @@ class LoopAggregate:
     )
 
     def __init__(
-        self, what: KnownLoop | LoopRecord, calibration: Prices, operations: int | None = None
+        self,
+        what: KnownLoop | LoopRecord,
+        calibration: Prices,
+        operations: int | None = None,
+        around: LoopAggregate | None = None,
     ) -> None:
         self._what, self._calibration = what, calibration
         self.operations = len(self.record.operations) if operations is None else operations
@@ -113,7 +119,9 @@ class LoopAggregate:
         self._times = StepTimes()
         self._open = OpenRuns()
         self._operations = OperationTally(self.operations)
-        self._steps_by_tier = TierSteps(self.operations)
+        self._steps_by_tier: TierSteps = TierSteps(
+            self.operations, None if around is None else around._steps_by_tier
+        )
         self._tiers: dict[tuple[str, str], list[int]] = {}
         self._totals = RunTotals()
         self._processor = ProcessorTally()
@@ -208,6 +216,12 @@ class LoopAggregate:
         if self.detailed and count:
             run = self._open.innermost(thread)
             self._times.take(run.number if run is not None else 0, series, (a_step - 1) * self._stamp_ns())
+
+    def _around_ns(self, division: Division | None) -> int:
+        """Return the time before the first step and after the last; of steps inside of other code it is in their time."""
+        if self._steps_by_tier.part_of:
+            return self._totals.setup_ns
+        return self._totals.around_ns(0.0 if division is None else division.typical_ns)
 
     def _stamp_ns(self) -> float:
         """Return what a stamp costs: as the tier says, else as was measured of the clock of the process."""
@@ -331,7 +345,7 @@ class LoopAggregate:
             steps=self._steps,
             longest_run=totals.longest_run,
             total_ns=totals.total_ns + running,
-            setup_ns=totals.around_ns(0.0 if division is None else division.typical_ns),
+            setup_ns=self._around_ns(division),
             first_run_ns=totals.first_run_ns,
             step_times=self._times.record(division, tier, inside),
             sampled_steps=parts.steps,

@@ -25,12 +25,14 @@ class TierSteps:
     ----------
     operations : int
         How many operations a step has whose times are kept.
+    around : TierSteps, optional
+        Those of the loop around.
     """
 
-    __slots__ = ("_inside", "_latest", "_operations", "_parts", "_steps")
+    __slots__ = ("_around", "_inside", "_latest", "_operations", "_parts", "_steps")
 
-    def __init__(self, operations: int) -> None:
-        self._operations, self._latest = operations, ""
+    def __init__(self, operations: int, around: TierSteps | None = None) -> None:
+        self._operations, self._latest, self._around = operations, "", around
         self._inside: dict[str, tuple[int, int]] = {}  # steps that have a time, and nanoseconds
         self._parts: dict[str, StepTally] = {}
         self._steps: dict[str, int] = {}
@@ -48,10 +50,16 @@ class TierSteps:
         """Note that a tier has code now, which runs mostly from then on."""
         self._latest = tier
 
+    @property
+    def now(self) -> str:
+        """The tier whose code runs steps now: the one made or seen last, or that of the loop around if they were part of it."""
+        around = "" if self._around is None else self._around.now
+        return around if around in self._inside else self._latest
+
     def unseen(self, steps: int) -> None:
-        """Count steps of runs of which nothing but their whole time was told: ones of the code that was made or seen last."""
-        if self._latest:
-            self._steps[self._latest] = self._steps.get(self._latest, 0) + steps
+        """Count steps of runs of which nothing but their whole time was told."""
+        if tier := self.now:
+            self._steps[tier] = self._steps.get(tier, 0) + steps
 
     def inside(self, runs: CountedRuns) -> None:
         """Count steps that were part of a tier's code of the loop around, and the time of those that have one."""

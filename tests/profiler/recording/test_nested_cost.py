@@ -184,6 +184,25 @@ def test_where_most_steps_were_part_of_the_code_around_the_typical_step_is_their
     assert round(cells.measures["other_code_ns"], -1) == 900
 
 
+def test_runs_in_calls_that_are_passed_over_are_of_the_code_that_the_loop_around_runs_then() -> None:
+    """A few steps in which a loop is looked at run on NumPy: most calls are passed over, and run it inside machine code."""
+    made = recorder()
+    made.loop_begin(1, ROWS, 50, 0)
+    inside = CountedRuns.of(RunsAlone(CELLS, 0, 0, 0, 0, -1))
+    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
+    made.loop_counted(1, CELLS, inside)
+    made.loop_begin(1, CELLS, 20, 0)
+    few = np.full(20, 900, np.int64)
+    made.loop_steps(StepSeries(CELLS, 0, few, np.full((2, 20), 400, np.int64), tier="numpy"))
+    made.loop_end(1, CELLS, 20, 20_000, 2_000, None)
+    made.loop_steps(StepSeries(ROWS, 0, np.array([17_000]), covers=np.array([50]), tier="native"))
+    made.loop_end(1, ROWS, 50, 40_000, 0, None)
+    made.loop_counted(1, CELLS, CountedRuns.of(RunsAlone(CELLS, 5000, 100_000, 20, 0, 1_500_000)))
+    [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
+    assert cells.step_times.p50_ns == 15 and cells.measures["other_code_steps"] == 20
+    assert cells.setup_ns == 2_000, "what is around steps inside is in the time of these"
+
+
 @pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
 def test_a_loop_in_the_step_of_a_native_one_takes_no_more_than_all_of_its_steps() -> None:
     f = nested("auto")

@@ -101,6 +101,10 @@ class FindingRecord:
         The steps at which loops read the row that should not be, for what was computed for all their steps at once.
     rows : tuple of str
         Rows of what the caller gave that it was made of, such as ``x[731]``.
+    made_of : tuple of LoopPlaceRecord
+        The steps at which loops wrote what the row that should not be was made of, for what is done behind them.
+    moved_from : str
+        The loop whose step it was written in, where a rewrite took it out of there; empty if none did.
     """
 
     problem: str
@@ -117,6 +121,8 @@ class FindingRecord:
     expected: str = ""
     read_at: tuple[LoopPlaceRecord, ...] = ()
     rows: tuple[str, ...] = ()
+    made_of: tuple[LoopPlaceRecord, ...] = ()
+    moved_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

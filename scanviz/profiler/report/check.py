@@ -77,6 +77,10 @@ def _found(found: FindingRecord) -> list[ReportLine]:
     lines += [
         ReportLine(f"  read       by loop {_loop(loop_place)}", wraps=True) for loop_place in found.read_at
     ]
+    lines += [
+        ReportLine(f"  made of    what loop {_loop(loop_place)} gave", wraps=True)
+        for loop_place in found.made_of
+    ]
     if found.rows:
         lines.append(
             ReportLine(f"  of rows    {sanitize(', '.join(found.rows))}, as the caller gave them", wraps=True)
@@ -103,8 +107,10 @@ def _found(found: FindingRecord) -> list[ReportLine]:
 def _where(found: FindingRecord) -> str:
     """Return all loops that a finding stands in, innermost first; those that read what was computed for all their steps too."""
     read = [f"for {_step(loop_place)}" for loop_place in found.read_at[:1]]
+    read += [f"of {_step(loop_place)}" for loop_place in found.made_of[:1]]
     if not found.loops:
-        return ", ".join(["outside of loops", *read])
+        moved = "computed for all steps at once" if found.moved_from and read else "outside of loops"
+        return ", ".join([moved, *read])
     inner, *around = reversed(found.loops)
     at = f"in loop {sanitize(inner.loop)} at step {amount(inner.step)}{_back(inner)}"
     return ", ".join([at, *(f"in {_step(loop_place)}" for loop_place in around), *read])

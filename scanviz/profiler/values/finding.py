@@ -15,6 +15,7 @@ from scanviz.profiler.values.frame import OpenCall
 from scanviz.profiler.values.origin import origin_of
 from scanviz.profiler.values.place import rows_given
 from scanviz.profiler.values.sampling import statistics_of
+from scanviz.profiler.values.written import steps_written
 from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord
 from scanviz.record.gradient_pairs import forward_loop
 from scanviz.record.operations import OperationRecord
@@ -64,6 +65,8 @@ def finding_of(
         expected=expected,
         read_at=tuple(_read_at(frame, register, result.where)) if result.where else (),
         rows=rows_given(frames, instruction, result.where or ()),
+        made_of=tuple(_made_of(frame, instruction, result.where)) if result.where else (),
+        moved_from=operation.moved_from,
     )
 
 
@@ -137,6 +140,22 @@ def _read_at(frame: OpenCall, register: int, where: tuple[int, ...]) -> Iterator
                     back = _forward_step(instruction, where[0], len(frame.value(register)), frame)
                     name = forward.name if forward is not None else None
                     yield LoopPlaceRecord(instruction.name, source, None, where[0], name, back)
+
+
+def _made_of(
+    frame: OpenCall, instruction: AnyInstruction, where: tuple[int, ...]
+) -> Iterator[LoopPlaceRecord]:
+    """Iterate over the steps of loops before the operation that wrote what the row that should not be was made of."""
+    for loop, step in steps_written(frame, instruction, where):
+        known = loop.op.settings.gradient_of if isinstance(loop.op, Scan) else None
+        yield LoopPlaceRecord(
+            loop.name,
+            source_record(loop.provenance.source),
+            None,
+            step,
+            known.name if known is not None else None,
+            _forward_step(loop, step, frame.steps_done[loop.key], frame),
+        )
 
 
 def _forward_step(loop: LoopInstruction, step: int, steps: int, around: OpenCall | None) -> int | None:

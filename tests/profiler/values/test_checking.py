@@ -146,6 +146,33 @@ def test_what_was_computed_for_all_steps_at_once_names_the_step_that_reads_it() 
     assert finding.inputs[0].origin == "input x, as the caller gave it"
 
 
+def test_what_was_computed_behind_a_loop_for_all_its_steps_names_the_step_that_it_is_of() -> None:
+    x, w = T.matrix("x"), scanviz.shared(np.eye(2), "w")
+
+    def step(x_t, level):
+        level = level + x_t
+        return level, T.dot(T.log(level), w)
+
+    (level, scores), _ = scanviz.scan(step, x, [T.ones(2), None], name="tank")
+    data = np.full((1000, 2), 0.1)
+    data[730, 1] = -900.0
+    finding = found(scanviz.function([x], scores), data)
+    assert finding.loops == () and finding.moved_from == "tank"
+    assert [(place.loop, place.step) for place in finding.made_of] == [("tank", 730)]
+    text = render_check(CheckedRecord(finding=finding))
+    assert "NaN computed for all steps at once, of step 730 of loop tank" in text
+    for rows, step in (
+        (level, 730),
+        (level[::-1], 999),
+        (level[500:], 730),
+        (level[-5:], 995),
+        (level[::-3], 999),
+        (T.exp(level[500:]) - 0.5, 730),
+    ):
+        places = found(scanviz.function([x], T.log(rows)), data).made_of
+        assert [(place.loop, place.step) for place in places] == [("tank", step)]
+
+
 def test_shared_variables_and_initial_states_are_named_as_origins() -> None:
     b = scanviz.shared(np.array([1.0, np.nan]), name="b")
     x = T.matrix("x")

@@ -50,6 +50,16 @@ def test_a_law_whose_examples_are_slow_is_told_broken_before_its_example_is_as_s
     assert "number': 7" in caught.value.__notes__[-1] and "not the smallest" in caught.value.__notes__[-1]
 
 
+def test_an_example_that_a_law_says_nothing_about_does_not_break_it(monkeypatch, capsys):
+    def of_even_numbers(number):
+        hypothesis.assume(number % 2 == 0)
+
+    monkeypatch.setattr(sys.modules[Law.__module__], "SHRINKING", 0.0)
+    law = Law("even", "numbers", "Of even ones.", of_even_numbers, {"number": st.integers(0, 999)}, 30)
+    assert run_here(law, seed=1, seconds=0.1).finding is None
+    assert not capsys.readouterr().err
+
+
 def test_the_command_counts_what_it_tried():
     command = [sys.executable, "-m", "scanviz.testing.laws", "--minutes", "0.01", "--jobs", "1", "loops"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -15,7 +15,7 @@ from typing import Any
 
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis.errors import Flaky
+from hypothesis.errors import Flaky, UnsatisfiedAssumption
 from hypothesis.strategies import SearchStrategy
 
 SHRINKING = 30.0  # seconds for making what breaks a law smaller; some examples take seconds
@@ -43,6 +43,8 @@ class _Search:
         self.tried += 1
         try:
             self.check(**drawn)
+        except UnsatisfiedAssumption:  # the law says nothing of it
+            raise
         except Exception as error:
             if self.broken is None:
                 self.until = time.monotonic() + SHRINKING

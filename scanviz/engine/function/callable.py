@@ -332,7 +332,8 @@ class Function(Shown):
         given = [*arguments, *values_of(self.plan.shared)]
         if not self.is_made_for_numpy:
             self._decide(given)
-        if self._counted.is_new:
+        # not before it is: a call that failed in another thread may let the next be looked at as the first one
+        if self.is_made_for_numpy and self._counted.is_new:
             self._counted.foresee(given)
         return tuple(arguments), {}
 

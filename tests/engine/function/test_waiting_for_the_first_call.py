@@ -195,6 +195,21 @@ def test_a_first_call_that_fails_before_its_loops_is_looked_at_again(monkeypatch
 
 
 @needs_llvm
+def test_a_call_goes_on_where_another_thread_fails_between_deciding_and_looking(monkeypatch):
+    pays_soon(monkeypatch)
+    f, expected = built(), built("numpy")(LONG)
+    decide = f._decide
+
+    def decided_and_failed_elsewhere(given):
+        decide(given)
+        f._look_again(f._made_for_machine_code())
+
+    monkeypatch.setattr(f, "_decide", decided_and_failed_elsewhere)
+    for mine, other in zip(f(LONG), expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-7, atol=1e-12)
+
+
+@needs_llvm
 def test_rewriting_in_the_first_call_is_told_as_building_by_a_profile():
     f = built()
     with profile() as session:

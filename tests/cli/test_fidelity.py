@@ -34,7 +34,7 @@ def fresh(folder, *arguments, **options):
         env=ENVIRONMENT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=False,
         **options,
     )
@@ -191,7 +191,7 @@ def test_an_error_of_scanviz_shows_only_the_users_frames(script):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are not Windows'")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
-    path = script(LOOP + "print('ready', flush=True)\nimport time\ntime.sleep(60)\n")
+    path = script(LOOP + "print('ready', flush=True)\nimport time\ntime.sleep(600)\n")
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     if ignored:  # as in a shell's background job: the child would inherit it
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -203,7 +203,7 @@ def test_a_script_dies_by_the_signal_and_leaves_its_profile(script, number):
         assert process.poll() is None
     time.sleep(0.2)
     process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=300)
     if ignored:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert process.returncode == -number

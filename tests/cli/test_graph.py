@@ -170,5 +170,5 @@ def test_options_may_stand_behind_a_file(folder):
 def test_a_reader_that_goes_away_is_no_error(folder):
     command = f"{sys.executable} -m scanviz graph kept.scanviz | head -n 2"
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=60)
+    done = subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=300)
     assert done.stdout.decode().startswith("train\n") and b"Traceback" not in done.stderr

@@ -116,7 +116,7 @@ def test_options_of_which_one_would_be_passed_over_are_refused(run, options, say
 
 def test_a_saved_profile_cannot_be_run_again(run, tmp_path):
     command = [sys.executable, "-m", "scanviz", "profile", "-q", "rnn.py"]
-    profile = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
+    profile = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300)
     assert profile.returncode == 0
     done = run("--verify", "rnn.scanviz")
     assert done.returncode == 2 and "takes a SCRIPT, not a saved profile" in done.stderr

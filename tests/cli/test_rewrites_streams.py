@@ -50,7 +50,7 @@ def test_a_reader_that_goes_away_leaves_no_complaint(script):
     assert scanviz_("profile", "-q", "rnn.py", cwd=script).returncode == 0
     for arguments in ("rnn.scanviz", "--json rnn.scanviz", "--json rnn.py", "rnn.scanviz --step 2 --tree"):
         command = f"{sys.executable} -m scanviz rewrites {arguments} | head -c 5"
-        done = subprocess.run(["sh", "-c", command], cwd=script, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["sh", "-c", command], cwd=script, capture_output=True, text=True, timeout=300)
         assert len(done.stdout) == 5 and done.stderr.replace("ran (3,)\n", "") == "", arguments
 
 

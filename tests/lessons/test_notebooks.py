@@ -98,7 +98,7 @@ def test_a_notebook_runs_in_a_kernel(tmp_path):
     pytest.importorskip("ipykernel")
     book = nbformat.reads(notebook_text(lesson(6), SVG), as_version=4)
     nbformat.validate(book)
-    nbclient.NotebookClient(book, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    nbclient.NotebookClient(book, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = {cell["id"]: cell.get("outputs") for cell in book["cells"]}
     assert "still open" in outputs["check"][0]["text"]
     assert "<svg" in outputs["picture"][0]["data"]["image/svg+xml"]

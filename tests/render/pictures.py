@@ -103,7 +103,7 @@ def dot_svg(text, form="svg"):
     """Return what the program dot makes of DOT text, which it must accept without a word."""
     if shutil.which("dot") is None:
         pytest.skip("needs the program dot of Graphviz")
-    done = subprocess.run(["dot", f"-T{form}"], input=text.encode(), capture_output=True, timeout=100)
+    done = subprocess.run(["dot", f"-T{form}"], input=text.encode(), capture_output=True, timeout=300)
     assert (done.returncode, done.stderr.decode()) == (0, "")
     return done.stdout
 

@@ -147,7 +147,7 @@ def test_the_text_is_the_same_in_every_process():
             },
             capture_output=True,
             check=True,
-            timeout=100,
+            timeout=300,
         ).stdout
         for seed in ("1", "2", "3")
     }

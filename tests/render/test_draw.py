@@ -126,6 +126,6 @@ def test_the_engine_alone_shows_text():
     code = "import scanviz.engine.graph.nodes as n; from scanviz.engine.display import PICTURES; PICTURES.clear();"
     code += "import scanviz; from scanviz import tensor as T; PICTURES.clear(); print(T.vector('x')._repr_mimebundle_())"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300
     )
     assert "text/plain" in done.stdout and "svg" not in done.stdout

@@ -254,7 +254,7 @@ pickle.dump({{each: drawn(picture, each[1], each[0], 30).data for each in there}
                 env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.getcwd()},
                 capture_output=True,
                 check=True,
-                timeout=100,
+                timeout=300,
             ).stdout
         )
         for seed in ("1", "2")

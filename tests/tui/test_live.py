@@ -171,7 +171,7 @@ sys.stdout.write("no end of line")
 
 
 def test_a_line_that_has_not_ended_is_seen_at_once(tmp_path):
-    with running(tmp_path, "import sys, time\nsys.stdout.write('caf\\u00e9: ')\ntime.sleep(60)") as source:
+    with running(tmp_path, "import sys, time\nsys.stdout.write('caf\\u00e9: ')\ntime.sleep(600)") as source:
         found = []
         until(lambda: found.append(source.output()) or "".join(found) == "café: ", "part of a line")
 
@@ -308,7 +308,7 @@ def test_q_asks_what_is_to_become_of_a_script_that_runs(tmp_path, key, stop, lea
         await pilot.pause()
         assert app.stop_wanted is stop and app._exit is leaves and source.running
 
-    watched(tmp_path, "import time; time.sleep(60)", steps)
+    watched(tmp_path, "import time; time.sleep(600)", steps)
 
 
 def test_the_screen_is_told_at_most_ten_times_a_second(tmp_path):

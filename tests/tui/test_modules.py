@@ -19,6 +19,6 @@ def test_each_module_can_be_imported_first():
     names = [package.name for package in pkgutil.walk_packages(scanviz.tui.__path__, "scanviz.tui.")]
     assert "scanviz.tui.search_input" in names
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, *names], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", ALONE, *names], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from tests.tui.records_for_tui import traced_record
 
 pytest.importorskip("textual_serve", reason="the browser needs textual-serve: pip install scanviz[tui-web]")
 aiohttp = pytest.importorskip("aiohttp", reason="textual-serve brings aiohttp")
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 def a_port():
@@ -59,7 +59,7 @@ def served(tmp_path):
         yield found
     finally:
         found.process.kill()
-        found.process.wait(10)
+        found.process.wait(120)
         found.process.stderr.close()
 
 
@@ -195,7 +195,7 @@ def test_a_taken_port_is_named(tmp_path):
             port,
             str(tmp_path / "rnn.scanviz"),
         ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 1 and f"port {port} cannot be had" in done.stderr
     assert "Traceback" not in done.stderr
 

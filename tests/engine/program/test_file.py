@@ -136,7 +136,7 @@ def test_the_hash_is_the_same_in_every_process_and_whatever_things_are_called():
             [sys.executable, "-c", SCRIPT.format(x=x, width=3, loop=loop)],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
         )

@@ -171,6 +171,6 @@ def test_rows_that_were_looked_at_are_held_by_nobody_afterwards(looked_at, monke
     del rows
     for thread in threading.enumerate():
         if thread.name == touched.NAME:
-            thread.join(20)
+            thread.join(120)
     gc.collect()
     assert held() is None

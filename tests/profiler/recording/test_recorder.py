@@ -392,7 +392,7 @@ def test_the_record_so_far_is_given_while_the_graphs_of_a_function_are_written_d
     def slowly(source: RewritesSource) -> Any:
         asking = threading.Thread(target=lambda: given.append(made.record()))
         asking.start()
-        asking.join(timeout=20)
+        asking.join(timeout=120)
         return written(source)
 
     monkeypatch.setattr(rewrites_snapshot, "written", slowly)

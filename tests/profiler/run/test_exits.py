@@ -24,7 +24,7 @@ def ended_with(registered: str, tmp_path) -> subprocess.CompletedProcess[str]:
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
 
@@ -56,7 +56,7 @@ def test_ctrl_c_while_python_calls_finalizers_is_told_only_where_the_program_s_o
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert ("Exception ignored in atexit" in done.stderr) == program_s_own, done.stderr
     assert done.returncode == -signal.SIGINT
@@ -96,5 +96,5 @@ sys.unraisablehook = own
 at_the_end(lambda: None)
 Fails()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.stdout == "told\n" and done.stderr.count("ValueError") == 1

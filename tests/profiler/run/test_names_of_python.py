@@ -34,7 +34,7 @@ NAMES = [name for name in ("resource", "select", "queue") if name not in sys.bui
 
 def _run(*words, folder):
     return subprocess.run(
-        [sys.executable, *words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=120,
+        [sys.executable, *words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=300,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def test_a_long_run_shows_its_counts_and_erases_them(terminal):
     stream = terminal()
     line = progress.Progress(lambda: (3, 1_200))
     line.start()
-    assert stream.written.wait(10)
+    assert stream.written.wait(120)
     line.stop()
     shown = stream.getvalue()
     assert shown.count("scanviz:") == 1 and "3 calls" in shown

@@ -63,7 +63,7 @@ def test_input_that_never_comes_keeps_no_run_from_ending(pipe: tuple[int, IO[byt
     for number in range(3):
         with runs.of_run(number) as descriptor:
             done = subprocess.run(
-                [sys.executable, "-c", "print(1)"], stdin=descriptor, timeout=60, check=False
+                [sys.executable, "-c", "print(1)"], stdin=descriptor, timeout=300, check=False
             )
             assert done.returncode == 0
     runs.close()
@@ -95,7 +95,7 @@ def test_nobody_reads_the_descriptor_of_what_was_closed(pipe: tuple[int, IO[byte
     with runs.of_run(0), runs.of_run(1):  # nothing comes: both wait
         runs.close()
     for feeder in set(threading.enumerate()) - before:
-        feeder.join(10)
+        feeder.join(120)
         assert not feeder.is_alive()
     end.write(b"another's")
     assert os.read(read, 100) == b"another's"

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-WAIT = 30.0  # seconds for an answer
+WAIT = 120.0  # seconds for an answer
 
 
 def installed() -> str | None:
@@ -82,7 +82,7 @@ class Browser:
 
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(WAIT)
         os.close(self._from_us)
         os.close(self._to_us)
         shutil.rmtree(self.folder, ignore_errors=True)

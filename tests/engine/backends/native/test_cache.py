@@ -220,7 +220,7 @@ for number in range(80):
 print(wrong)
 """
     processes = [started(code, str(number), KEY) for number in range(3)]
-    assert [process.communicate(timeout=120)[0].strip() for process in processes] == ["0"] * 3
+    assert [process.communicate(timeout=300)[0].strip() for process in processes] == ["0"] * 3
     assert keys(place) == [KEY]
 
 
@@ -261,7 +261,7 @@ def test_processes_that_compile_the_same_loop_at_once_all_get_it_right(place, tm
         subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
         for _ in range(3)
     ]
-    told = {process.communicate(timeout=120)[0] for process in processes}
+    told = {process.communicate(timeout=300)[0] for process in processes}
     assert len(told) == 1 and all(process.returncode == 0 for process in processes)
     assert len(keys(place)) == 1
 

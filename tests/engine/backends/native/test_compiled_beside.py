@@ -345,7 +345,7 @@ def test_ctrl_c_right_after_a_fork_keeps_no_maker_waiting_for_ever(monkeypatch):
         f = two_loops()
         np.testing.assert_allclose(f(*GIVEN), two_loops("numpy")(*GIVEN), rtol=1e-12)
         for thread in others():
-            thread.join(20)
+            thread.join(120)
         assert not others()
         beside._wait()  # another fork
     finally:

@@ -456,9 +456,9 @@ def test_processes_that_are_killed_while_they_compile_leave_nothing_wrong(tmp_pa
             process.wait()
             process.stdout.close()
     whole = [started() for _ in range(2)]
-    told = [process.communicate(timeout=120)[0] for process in whole]
+    told = [process.communicate(timeout=300)[0] for process in whole]
     environment["SCANVIZ_NATIVE_CACHE"] = "off"
-    expected = started().communicate(timeout=120)[0]
+    expected = started().communicate(timeout=300)[0]
     assert told == [expected, expected] and all(process.returncode == 0 for process in whole)
 
 

@@ -84,7 +84,7 @@ def in_a_new_process(*lines):
     """Return what a script prints that may use two threads."""
     script = "\n".join(["from scanviz.engine.config import config", "config.native.threads = 2", *lines])
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     assert not done.stderr
     return done.stdout.split()
 

@@ -170,8 +170,9 @@ def test_a_part_of_an_array_without_rows_is_not_written():
 
 @pytest.mark.parametrize("mode", ["auto", "native"])
 def test_calls_that_are_passed_over_stay_one_piece_of_machine_code_and_every_run_is_counted(
-    mode, monkeypatch
+    mode, monkeypatch, planted
 ):
+    planted(step_ns=50)
     asked, whole = 400, []
     f, _ = slope(mode)
     f(PLACE, ROWS)

@@ -108,7 +108,9 @@ class Series(Observer):
 
 
 @pytest.mark.parametrize("until", [None, 1234])
-def test_the_numpy_tier_times_very_short_steps_in_blocks_where_that_is_allowed(until):
+def test_the_numpy_tier_times_very_short_steps_in_blocks_where_that_is_allowed(until, planted):
+    planted(step_ns=100)
+
     def step(k):
         return k + 1 if until is None else (k + 1, scanviz.until(T.ge(k + 1, until)))
 
@@ -158,7 +160,8 @@ def test_steps_of_a_block_before_an_error_were_done():
     assert caught.value.step == 333 == sum(each.steps for each in told.series) == told.ends[0][0]
 
 
-def test_a_setting_of_the_profile_allows_blocks():
+def test_a_setting_of_the_profile_allows_blocks(planted):
+    planted(step_ns=100)
     f = scanviz.function([N], counted(), mode="numpy")
     with scanviz.profile(steps_a_stamp=8) as session:
         f(5000)

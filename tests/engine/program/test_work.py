@@ -146,3 +146,15 @@ def test_what_another_profile_met_is_none_of_this_one_s() -> None:
             f(np.ones((rows, K)))
         [exp] = p.record.functions[0].operations
         assert exp.measures["flops"] == 10 * rows * K
+
+
+def test_rows_that_lie_where_they_are_joined_are_not_told_as_moved() -> None:
+    """A gradient through time begins with its rows and a row of zeros: long ones are written where they lie."""
+    x = T.vector("x")
+    sums, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.0))
+    f = scanviz.function([x], T.grad((sums**2).sum(), x), mode="numpy")
+    with scanviz.profile() as p:
+        f(np.ones(200_000))
+    told = {operation.label: operation.measures for operation in p.record.functions[0].operations}
+    [joined] = (label for label in told if label.startswith("concatenate"))
+    assert "bytes" not in told[joined] and any("bytes" in measures for measures in told.values())

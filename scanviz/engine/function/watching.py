@@ -212,7 +212,12 @@ class Watching:
             with suppress(Exception):
                 self._looked_at(arrays, looking)
             raise
-        self._looked_at(arrays, looking)
+        try:
+            self._looked_at(arrays, looking)
+        except BaseException:  # the call does not return, so this is the last that is told of it
+            watch, around = Watch(self.key, timing), watched.run_begun - watched.begun
+            watch.function_returned(around, 0, perf_counter_ns() - watched.run_begun - watched.elapsed_ns)
+            raise
         return results
 
     def _looked_at(self, arrays: list[Array], looking: tuple[observe.Observer, ...]) -> None:

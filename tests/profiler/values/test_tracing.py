@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import tracemalloc
 from typing import Any
 
@@ -15,6 +16,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
+from scanviz.engine.runtime.interpreter import Interpreter
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.values import first_bad, render_values, ruler
 from scanviz.profiler.values.kept import piece_of
@@ -22,6 +24,8 @@ from scanviz.profiler.values.sampling import AFTER, BEFORE, FIRST, LAST, ROWS, K
 from scanviz.profiler.values.tracing import DEFAULT_BUDGET, LARGEST_BUDGET, Tracer
 from scanviz.record.check import check
 from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.part_totals import totals
+from scanviz.record.parts import parts_of
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 
 
@@ -368,6 +372,23 @@ def test_a_call_that_fails_keeps_the_values_up_to_there_though_it_is_timed() -> 
         f(np.ones(3))
     [trace] = tracer.records()
     assert trace.steps == (0, 1, 2) and p.record.functions[0].calls == 1
+
+
+def test_what_looking_at_values_took_until_ctrl_c_is_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object) -> None:
+        time.sleep(0.2)
+        raise KeyboardInterrupt
+
+    x = T.vector("x")
+    f = scanviz.function([x], x * 2.0, mode="numpy")
+    f([1.0])
+    with observe.observed_by(Tracer()), scanviz.profile() as p:
+        f([1.0])
+        monkeypatch.setattr(Interpreter, "run", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            f([1.0])
+    took = {total.title: total.total_ns for total in totals(parts_of(p.record))}
+    assert took["recording"] > 0.2e9 > 2 * took["the script's own time"]
 
 
 def test_the_report_shows_the_step_and_the_rows_of_states() -> None:

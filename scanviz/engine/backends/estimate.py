@@ -222,6 +222,13 @@ def work_saved_ns(work: Work) -> float:
     return work_ns(work) - machine_ns(work)
 
 
+def machine_step_ns(program: Program, plan: Plan) -> float:
+    """Return about how many nanoseconds a step takes in machine code, by what is known of its operations."""
+    from scanviz.engine.program.work import work_of
+
+    return sum(machine_ns(work) for work in work_of(program, plan, "all") if work is not None)
+
+
 def machine_ns(work: Work) -> float:
     """Return about how many nanoseconds an operation's work takes in machine code."""
     return (

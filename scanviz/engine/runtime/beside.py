@@ -60,8 +60,8 @@ class Compiles(Protocol):
         """Return whether its first run, for such shapes and of so many steps, will be one of machine code."""
         ...
 
-    def machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised:
-        """Return machine code; NotWrittenError where there can be none."""
+    def machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
+        """Return machine code for a run of so many steps; NotWrittenError where there can be none."""
         ...
 
 
@@ -92,7 +92,7 @@ class MadeBeside:
         self._met = met  # not before: whoever finds it waits for this thread
         begun = perf_counter_ns()
         try:
-            self._found = self._tier.machine_code(*met)
+            self._found = self._tier.machine_code(*met, steps)
         except Exception as error:  # whoever needs the loop meets it
             self._error = error.with_traceback(None)
         finally:

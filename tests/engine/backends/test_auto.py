@@ -466,7 +466,7 @@ def test_what_left_the_loop_is_foreseen_too(monkeypatch):
 
 @needs_llvm
 def test_a_function_of_whose_loops_there_is_no_machine_code_stays_as_it_is_rewritten_for_numpy(monkeypatch):
-    monkeypatch.setattr(AutoLoop, "_machine_code", lambda self, shapes, rows: "a reason")
+    monkeypatch.setattr(AutoLoop, "_machine_code", lambda self, shapes, rows, steps: "a reason")
     (f, _), (plain, _), given = smooth(), smooth("numpy"), RNG.normal(size=(1_500, 8))
     np.testing.assert_allclose(f(given), plain(given), rtol=1e-9)
     assert f.for_machine_code is None
@@ -479,7 +479,7 @@ def test_a_function_of_whose_loops_there_is_no_machine_code_stays_as_it_is_rewri
 def test_a_function_that_is_called_often_goes_back_to_its_program_for_numpy_too(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        AutoLoop, "_machine_code", lambda self, shapes, rows: asked.append(self) or "a reason"
+        AutoLoop, "_machine_code", lambda self, shapes, rows, steps: asked.append(self) or "a reason"
     )
     (f, _), (plain, _), given = smooth(), smooth("numpy"), RNG.normal(size=(200, 8))
     for _ in range(12):

@@ -308,7 +308,7 @@ class AutoLoop(SpecialisedLoop):
             cost = 0.0 if self._may_end else steps * made.step_ns
             made.left_ns -= cost
             if self._is_due(made, cost):
-                return self._in_place_of(made, shapes, rows)
+                return self._in_place_of(made, shapes, rows, steps)
             made.left_ns += cost
         return made
 
@@ -404,7 +404,7 @@ class AutoLoop(SpecialisedLoop):
             started = time.perf_counter_ns()
             self.opened = states
             try:
-                made = self._in_place_of(begun, shapes, [state.row_shape for state in states])
+                made = self._in_place_of(begun, shapes, [state.row_shape for state in states], steps)
             finally:
                 self.opened = ()
             self.put_in_place(begun, made)
@@ -414,10 +414,10 @@ class AutoLoop(SpecialisedLoop):
         return made
 
     def _in_place_of(
-        self, begun: Begun, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]
+        self, begun: Begun, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int
     ) -> Specialised:
         """Return machine code, or NumPy's that says why there is none."""
-        made = self._machine_code(shapes, rows)
+        made = self._machine_code(shapes, rows, steps)
         if isinstance(made, str):
             begun.stay(f"no native code: {made}")
             self.counted.refused.add(self.loop.name)
@@ -435,13 +435,16 @@ class AutoLoop(SpecialisedLoop):
         part = FURTHER if self.counted.foreseen else 1.0
         return foreseen or self.pays_in(shapes, rows, steps, 0.0, part=part)
 
-    def machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised:
+    def machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> Specialised:
         """Return machine code, made in this thread."""
         from scanviz.engine.backends.native.tier import NativeLoop
 
-        return NativeLoop(self.loop, self.runners, self.tier, self._write).machine_code(shapes, rows)
+        native = NativeLoop(self.loop, self.runners, self.tier, self._write)
+        return native.machine_code(shapes, rows, steps)
 
-    def _machine_code(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]]) -> Specialised | str:
+    def _machine_code(
+        self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int
+    ) -> Specialised | str:
         """Return machine code, or why there is none."""
         available = availability("native")
         if not available.works:
@@ -457,7 +460,7 @@ class AutoLoop(SpecialisedLoop):
         native = NativeLoop(self.loop, self.runners, self.tier, self._write)
         native.others, native.opened = self.others, self.opened
         try:
-            return taken(self, shapes, rows) or native.machine_code(shapes, rows)
+            return taken(self, shapes, rows) or native.machine_code(shapes, rows, steps)
         except NotWrittenError as refused:
             return str(refused)
         except (BackendError, OSError, MemoryError) as error:  # LLVM cannot be loaded, or code has no room

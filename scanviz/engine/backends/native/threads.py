@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
 from time import perf_counter_ns
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.engine import observe
 from scanviz.engine.backends.native.code import Kind, Met, code_of
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import constants_of, gathered
@@ -23,6 +24,7 @@ from scanviz.engine.runtime.recycled import lent_bytes
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.parts import Parts
     from scanviz.engine.backends.native.places import Base
+    from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.schedule import Variant
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
@@ -33,6 +35,9 @@ SHORTEST_NS = (
     250.0  # of a step: shorter ones are not divided, what each costs beside its elements would be most of it
 )
 COMPILED_NS = 60e6  # the steps of a loop have taken so long, or are about to, when code for its parts is made
+FORESEEN_NS = 1e7  # of steps by estimate, which is rather short: in parts from the first call on, and no other code is made
+FORESEEN_STEP_NS = 400.0  # and of one
+FEWEST = 1e6  # elements of rows: fewer surely take less
 GAIN = 0.9  # in parts a step must take at most so much of what it takes otherwise
 
 
@@ -47,6 +52,8 @@ class PartedCode:
         How it is divided.
     variant : str
         ``"steps"``: the code of the first part, which notes times, for who watches; the other parts are plain.
+    others : callable, optional
+        Is called while it is compiled.
 
     Raises
     ------
@@ -54,20 +61,31 @@ class PartedCode:
         If something of it calls out or may fail: that is done for the whole loop.
     """
 
-    def __init__(self, loop: LoopInstruction, parts: Parts, variant: Variant = "plain") -> None:
+    def __init__(
+        self,
+        loop: LoopInstruction,
+        parts: Parts,
+        variant: Variant = "plain",
+        others: Callable[[], None] | None = None,
+    ) -> None:
         self._loop, self._parts = loop, parts
         self._timed: PartedCode | None = None
         plan = parts.plan
         shapes = tuple(plan.places[number].shape for number in loop.body.inputs)
         rows = tuple(plan.stores["state", k].row for k in range(len(loop.states)))
         kind = Kind(variant, parts=parts.count)
-        self._machine, self._handed = code_of(loop, LatePlan(lambda: plan), Met(shapes, rows), kind)
+        self._machine, self._handed = code_of(loop, LatePlan(lambda: plan), Met(shapes, rows), kind, others)
         self._constants = constants_of(loop, self._handed)
 
     @property
     def is_timed(self) -> bool:
         """Whether there is code that notes times."""
         return self._timed is not None
+
+    @property
+    def was_kept(self) -> bool:
+        """Whether the cache on disk had it."""
+        return self._machine.was_kept
 
     def prepare_times(self) -> None:
         """Make the code that notes times, where it is not there."""
@@ -92,6 +110,14 @@ class PartedCode:
             start = end
             step_ns = max(1.0, (perf_counter_ns() - begun) / (end - first))
         return step_ns
+
+    def run_in_turn(self, arena: LoopArena, first: int, last: int, step_ns: float) -> None:
+        """Take steps in this thread, one part after the other, in chunks as well."""
+        calls = [self._call(arena, part) for part in range(self._parts.count)]
+        at_once = max(1, int(CHUNK_NS / step_ns))
+        for start in range(first, last, at_once):
+            for call in calls:
+                call(start, min(last, start + at_once))
 
     def _call(self, arena: LoopArena, part: int) -> Callable[[int, int], int]:
         """Return what takes the steps of one part from one step to another."""
@@ -163,15 +189,34 @@ class InParts:
             if code is not None:
                 code.prepare_times()
 
+    def make_first(self, met: Met, steps: int, others: Callable[[], None] | None) -> PartedCode | None:
+        """Return the code of the parts where a run of so many steps surely takes long: that of the whole may never be needed.
+
+        None where it is short, where the loop is done as a whole, and where somebody watches, who wants code with times as well.
+        """
+        from scanviz.engine.runtime.beside import threads_allowed
+
+        sizes = [prod(shape) for shape in (*met.rows, *met.shapes[: len(self._loop.sequences)]) if shape]
+        if steps * max(sizes, default=0) < FEWEST or threads_allowed() < 2 or observe.observers():
+            return None
+        from scanviz.engine.backends.estimate import machine_step_ns  # of use for long runs
+
+        step_ns = machine_step_ns(self._loop.body, self._late.plan)
+        if step_ns < FORESEEN_STEP_NS or steps * step_ns < FORESEEN_NS:
+            return None
+        return self._code(met.shapes, met.rows, others)
+
     def run(self, arena: LoopArena, first: int, last: int, times: bool = False) -> bool:
         """Take steps in parts where that pays; return whether it did.  With ``times`` one part notes when steps begin."""
         ahead = (last - first) * self.step_ns
-        if not ahead or ahead < PAYS_NS or self.step_ns < SHORTEST_NS or self._taken_ns + ahead < COMPILED_NS:
+        if not ahead or ahead < PAYS_NS or self.step_ns < SHORTEST_NS:
+            return False
+        if not self._made and self._taken_ns + ahead < COMPILED_NS:
             return False
         if self._again:
             self._again -= 1
             return False
-        code = self._code(arena)
+        code = self._code(arena.shapes, [state.row_shape for state in arena.states])
         if code is None or (times and not code.is_timed):
             return False
         taken = code.run(arena, first, last, self.step_ns, times)
@@ -182,18 +227,22 @@ class InParts:
         self._again = self._apart
         return True
 
-    def _code(self, arena: LoopArena) -> PartedCode | None:
+    def _code(
+        self,
+        shapes: Sequence[ConcreteShape],
+        rows: Sequence[ConcreteShape],
+        others: Callable[[], None] | None = None,
+    ) -> PartedCode | None:
         """Return the code of the parts, None where the loop is done as a whole."""
         from scanviz.engine.runtime.beside import threads_allowed  # few loops take long enough
 
         threads = threads_allowed()
         if threads not in self._made:
-            rows = [state.row_shape for state in arena.states]
             from scanviz.engine.backends.native.parts import parts_of
 
-            parts = parts_of(self._loop, arena.shapes, rows, self._late.plan, threads, self._how)
+            parts = parts_of(self._loop, shapes, rows, self._late.plan, threads, self._how)
             try:
-                self._made[threads] = None if parts is None else PartedCode(self._loop, parts)
+                self._made[threads] = None if parts is None else PartedCode(self._loop, parts, others=others)
             except NotWrittenError:
                 self._made[threads] = None
         return self._made[threads]

@@ -56,6 +56,8 @@ class NativeCode:
         What it is handed.
     machine : Machine
         What it was compiled to.
+    is_made : bool
+        Whether these are there; else there is code of its parts alone.
 
     Parameters
     ----------
@@ -75,6 +77,8 @@ class NativeCode:
         Decides when threads take steps, for all code for the same shapes.
     others : callable, optional
         Is called while it is compiled.
+    steps : int, optional
+        Of the first run: of a long one that threads may take, the code of its parts is made, and this when it is needed.
     """
 
     def __init__(
@@ -89,19 +93,33 @@ class NativeCode:
         rates: Rates | None = None,
         in_parts: InParts | None = None,
         others: Callable[[], None] | None = None,
+        steps: int = 0,
     ) -> None:
         self._met, self._kind = met, Kind(variant, inline, counts)
-        self.machine, self.handed = code_of(loop, late, met, self._kind, others)
-        self._constants = constants_of(loop, self.handed)
         self._chunk = 1
         self._step_ns = 0.0  # what a step took lately
         self._in_parts = None if variant == "ops" else in_parts
         self.loop, self._late, self.variant, self.runners = loop, late, variant, runners
-        self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
         self._rates = rates or Rates()
         self._others: dict[Counts, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
+        self._first = None if in_parts is None else in_parts.make_first(met, steps, others)
+        self.is_made = False
+        if self._first is None:
+            self._make(others)
+
+    def _make(self, others: Callable[[], None] | None = None) -> None:
+        """Make the code; threads that do so at once make the same."""
+        self.machine, self.handed = code_of(self.loop, self._late, self._met, self._kind, others)
+        self._constants = constants_of(self.loop, self.handed)
+        self._called = called_instructions(self.handed.callouts, self.handed.sites, self.runners)
+        self.is_made = True
+
+    @property
+    def was_kept(self) -> bool:
+        """Whether the cache on disk had it."""
+        return (self._first or self.machine).was_kept
 
     @property
     def plan(self) -> Plan:
@@ -139,7 +157,7 @@ class NativeCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
-        if self.handed.holds_inside:
+        if self.is_made and self.handed.holds_inside:
             watch = arena.watch or told_alone()
             if watch is not None:
                 return self._observed(arena, first, last, watch)
@@ -153,6 +171,8 @@ class NativeCode:
                     return first, outcome, instruction
             if self._in_parts.run(arena, first, last, times):
                 return last, DONE, -1
+            if not self.is_made and last - first >= self.short_steps > 0:
+                return self._in_turn(arena, first, last)
         return self._as_whole(arena, first, last)
 
     def _learnt(self, arena: LoopArena, first: int, in_parts: InParts) -> Outcome:
@@ -160,16 +180,27 @@ class NativeCode:
 
         What counts is this thread's own time: while others have the processors, steps take longer and threads gain nothing.
         """
+        take = self._as_whole if self.is_made else self._in_turn
         taken, further = (first, DONE, -1), 1
         while further and taken[1] == DONE:
             begun, is_first = thread_time_ns(), taken[0] == first
-            taken = self._as_whole(arena, taken[0], taken[0] + further)
+            taken = take(arena, taken[0], taken[0] + further)
             in_parts.step_ns = max(1.0, (thread_time_ns() - begun) / further)
             further = min(LEARNT - 1, int(LEARNT_NS / in_parts.step_ns)) if is_first else 0
         return taken
 
+    def _in_turn(self, arena: LoopArena, first: int, last: int) -> Outcome:
+        """Take steps in this thread where there is code of the parts alone; short runs are worth code of the whole loop."""
+        in_parts, begun = self._in_parts, perf_counter_ns()
+        assert in_parts is not None and self._first is not None
+        self._first.run_in_turn(arena, first, last, in_parts.step_ns or CHUNK_NS)
+        in_parts.note(last - first, perf_counter_ns() - begun)
+        return last, DONE, -1
+
     def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps in this thread."""
+        if not self.is_made:
+            self._make()
         arrays, numbers = gathered(self.handed, self._constants, arena, arena.buffers)
         addresses, told = array("Q", map(address, arrays)), array("q", numbers)
         calls = None
@@ -294,6 +325,9 @@ class NativeSpecialised(Specialised):
 
         code = self.written("plain")
         assert isinstance(code, NativeCode)
+        if not code.is_made:  # runs were long, which threads take; short ones may come
+            self.runs = 0
+            return None
         return code.entry(entry_of, self.tier.module)
 
     @property
@@ -325,7 +359,7 @@ class NativeLoop(SpecialisedLoop):
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
     ) -> Specialised:
         try:
-            return self.native_for(shapes, rows)
+            return self.native_for(shapes, rows, steps)
         except NotWrittenError as refused:
             made = super()._for_shapes(shapes, rows, steps)
             made.why = f"no native code: {refused}"
@@ -336,7 +370,9 @@ class NativeLoop(SpecialisedLoop):
         """The tier whose code is taken for shapes that were not met yet, where it can be written."""
         return self._native
 
-    def native_for(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+    def native_for(
+        self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
+    ) -> Specialised:
         """Return native code for the shapes of a step's inputs and of the rows of states, which another thread may have made.
 
         Raises
@@ -344,7 +380,7 @@ class NativeLoop(SpecialisedLoop):
         NotWrittenError
             If there is none, for the reason given.
         """
-        return taken(self, shapes, rows) or self.machine_code(shapes, rows)
+        return taken(self, shapes, rows) or self.machine_code(shapes, rows, steps)
 
     def _meanwhile(self) -> None:
         """Let other threads do, while LLVM compiles, what this one would have to do after that."""
@@ -359,8 +395,10 @@ class NativeLoop(SpecialisedLoop):
         """Return that it compiles before its first run."""
         return True
 
-    def machine_code(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
-        """Return native code for shapes, made in this thread; NotWrittenError where there is none."""
+    def machine_code(
+        self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
+    ) -> Specialised:
+        """Return native code for shapes and a run of so many steps, made in this thread; NotWrittenError where there is none."""
         met = Met(tuple(shapes), tuple(rows))
         late = LatePlan(partial(plan_loop, self.loop, met.shapes, chains, EMITS, met.rows))
         rates, in_parts = Rates(), InParts(self.loop, late, (chains, EMITS))
@@ -379,12 +417,14 @@ class NativeLoop(SpecialisedLoop):
             rates=rates,
             in_parts=in_parts,
             others=self._meanwhile,
+            steps=steps,
         )
         made = NativeSpecialised(late, self._native, write, "machine code for the shapes met")
-        if code.machine.was_kept:
+        if code.was_kept:
             made.why += ", kept on disk from an earlier run"
-        inside = [WATCHED] if code.handed.holds_inside and has_branches(self.loop.body) else []
-        made.why = "; ".join([made.why, *inside, *code.reasons()])
+        if code.is_made:
+            inside = [WATCHED] if code.handed.holds_inside and has_branches(self.loop.body) else []
+            made.why = "; ".join([made.why, *inside, *code.reasons()])
         return made
 
 

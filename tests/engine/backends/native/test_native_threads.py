@@ -17,12 +17,12 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import tier
+from scanviz.engine.backends.native import threads, tier
 from scanviz.engine.backends.native.cycles import counter
 from scanviz.engine.backends.native.stamps import NativeRecord
 from scanviz.engine.backends.native.threads import InParts, PartedCode
 from scanviz.engine.backends.native.workers import Workers
-from scanviz.testing.laws.rows_apart import parts_always
+from scanviz.testing.laws.rows_apart import parts_always, parts_first
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +55,57 @@ def test_rows_that_are_not_mixed_are_taken_by_threads_with_the_bits_of_one():
     for _ in range(2):
         np.testing.assert_array_equal(f(given), alone)
     assert divided(f)
+
+
+def code_of(f):
+    (runner,) = f.executable.flat.runners.values()
+    (made,) = runner.tier.all_made()
+    return made.written("plain")
+
+
+def test_a_first_run_that_is_surely_long_has_the_code_of_its_parts_alone_until_one_is_short(monkeypatch):
+    f, given = batch_of_rows()
+    config.native.threads = 1
+    alone = f(given)
+    config.native.threads = 2
+    f, _ = batch_of_rows()
+    with parts_first():
+        np.testing.assert_array_equal(f(given), alone)
+    code = code_of(f)
+    assert not code.is_made and code.text  # what is shown is the code of the whole loop
+    monkeypatch.setattr(tier, "PAYS_NS", 20 * code._in_parts.step_ns)
+    monkeypatch.setattr(InParts, "run", lambda *run: False)  # other threads have been slower
+    np.testing.assert_array_equal(f(given), alone)
+    assert not code.is_made
+    np.testing.assert_array_equal(f(given[:2]), alone[:2])
+    assert code.is_made
+
+
+def test_a_first_run_that_somebody_watches_has_the_code_of_the_whole_loop():
+    f, given = batch_of_rows()
+    with parts_first(), scanviz.profile():
+        f(given)
+    assert code_of(f).is_made
+
+
+def test_ctrl_c_is_heard_between_chunks_of_steps_that_one_thread_takes_part_by_part(monkeypatch):
+    f, given = batch_of_rows()
+    with parts_first():
+        f(given)
+    code, seen = code_of(f), []
+    monkeypatch.setattr(code._in_parts, "step_ns", 1e6)
+    monkeypatch.setattr(InParts, "run", lambda *run: False)
+    monkeypatch.setattr(tier, "PAYS_NS", 1e6)
+    monkeypatch.setattr(threads, "CHUNK_NS", 1e8)
+    usual = PartedCode._call
+
+    def call(self, arena, part):
+        found = usual(self, arena, part)
+        return lambda first, last: (seen.append((part, first, last)), found(first, last))
+
+    monkeypatch.setattr(PartedCode, "_call", call)
+    f(given)
+    assert seen == [(part, first, first + 100) for first in (0, 100, 200) for part in (0, 1)]
 
 
 def test_steps_that_show_what_a_step_takes_without_a_profile_are_taken_by_threads_too(monkeypatch):

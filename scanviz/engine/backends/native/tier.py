@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any
 
+from scanviz.engine import observe
 from scanviz.engine.backends.native.arguments import Counts
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
 from scanviz.engine.backends.native.code import Kind, Met, code_of, text_of
@@ -150,9 +151,14 @@ class NativeCode:
 
     @property
     def function(self) -> NativeCode:
-        """What is called; steps whose times are noted are taken by threads as the others are, so there is code for that."""
+        """What is called; steps whose times are noted are taken by threads as the others are, so there is code for that.
+
+        Who watches finds all code made: it would be made while the steps of the first short run are timed.
+        """
         if self.variant == "steps" and self._in_parts is not None:
             self._in_parts.prepare_times()
+        elif not self.is_made and observe.observers():
+            self._make()
         return self
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:

@@ -88,6 +88,16 @@ def test_a_first_run_that_somebody_watches_has_the_code_of_the_whole_loop():
     assert code_of(f).is_made
 
 
+def test_who_watches_a_later_run_finds_the_code_of_the_whole_loop():
+    f, given = batch_of_rows()
+    with parts_first():
+        expected = f(given)
+        assert not code_of(f).is_made
+        with scanviz.profile():
+            np.testing.assert_array_equal(f(given), expected)
+    assert code_of(f).is_made
+
+
 def test_ctrl_c_is_heard_between_chunks_of_steps_that_one_thread_takes_part_by_part(monkeypatch):
     f, given = batch_of_rows()
     with parts_first():

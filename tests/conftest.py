@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -218,3 +219,32 @@ def pytest_runtest_teardown(item: pytest.Item) -> None:
     for each in left:
         observe.detach(each)
     assert not left, f"{item.nodeid} left {left} watching"
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what says how many nanoseconds a step takes, and a run or a call, wherever the next to be looked at are chosen.
+
+    How many steps and calls have times follows what they take, which machines disagree about.
+    """
+    from scanviz.engine.runtime.call_schedule import CloseCalls
+    from scanviz.engine.runtime.schedule import SamplingSchedule
+
+    def plant(step_ns: int, call_ns: int = 20_000) -> None:
+        took, ran, unseen = SamplingSchedule.took, SamplingSchedule.ran, SamplingSchedule.ran_unseen
+        call, alone = CloseCalls.took, CloseCalls.took_alone
+        monkeypatch.setattr(
+            SamplingSchedule, "took", lambda self, steps, span_ns: took(self, steps, steps * step_ns)
+        )
+        monkeypatch.setattr(
+            SamplingSchedule, "ran", lambda self, steps, elapsed_ns: ran(self, steps, call_ns)
+        )
+        monkeypatch.setattr(SamplingSchedule, "ran_unseen", lambda self, elapsed_ns: unseen(self, call_ns))
+        monkeypatch.setattr(
+            CloseCalls,
+            "took",
+            lambda self, _, watching=0, is_alone=False: call(self, call_ns, 9_000, is_alone),
+        )
+        monkeypatch.setattr(CloseCalls, "took_alone", lambda self, _: alone(self, call_ns))
+
+    return plant

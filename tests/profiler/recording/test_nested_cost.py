@@ -132,8 +132,9 @@ def test_what_is_told_of_steps_that_share_a_recorder_is_not_changed() -> None:
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
 def test_every_run_inside_of_a_loop_that_is_timed_in_a_plain_block_is_stated_with_its_price(
-    mode: str,
+    mode: str, planted: Callable[..., None]
 ) -> None:
+    planted(step_ns=6_000)
     f = nested(mode)
     made = Recorder(calibration=PRICE)
     with scanviz.engine.observe.observed_by(made):

@@ -20,12 +20,12 @@ def measured_anew() -> Iterator[None]:
     stamp_cost.cache_clear()
 
 
-def test_the_price_of_a_stamp_is_of_the_size_of_a_python_call() -> None:
-    assert 1 <= MeasuredOverhead().stamp_ns <= 5_000
+def test_the_price_of_a_stamp_is_that_of_some_python_calls_at_most_on_any_machine() -> None:
+    assert 1 <= MeasuredOverhead().stamp_ns <= 100_000
 
 
 def test_entering_and_leaving_a_call_takes_what_python_calls_take() -> None:
-    assert 1 <= MeasuredOverhead().call_ns == call_cost() <= 5_000
+    assert 1 <= MeasuredOverhead().call_ns == call_cost() <= 100_000
 
 
 def test_it_is_measured_once() -> None:
@@ -48,4 +48,4 @@ def test_one_disturbed_round_does_not_change_a_price(monkeypatch: pytest.MonkeyP
 def test_what_a_call_takes_more_that_is_passed_over_is_measured_where_nobody_else_is_told_of_it():
     with observed_by(Observer()):
         assert alone_cost() == 0
-    assert 0 <= alone_cost() == MeasuredOverhead().alone_ns <= 100_000
+    assert 0 <= alone_cost() == MeasuredOverhead().alone_ns <= 2_000_000

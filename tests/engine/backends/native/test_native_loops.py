@@ -157,9 +157,8 @@ def test_ctrl_c_is_heard_where_the_first_steps_of_the_code_take_milliseconds():
     x, n = T.vector("x"), T.lscalar("n")
     s, _ = scanviz.scan(lambda s, x: T.tanh(s * 0.5 + x), None, x, x, n_steps=n, name="long")
     f = scanviz.function([x, n], s[-1], mode="native")
-    with pytest.raises(
-        KeyboardInterrupt
-    ):  # how many are taken at once: test_native_threads.py, by a planted clock
+    # how many of them are taken at once: test_native_threads.py, by a planted clock
+    with pytest.raises(KeyboardInterrupt):
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         f(np.ones(2**21), 10**9)
 

@@ -119,6 +119,23 @@ def test_loops_that_end_at_different_steps_are_run_row_by_row():
     assert found[0].tolist() == [16.0, 16.0, 12.0] and found[1].tolist() == [4, 2, 1]
 
 
+def test_a_condition_alone_may_need_the_number_of_rows():
+    def f(start):
+        def step(x_t, h):
+            inside, _ = scanviz.scan(
+                lambda s, _: (s / 2, T.zeros((2,)) + s), outputs_info=[x_t, h], n_steps=3
+            )
+            return T.tanh(h), scanviz.until(inside[0].sum() > 2)
+
+        return scanviz.scan(step, x, start)[0].sum(0)
+
+    x, starts = T.vector("x"), T.matrix("starts")
+    values, rows = np.array([1.0, 2.0, 3.0, 4.0]), RNG.normal(size=(3, 2))
+    found = run([x, starts], (values, rows), vmap(f)(starts))
+    once = np.tanh(rows)
+    np.testing.assert_allclose(found, once + np.tanh(once) + np.tanh(np.tanh(once)), rtol=1e-12)
+
+
 def test_a_branch_is_chosen_row_by_row_and_not_computed_where_it_is_not_taken():
     x, file = T.vector("x"), io.StringIO()
     result = vmap(lambda a: T.ifelse(a > 0, T.Print("up", file=file)(a * 2), -a))(x)

@@ -67,6 +67,7 @@ def batched_loop(node: Apply, given: Sequence[BatchedRows], count: Variable) -> 
     until = Until(results[op.until.condition].variable) if op.until is not None else None
     inputs = [_outer(reader, outer[reader], reader in wide, count) for reader in readers]
     read = [inner for variable in variables for inner in inner_outputs(variable)]
+    read += [until.condition] if until is not None else []
     if inside is not count and inside in leaves(read):
         variables.append(NonSequence("rows", inside))
         inputs.append(count)

@@ -90,7 +90,7 @@ def host() -> Host:
 
 def open_beside() -> None:
     """Load LLVM in another thread, where a processor is free for it, while this thread makes what is to be compiled."""
-    if not is_loaded() and threads_allowed() > 1:
+    if not is_loaded() and threads_allowed() > 1 and not _is_being_loaded():
         with suppress(RuntimeError):  # there is no thread to be had
             threading.Thread(target=_opened, name=OPENING).start()
 
@@ -99,6 +99,14 @@ def open_early() -> None:
     """Load LLVM so where something will be compiled: nothing is kept on disk.  What compiles is imported meanwhile."""
     if kept.is_empty():
         open_beside()
+
+
+def _is_being_loaded() -> bool:
+    """Return whether another thread loads LLVM: to start one more that waits for that one takes up to some milliseconds."""
+    if not LOADING.acquire(blocking=False):
+        return True
+    LOADING.release()
+    return False
 
 
 def _opened() -> None:

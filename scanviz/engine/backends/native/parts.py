@@ -70,6 +70,8 @@ def parts_of(
         return None
     if not all(isinstance(part, Instruction) for part in loop.body.instructions):
         return None
+    if not _may_divide(loop, whole):
+        return None
     found = step_axes(loop, shapes)
     if found.kind not in (StepKind.ELEMENTWISE, StepKind.ROWS):
         return None
@@ -79,6 +81,18 @@ def parts_of(
         except (_WholeError, ScanvizError):
             continue
     return None
+
+
+def _written(loop: LoopInstruction) -> list[int]:
+    """Return the registers that rows are read into and written from, which a part has some rows of."""
+    found = [number for state in loop.states for _, number in (*state.reads, *state.writes)]
+    return [*found, *(slot.inner for slot in loop.step_outputs)]
+
+
+def _may_divide(loop: LoopInstruction, whole: Plan) -> bool:
+    """Return whether parts could share all rows: a look that takes no time, and says no of most backward loops."""
+    sizes = {shape[0] if shape else 0 for shape in (whole.places[number].shape for number in _written(loop))}
+    return len(sizes) == 1 and all(size >= 2 * ROWS and size % ROWS == 0 for size in sizes)
 
 
 def _divided(
@@ -94,9 +108,7 @@ def _divided(
     body = loop.body
     around = {axis.register for axis in axes}
     _must(all(axis.axis == 0 for axis in axes))
-    written = [number for state in loop.states for _, number in (*state.reads, *state.writes)]
-    written += [slot.inner for slot in loop.step_outputs]
-    _must(all(number in around for number in written))
+    _must(all(number in around for number in _written(loop)))
     sizes = {_shape(whole, number)[0] for number in around}
     _must(len(sizes) == 1)
     (size,) = sizes

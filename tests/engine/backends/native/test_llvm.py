@@ -102,6 +102,21 @@ def test_llvm_is_loaded_by_another_thread_and_who_needs_it_waits():
     assert found == ["True", "True", "True"]
 
 
+def test_no_second_thread_waits_for_the_one_that_loads_llvm():
+    found = in_a_new_process(
+        "import threading",
+        "from scanviz.engine.backends.native import llvm",
+        "begun, go_on = threading.Event(), threading.Event()",
+        "llvm.host = lambda: llvm.LOADING.acquire() and begun.set() or go_on.wait() or llvm.LOADING.release()",
+        "llvm.open_beside()",
+        "begun.wait()",
+        "for _ in range(3): llvm.open_beside()",
+        "print([thread.name for thread in threading.enumerate()].count(llvm.OPENING))",
+        "go_on.set()",
+    )
+    assert found == ["1"]
+
+
 def test_a_process_that_may_use_one_thread_starts_none():
     found = in_a_new_process(
         "config.native.threads = 1",

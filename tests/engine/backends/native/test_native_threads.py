@@ -219,6 +219,23 @@ def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
         np.testing.assert_allclose(f(*given), given[0] @ given[1])
 
 
+def test_what_surely_is_not_divided_is_found_without_looking_at_its_axes(monkeypatch):
+    from scanviz.engine.backends.native import parts
+
+    x, w, b = T.tensor3("x"), T.matrix("w"), T.vector("b")
+    rows, _ = scanviz.scan(
+        lambda x_t, h, w, b: T.tanh(x_t + T.dot(h, w) + b), x, T.zeros((64, 32)), [w, b], name="rnn"
+    )
+    f = scanviz.function([x, w, b], scanviz.grad(T.mean(rows * rows), [w, b]), mode="native")
+    asked = []
+    usual = parts.step_axes
+    monkeypatch.setattr(parts, "step_axes", lambda loop, shapes: asked.append(loop) or usual(loop, shapes))
+    given = np.random.default_rng(0).normal(size=(300, 64, 32)), np.eye(32), np.zeros(32)
+    for _ in range(3):
+        f(*given)
+    assert [loop.name for loop in asked] == ["rnn"]  # not the backward loop, which sums up what `b` gets
+
+
 def test_threads_that_wait_use_no_processor():
     f, given = batch_of_rows()
     f(given), f(given)

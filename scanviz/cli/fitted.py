@@ -37,6 +37,34 @@ def fitted_to(text: str, file: TextIO) -> str:
     return fitted(text, width_of(file))
 
 
+def terminal_columns(file: TextIO) -> int | None:
+    """Return how wide a terminal is, or what COLUMNS says; None for a file or a pipe, whose lines may be as long as they are."""
+    import os
+
+    from scanviz.profiler.report.text import width_of
+
+    return width_of(file) if os.environ.get("COLUMNS") or file.isatty() else None
+
+
+def code_line(line: str, width: int | None, comment: str) -> list[str]:
+    """Return a line of code as lines that fit a width: it goes on below, deeper; a comment is cut.
+
+    Examples
+    --------
+    >>> code_line("  call f(one, two, three)", 20, ";"), code_line("  ; a comment of a line", 20, ";")
+    (['  call f(one, two,', '      three)'], ['  ; a comment of a …'])
+    """
+    if width is None or len(line) <= width:
+        return [line]
+    bare = line.lstrip()
+    if bare.startswith(comment):
+        return [line[: width - 1] + "…"]
+    from textwrap import wrap
+
+    below = " " * (len(line) - len(bare) + 4)
+    return wrap(line, width, subsequent_indent=below, break_long_words=False, break_on_hyphens=False)
+
+
 def _blocks(text: str) -> Iterator[list[str]]:
     """Iterate over paragraphs, and lines that stand for themselves."""
     paragraph: list[str] = []
@@ -68,4 +96,4 @@ def _last_column(line: str, width: int) -> int:
     return begins[-1] if begins else len(line) - len(line.lstrip())
 
 
-__all__ = ["fitted", "fitted_to"]
+__all__ = ["code_line", "fitted", "fitted_to", "terminal_columns"]

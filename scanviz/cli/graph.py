@@ -185,7 +185,7 @@ def _made(
         if other:
             raise UsageError(f"--{name} is for the picture of a graph, and {other[0]} draws another one")
     if "connections" in options or "mappings" in options:
-        return _table(record, function, parsed, form), "", ()
+        return _table(record, function, parsed, form, _columns(parsed, out)), "", ()
     if "film" in options:
         return _film(record, function, parsed, form)
     from scanviz.render import draw
@@ -193,12 +193,11 @@ def _made(
     diagram = whole = _diagram(record, function, parsed, form)
     if folds(form, options):
         diagram = folded(whole, options, _named(parsed, record, function, "open"))
-    width = _number(parsed, "width", 20) or _columns(out)
     wishes = draw.DrawOptions(
         types="types" in options,
         engine=options.get("engine", "auto"),
         seconds=float(options.get("seconds", 10)),
-        width=width,
+        width=_columns(parsed, out),
         ascii_only="ascii" in options,
         dark="dark" in options,
     )
@@ -206,10 +205,14 @@ def _made(
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
 
 
-def _columns(out: TextIO) -> int:
+def _columns(parsed: Parsed, out: TextIO) -> int:
+    """Return how wide text is: as --width or COLUMNS say, as the terminal is, or 160 where there is none."""
+    import os
     import shutil
 
-    return shutil.get_terminal_size((100, 24)).columns if out.isatty() else 160
+    asked = _number(parsed, "width", 20)
+    known = out.isatty() or os.environ.get("COLUMNS")
+    return asked or (shutil.get_terminal_size((100, 24)).columns if known else 160)
 
 
 def _function(record: ProfileRecord, parsed: Parsed) -> FunctionRecord:
@@ -351,7 +354,7 @@ def _film(
     )
 
 
-def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str) -> bytes:
+def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str, width: int) -> bytes:
     """Return the connection matrix, a path in it, or the mappings, as text or drawn."""
     from scanviz.render.diagram.connections import connection_matrix
     from scanviz.render.diagram.mappings import mappings_table
@@ -366,15 +369,15 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
     if pair:
         return _path_text(record, function, parsed, pair).encode()
     loop = _loop(record, function, parsed)
-    table = mappings_table(loop) if "mappings" in parsed.options else connection_matrix(loop)
+    joined = "mappings" in parsed.options
     if form == "txt":
-        return table.as_text().encode()
+        table = mappings_table(loop).as_text(width) if joined else connection_matrix(loop).as_text()
+        return table.encode()
     from scanviz.render.colours import darkened
-    from scanviz.render.diagram.mappings import MappingsTable
     from scanviz.render.layout.chain import converted
     from scanviz.render.tables import connections_svg, mappings_svg
 
-    drawn = mappings_svg(table) if isinstance(table, MappingsTable) else connections_svg(table)
+    drawn = mappings_svg(mappings_table(loop)) if joined else connections_svg(connection_matrix(loop))
     return converted((darkened(drawn) if "dark" in parsed.options else drawn).encode(), form)[0]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import forms_of, show_functions
-from scanviz.cli.fitted import fitted_to
+from scanviz.cli.fitted import code_line, fitted_to, terminal_columns
 from scanviz.cli.options import Option, UsageError, help_text, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import is_meant
@@ -84,9 +84,13 @@ def _chosen(found: Sequence[LoopListing], name: str | None) -> list[LoopListing]
 
 
 def _show(listing: LoopListing, assembly: bool, out: TextIO) -> None:
-    write_text(f"loop `{sanitize(listing.name)}`: {sanitize(listing.why)}\n", out)
+    width, comment = terminal_columns(out), "#" if assembly else ";"
+    heading = f"loop `{sanitize(listing.name)}`: {sanitize(listing.why)}"
+    write_text("".join(f"{part}\n" for part in code_line(heading, width, comment)), out)
     text = listing.assembly() if assembly else listing.ir
-    write_text("".join(f"  {sanitize(line.expandtabs(8))}\n" for line in text.splitlines()), out)
+    for line in text.splitlines():
+        fitting = code_line(f"  {sanitize(line.expandtabs(8))}", width, comment)
+        write_text("".join(f"{part}\n" for part in fitting), out)
 
 
 __all__ = ["main"]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import forms_of, show_functions
 from scanviz.cli.files import free_place, options_after_file
+from scanviz.cli.fitted import terminal_columns
 from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.errors import CannotReadError
@@ -155,7 +156,7 @@ def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out
         if "hash" in parsed.options:
             write_text(f"{structural_hash(program)}  {sanitize(program.name)}\n", out)
         else:
-            text = program_text(program, parsed.options.get("scan"), notes)
+            text = program_text(program, parsed.options.get("scan"), notes, width=terminal_columns(out))
             write_text("".join(f"{sanitize(line)}\n" for line in text.splitlines()), out)
     out.flush()
 

@@ -171,3 +171,15 @@ def test_a_profile_without_programs_or_with_a_damaged_one_is_refused_in_words(tm
         save(ProfileRecord(script="x.py", functions=(function,)), tmp_path / name)
         done = scanviz_("program", name, cwd=tmp_path)
         assert done.returncode == 2 and words in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", ["program", "native"])
+def test_a_listing_fits_a_narrow_terminal_and_is_as_wide_as_it_is_in_a_pipe(script, name):
+    if name == "native" and not availability("native").works:
+        pytest.skip("no LLVM")
+    narrow = command(name, "rnn.py", cwd=script, COLUMNS="80").stdout.splitlines()
+    wide = command(name, "rnn.py", cwd=script, COLUMNS="").stdout.splitlines()
+    assert all(
+        len(line) <= 80 or len(line.split()) == 1 for line in narrow
+    )  # a word of code is never taken apart
+    assert max(map(len, wide)) > 80 and len(narrow) > len(wide) > 10

@@ -1,5 +1,7 @@
 """A loop's mappings and its connections as SVG: every entry is there once, in its column, with a line where a map leads."""
 
+import re
+
 import pytest
 
 from scanviz.render.colours import LOOP_KINDS, darkened
@@ -40,3 +42,15 @@ def test_connections_are_a_matrix_with_a_full_circle_for_what_reaches(loops):
 def test_a_dark_picture_has_no_light_ground(loops):
     svg = darkened(mappings_svg(mappings_table(loops[0])))
     assert 'fill="#0d1117"' in svg and "#ffffff" not in svg and "#1f2328" not in svg
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100, 200])
+def test_mappings_in_text_fit_the_width_and_keep_every_entry(loops, width):
+    for loop in loops:
+        table = mappings_table(loop)
+        lines = table.as_text(width).splitlines()
+        assert max(map(len, lines)) <= width
+        cells = {cell for line in lines for cell in re.findall(r"(?<!\S)(\d+) \S", line)}
+        assert {str(entry.index) for column in COLUMNS for entry in table.entries(column)} <= cells
+        assert all(any(heading in line for line in lines) for heading in HEADINGS)
+    assert mappings_table(loops[0]).as_text(1_000) == mappings_table(loops[0]).as_text()

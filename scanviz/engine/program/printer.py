@@ -42,6 +42,7 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.program.plan.location import Group
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.program.slots import Passed, passed
+from scanviz.engine.program.text_line import TextLine, source_text
 
 
 class Notes(NamedTuple):
@@ -71,16 +72,13 @@ WIDEST = 56  # columns of text before the type; what is longer pushes its own li
 _INDENT = "  "
 
 
-class _Line(NamedTuple):
-    depth: int
-    text: str
-    type: str = ""
-    place: str = ""
-    source: SourceLine | None = None
-
-
 def program_text(
-    program: Program, loop: str | None = None, notes: Notes | None = None, *, lines: bool = True
+    program: Program,
+    loop: str | None = None,
+    notes: Notes | None = None,
+    *,
+    lines: bool = True,
+    width: int | None = None,
 ) -> str:
     """Return a program as text.
 
@@ -94,6 +92,8 @@ def program_text(
         What is said beside the lines.
     lines : bool
         Whether the user's lines stand at the end, with their text where they come first.
+    width : int, optional
+        Columns that it should fit: where it does not, the user's lines stand above what is of them instead of at the end.
 
     Examples
     --------
@@ -116,7 +116,12 @@ def program_text(
             if found.name == loop
             for line in printer.loop(around, found, 0)
         ]
-    return _aligned(found, lines)
+    text = _aligned(found, lines)
+    if width is None or max(map(len, text.split("\n"))) <= width:
+        return text
+    from scanviz.engine.program.narrow_text import narrow  # seldom needed
+
+    return narrow(found, lines, width, _INDENT)
 
 
 def instruction_text(program: Program, index: int) -> str:
@@ -136,23 +141,23 @@ class _Printer:
         self.notes = notes
         self._labels: dict[int, list[str]] = {}
 
-    def program(self, program: Program, depth: int) -> Iterator[_Line]:
+    def program(self, program: Program, depth: int) -> Iterator[TextLine]:
         given = ", ".join(f"{self.name(program, k)}: {program.registers[k].type}" for k in program.inputs)
-        yield _Line(depth, f"program {program.name}({given})")
+        yield TextLine(depth, f"program {program.name}({given})")
         yield from self.instructions(program, depth + 1)
-        yield _Line(depth + 1, f"return {self.names(program, program.outputs)}".rstrip())
+        yield TextLine(depth + 1, f"return {self.names(program, program.outputs)}".rstrip())
 
-    def instructions(self, program: Program, depth: int) -> Iterator[_Line]:
+    def instructions(self, program: Program, depth: int) -> Iterator[TextLine]:
         for number, value in program.constants.items():
             if value.ndim:
                 yield self.register(program, number, depth, f"{self.name(program, number)} constant")
         for group in self.notes.groups(program) or zip(range(len(program.instructions)), strict=True):
             if len(group) > 1:
-                yield _Line(depth, "as one")
+                yield TextLine(depth, "as one")
             for index in group:
                 yield from self.instruction(program, program.instructions[index], depth + (len(group) > 1))
 
-    def instruction(self, program: Program, instruction: AnyInstruction, depth: int) -> Iterator[_Line]:
+    def instruction(self, program: Program, instruction: AnyInstruction, depth: int) -> Iterator[TextLine]:
         match instruction:
             case Instruction():
                 yield from self.operation(program, instruction, depth)
@@ -161,7 +166,7 @@ class _Printer:
             case BranchInstruction():
                 yield from self.branch(program, instruction, depth)
 
-    def operation(self, program: Program, instruction: Instruction, depth: int) -> Iterator[_Line]:
+    def operation(self, program: Program, instruction: Instruction, depth: int) -> Iterator[TextLine]:
         first, *others = instruction.outputs
         text = f"{self.names(program, instruction.outputs)} = {self.call(program, instruction)}"
         refused = self.notes.refused(program, instruction)
@@ -176,13 +181,13 @@ class _Printer:
             return infix(symbol, *map(named, names)).text
         return f"{instruction.op}({', '.join(names)})"
 
-    def loop(self, program: Program, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
+    def loop(self, program: Program, loop: LoopInstruction, depth: int) -> Iterator[TextLine]:
         most = "at most " if loop.until is not None else ""
         tier = f", on {loop.mode}" if loop.mode else ""
         refused = self.notes.refused(program, loop)
         told = f", {refused}" if refused else ""
         head = f"loop `{loop.name}`: {most}{self.name(program, loop.n_steps)} steps{tier}{told}"
-        yield _Line(depth, head, source=loop.provenance.source)
+        yield TextLine(depth, head, source=loop.provenance.source)
         body = loop.body
 
         for entry in passed(loop):
@@ -191,19 +196,19 @@ class _Printer:
         yield from self.axes(loop, depth + 1)
         yield from self.instructions(body, depth + 2)
         if loop.until is not None:
-            yield _Line(depth + 2, f"until {self.name(body, loop.until)}")
+            yield TextLine(depth + 2, f"until {self.name(body, loop.until)}")
         for result, number, says in _results(loop):
             label = self.name(program, result) if result is not None else "nothing"
             text = f"{label} from {self.name(body, number)}"
-            yield _Line(
+            yield TextLine(
                 depth + 1, text, str(program.registers[result].type) if result is not None else "", says
             )
 
-    def axes(self, loop: LoopInstruction, depth: int) -> Iterator[_Line]:
+    def axes(self, loop: LoopInstruction, depth: int) -> Iterator[TextLine]:
         """Iterate over the heading of a step: which axes it never mixes, and what mixes others."""
         found = step_axes(loop, self.notes.shapes(loop))
         along = f" along {self.axes_text(loop.body, found.kept[0])}" if found.kind is StepKind.ROWS else ""
-        yield _Line(depth, f"step ({found.kind.value}{along})")
+        yield TextLine(depth, f"step ({found.kind.value}{along})")
         told = {
             (mixing.program, mixing.instruction, mixing.place, mixing.twice): mixing
             for mixing in found.mixings
@@ -214,7 +219,7 @@ class _Printer:
                 f"axis {axis}" if mixing.twice is None else f"axes {mixing.twice} and {axis}, the same rows,"
             )
             call = self.called(mixing.program, mixing.instruction)
-            yield _Line(depth + 1, f"{call} mixes {axes} of {self.name(mixing.program, number)}")
+            yield TextLine(depth + 1, f"{call} mixes {axes} of {self.name(mixing.program, number)}")
 
     def axes_text(self, program: Program, axes: Sequence[Axis]) -> str:
         """Return axes by their numbers, each with the registers that it is of: the first few of many."""
@@ -237,7 +242,7 @@ class _Printer:
             case BranchInstruction():
                 return "ifelse"
 
-    def branch(self, program: Program, branch: BranchInstruction, depth: int) -> Iterator[_Line]:
+    def branch(self, program: Program, branch: BranchInstruction, depth: int) -> Iterator[TextLine]:
         text = f"{self.names(program, branch.outputs)} = ifelse({self.name(program, branch.condition)})"
         refused = self.notes.refused(program, branch)
         yield self.register(program, branch.outputs[0], depth, text, refused, branch.provenance.source)
@@ -246,9 +251,9 @@ class _Printer:
                 f"{self.name(inside, inner)} from {self.name(program, outer)}"
                 for inner, outer in zip(inside.inputs, reads, strict=True)
             ]
-            yield _Line(depth + 1, f"{side} {', '.join(pairs)}".rstrip())
+            yield TextLine(depth + 1, f"{side} {', '.join(pairs)}".rstrip())
             yield from self.instructions(inside, depth + 2)
-            yield _Line(depth + 2, f"return {self.names(inside, inside.outputs)}")
+            yield TextLine(depth + 2, f"return {self.names(inside, inside.outputs)}")
 
     def register(
         self,
@@ -258,9 +263,9 @@ class _Printer:
         text: str,
         says: str = "",
         source: SourceLine | None = None,
-    ) -> _Line:
+    ) -> TextLine:
         place = ", ".join(note for note in (says, self.notes.place(program, number)) if note)
-        return _Line(depth, text, str(program.registers[number].type), place, source)
+        return TextLine(depth, text, str(program.registers[number].type), place, source)
 
     def names(self, program: Program, numbers: Sequence[int]) -> str:
         """Return the names of registers."""
@@ -326,7 +331,7 @@ def _rows(result: int | None, last: int | None) -> str:
     return "all rows" if last is None else "the last row" if last == 1 else f"the last {last} rows"
 
 
-def _aligned(lines: Sequence[_Line], with_sources: bool) -> str:
+def _aligned(lines: Sequence[TextLine], with_sources: bool) -> str:
     texts = [f"{_INDENT * line.depth}{line.text}" for line in lines]
     told = [text for text, line in zip(texts, lines, strict=True) if line.type or line.source]
     wide = max((len(text) for text in told if len(text) <= WIDEST), default=0)
@@ -335,16 +340,7 @@ def _aligned(lines: Sequence[_Line], with_sources: bool) -> str:
     shown: set[SourceLine] = set()
     found = []
     for text, line in zip(texts, lines, strict=True):
-        source = _source(line.source, shown) if with_sources else ""
+        source = source_text(line.source, shown) if with_sources else ""
         rest = f"{line.type:<{types}}  {line.place:<{places}}  {source}".rstrip()
         found.append(f"{text:<{wide}}  {rest}".rstrip() if rest else text)
     return "\n".join(found)
-
-
-def _source(line: SourceLine | None, shown: set[SourceLine]) -> str:
-    """Return a user's line as a comment, with its text where it comes for the first time."""
-    if line is None:
-        return ""
-    text = "" if line in shown else " ".join(line.text().split())
-    shown.add(line)
-    return f"# {line}: {text}" if text else f"# {line}"

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
+from scanviz.engine.graph.provenance import frames_around
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import RANDOM_STATE, Type
@@ -162,6 +164,8 @@ def loop_parts(spec: LoopSpec, step: BuiltStep, cuts: list[dict[int, Variable]])
         captured, [*step.returned.outputs, *updates.values(), *([] if condition is None else [condition])]
     )
     check_strict(captured, spec.strict, spec.non_sequences, step.where)
+    if any(variable.name is None for variable in captured):
+        name_by_locals(frames_around())  # what was computed before the step goes by the user's name in it too
     found = {variable: Variable(variable.type, variable.name) for variable in captured}
     for variable, inner in found.items():
         non_sequence = NonSequence(variable.name or str(variable), inner, captured=True)

@@ -14,6 +14,8 @@ from scanviz.render.diagram.entries import COLUMNS, Column, ListEntry, entries_o
 
 HEADINGS = ("outer inputs", "inner inputs", "inner outputs", "outer outputs")
 _LONGEST = 30  # characters of a label in text
+_SHORTEST = 18  # characters of a label beside three others: with less of them names are no longer told apart
+_LEAST = 6  # characters of a label on the narrowest terminal
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,31 +80,48 @@ class MappingsTable:
         found = {b for a, b in ends if a == here} | {a for a, b in ends if b == here}
         return tuple(e for name in COLUMNS for e in self.entries(name) if (name, e.index) in found)
 
-    def as_text(self) -> str:
-        """Return the table as text, every line of it harmless to a terminal."""
-        rows = [list(HEADINGS)]
-        drawn = frozenset(self.lines)
-        joints: list[tuple[str, str, str]] = [("", "", "")]
-        for group in self.groups:
-            for k, cells in enumerate(zip_longest(*group.cells)):
-                rows.append([_cell(cell) for cell in cells])
-                joints.append(
-                    (
-                        _joint(group, drawn, 0, k),
-                        _joint(group, drawn, 1, k),
-                        _joint(group, drawn, 2, k),
-                    )
-                )
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
-        lines = [f"loop {sanitize(self.loop)}"]
-        for row, joint in zip(rows, joints, strict=True):
-            text = ""
-            for column, cell in enumerate(row):
-                text += cell.ljust(widths[column])
-                if column < 3:
-                    text += f" {joint[column]:3} "
-            lines.append(text.rstrip())
-        return "".join(f"{line}\n" for line in lines)
+    def as_text(self, width: int | None = None) -> str:
+        """Return the table as text, every line of it harmless to a terminal.
+
+        Parameters
+        ----------
+        width : int, optional
+            Columns that it should fit: labels become shorter, and where too little would be left of them, the outputs stand below
+            the inputs.  By default the table is as wide as it is.
+        """
+        heading = f"loop {sanitize(self.loop)}\n"
+        whole = _fitting(self, range(4), width, _SHORTEST)
+        if whole is not None:
+            return heading + whole
+        parts = (_fitting(self, columns, width, 0) or "" for columns in (range(2), range(1, 4)))
+        return heading + "\n".join(parts)
+
+
+def _fitting(table: MappingsTable, columns: range, width: int | None, shortest: int) -> str | None:
+    """Return some neighbouring columns within a width, None where labels would be shorter than they may be."""
+    for longest in range(_LONGEST, max(shortest, _LEAST) - 1, -1):
+        text = _columns_text(table, columns, longest)
+        if width is None or max(map(len, text.split("\n"))) <= width:
+            return text
+    return text if shortest <= _LEAST else None
+
+
+def _columns_text(table: MappingsTable, columns: range, longest: int) -> str:
+    """Return some neighbouring columns: the rows of loop variables that have an entry behind the first of them."""
+    rows, drawn = [[HEADINGS[column] for column in columns]], frozenset(table.lines)
+    joints = [["" for _ in columns]]
+    for group in table.groups:
+        if columns.start and not any(group.cells[column] for column in columns[1:]):
+            continue
+        for k, cells in enumerate(zip_longest(*(group.cells[column] for column in columns))):
+            rows.append([_cell(cell, longest) for cell in cells])
+            joints.append([_joint(group, drawn, column, k) for column in columns[:-1]] + [""])
+    widths = [max(len(row[place]) for row in rows) for place in range(len(columns))]
+    lines = []
+    for row, joint in zip(rows, joints, strict=True):
+        cells_of = zip(row, joint, widths, strict=True)
+        lines.append("".join(f"{cell:<{wide}} {line:3} " for cell, line, wide in cells_of).rstrip())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def mappings_table(loop: LoopRecord) -> MappingsTable:
@@ -156,11 +175,11 @@ def _read(loop: LoopRecord, name: str) -> list[tuple[int, tuple[int, ...]]]:
     return [(int(index), found) for index, found in entries.items() if index.isdecimal()]
 
 
-def _cell(entry: ListEntry | None) -> str:
+def _cell(entry: ListEntry | None, longest: int) -> str:
     if entry is None:
         return ""
     label = sanitize(entry.label)
-    return f"{entry.index} " + (label if len(label) <= _LONGEST else label[: _LONGEST - 1] + "…")
+    return f"{entry.index} " + (label if len(label) <= longest else label[: longest - 1] + "…")
 
 
 def _joint(group: MappingGroup, drawn: frozenset[MappingLine], column: int, row: int) -> str:

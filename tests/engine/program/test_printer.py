@@ -85,3 +85,23 @@ def test_where_registers_of_a_step_live_is_said_of_loops_that_were_run():
     assert "buffer" not in before
     for words in ("buffer 0", "view of %", "over %", "row of v, one of two", "size 2"):
         assert words in after, after
+
+
+def test_on_a_narrow_terminal_the_users_lines_stand_above_and_nothing_is_lost():
+    def step(x_t, v):
+        gates = T.concatenate([x_t, v]) * T.concatenate([v, x_t])
+        return T.tanh(T.sum(gates[:, None] * gates[None, :], axis=0)[: v.shape[0]] + v)
+
+    rows, _ = scanviz.scan(step, X, V, name="rnn")
+    program = lower([X, V], [rows, scanviz.grad(rows.sum(), V)], "f")
+    wide = program_text(program)
+    assert program_text(program, width=1_000) == wide
+    for width in (60, 80):
+        text = program_text(program, width=width)
+        assert max(map(len, text.splitlines())) <= width
+        said = [line.partition("  # ")[0].split() for line in wide.splitlines()]
+        words = [
+            word for line in text.splitlines() if not line.lstrip().startswith("# ") for word in line.split()
+        ]
+        assert words == [word for line in said for word in line]
+        assert text.count("# test_printer.py") + text.count("# tests/") > 0

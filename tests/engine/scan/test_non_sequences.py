@@ -9,6 +9,7 @@ from scanviz.engine.errors import MissingInputError
 from scanviz.engine.scan.layout import Layout
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import NonSequence
+from scanviz.record.snapshot import snapshot
 
 VALUE = np.array([0.4, -1.2, 0.7])
 
@@ -197,3 +198,14 @@ def test_an_unnamed_non_sequence_is_called_as_the_parameter_that_receives_it():
         [variable.variable for variable in result.owner.op.variables if isinstance(variable, NonSequence)],
     )
     assert (name, inner.name) == ("scale", "scale") and isinstance(result.owner.op, Scan)
+
+
+def test_what_was_computed_before_the_step_goes_by_the_users_name_in_it():
+    x, w = T.vector("x"), T.vector("w")
+    log_w = T.log(T.nnet.softmax(w))
+    result, _ = scanviz.scan(lambda x_t, h: T.tanh(h + log_w) * x_t, x, T.zeros(3), name="smooth")
+    (inner,) = [variable for variable in result.owner.op.variables if isinstance(variable, NonSequence)]
+    assert (inner.name, inner.variable.name) == ("log_w", "log_w")
+    gradient = scanviz.grad(result.sum(), w)
+    (loop,) = (loop for loop in snapshot([gradient]).loops if loop.name == "grad_of_smooth")
+    assert "∂log_w" in [variable.name for variable in loop.variables]

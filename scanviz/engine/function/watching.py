@@ -126,30 +126,52 @@ class Watching:
         elapsed = ended - begun
         if own.ns != held:
             elapsed -= own.ns - held
-        telling = own.untold if own.untold_of is watching or own.untold_of == watching else -1
+        alike = None
         if watch.waiting is None or watch.branches:
-            watch.ended(elapsed, max(0, telling))
+            watch.ended(elapsed, own.untold if own.untold_of == watching else 0)
         else:
             watch.waiting, own.waiting, own.spare_alone, alike = None, None, watch, watch.alike
             if (
                 alike is None
+                or own.untold
                 or alike.function != self.key
                 or alike.runs != watch.runs
-                or telling < 0
                 or len(alike.elapsed) >= alike.most
             ):
-                watch.tell_whole(elapsed, max(0, telling))
+                alike = self._tell_whole(watch, elapsed)
             else:  # as most: telling somebody takes a part of a short call
                 watch.runs = []
-                alike.watching_ns += telling
                 alike.elapsed.append(elapsed)
         if elapsed > close.longest_ns:
             close.slow()
-        if telling < 0:
-            own.untold_of = watching
-        own.untold = telling = perf_counter_ns() - ended + begun - entered
+        telling = perf_counter_ns() - ended + begun - entered
         own.ns += telling
+        if alike is None:
+            own.untold, own.untold_of = telling, watching
+        else:
+            alike.watching_ns += telling
         return found
+
+    def _tell_whole(self, watch: AloneWatch, elapsed: int) -> observe.AlikeCalls | None:
+        """Tell a call that went on as if nobody watched, and what telling took that nobody was told yet.
+
+        Returned is what the call was added to, None where it was told.
+        """
+        own, alike = watch.own, watch.alike
+        untold = own.untold if own.untold_of == watch.observers else 0
+        own.untold = 0
+        if (
+            alike is None
+            or alike.function != self.key
+            or alike.runs != watch.runs
+            or len(alike.elapsed) >= alike.most
+        ):
+            watch.tell_whole(elapsed, untold)
+            return None
+        watch.runs = []
+        alike.watching_ns += untold
+        alike.elapsed.append(elapsed)
+        return alike
 
     def _called_closely(self, values: Sequence[Any], named: dict[str, Any], watched: WatchedCall) -> Any:
         """Return the outputs of a call that is looked at or timed in parts, and tell it."""

@@ -83,8 +83,9 @@ def _measured() -> float:
     watched()
     told.telling.clear()
     # the least of each: on a machine that others use, too, differences of neighbours are up to twice as large
-    more, less = (min(times) for times in zip(*[(watched(), calls()) for _ in range(ROUNDS)], strict=True))
-    return max(0.0, (more - less) / CALLS - float(np.median(told.telling)))
+    rounds = [(watched(), calls()) for _ in range(ROUNDS)]
+    more = min(taken for taken, _ in rounds) - min(taken for _, taken in rounds)
+    return max(0.0, more / CALLS - float(np.median(told.telling)))
 
 
 __all__ = ["alone_cost"]

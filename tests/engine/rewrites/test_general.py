@@ -10,6 +10,8 @@ from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import DIMENSION
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.merge import merge_equal
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing import random_loops, rewritten_by
 
@@ -89,6 +91,14 @@ def test_sizes_of_computed_values_come_from_sizes_of_inputs():
         assert node.op.name not in ("tanh", "dot", "concatenate")
     values = {a: np.ones((4, 3)), b: np.ones(3)}
     assert [int(each) for each in evaluate(resolved, values)] == [8, 4, 6]
+
+
+def test_what_equals_a_node_that_reads_the_first_of_equal_nodes_now_is_that_node():
+    x = T.vector("x")
+    one, two, three = (T.tanh(x) for _ in range(3))
+    wanted = [one, T.exp(two), T.exp(three), T.sin(two), T.sin(three)]
+    merged = merge_equal(Level(wanted))  # once over the graph
+    assert [node.op.name for node in toposort(merged.outputs)] == ["tanh", "exp", "sin"]
 
 
 def test_equal_nodes_are_computed_once_in_steps_too():

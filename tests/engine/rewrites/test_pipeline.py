@@ -15,7 +15,6 @@ from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.rewrites import pipeline
 from scanviz.engine.rewrites import rule as rules
 from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.families import all_rules, rules_of
@@ -364,31 +363,3 @@ def test_rules_of_two_phases_that_undo_one_another_are_stopped_and_named(extra):
     assert len(caught) == 1
     assert "to_sum" in str(caught[0].message) and "to_product" in str(caught[0].message)
     assert len(history) < 50
-
-
-def test_what_two_histories_of_one_graph_have_in_common_is_done_once(monkeypatch):
-    asked = []
-    usual = pipeline.apply_rule
-    monkeypatch.setattr(
-        pipeline, "apply_rule", lambda rule, *given: asked.append(rule.name) or usual(rule, *given)
-    )
-    _, wanted = rnn()
-    rules = ["PushOutDot1"]
-    without = Selection("all").excluding(*rules)
-    whole = RewriteHistory(wanted, Selection("all"), parts_at=rules)
-    asked.clear()
-    parted = whole.without(without)
-    here, before = len(asked), [record for record in parted if not record.time_ns]
-    assert "PushOutDot1" not in asked and before
-    assert [record.message for record in before] == [record.message for record in whole][: len(before)]
-    asked.clear()
-    fresh = RewriteHistory(wanted, without)
-    assert here < 0.9 * len(asked)
-    assert [record.message for record in fresh] == [record.message for record in parted]
-    assert str(parted.selection) == "all,-PushOutDot1"
-
-
-def test_a_history_in_which_rules_did_nothing_parts_nowhere():
-    _, wanted = rnn()
-    history = RewriteHistory(wanted, Selection("all"), parts_at=["batch_draws"])
-    assert history.without(Selection("all").excluding("batch_draws")) is None

@@ -214,6 +214,14 @@ def xlogx(x: Any) -> Variable:
     return ops.where(zero, 0.0, ops.multiply(variable, ops.log(ops.where(zero, 1, variable))))
 
 
+def _theanos_xlogy0(*given: Any) -> Variable:
+    raise AttributeError("'xlogx' has no attribute 'xlogy0'; write: T.xlogy(a, b)")
+
+
+# In Theano ``xlogx`` is a module, whose functions old scripts call.
+vars(xlogx)["xlogy0"] = _theanos_xlogy0
+
+
 def nan_to_num(
     x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Variable:

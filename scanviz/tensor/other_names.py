@@ -33,6 +33,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "subgraph_grad": "scanviz.grad(None, x, known_grads={y: g})",
     },
     "scanviz.tensor": {
+        "_shared": 'scanviz.shared(1.0, "w")',
         "acos": "T.arccos(a)",
         "acosh": "T.arccosh(a)",
         "add_broadcast": "x: an axis of size 1 broadcasts wherever it is found",

@@ -109,3 +109,8 @@ def test_a_name_that_nothing_has_is_told_without_advice():
 def test_an_attribute_of_theanos_variables_says_what_to_write(name, text):
     with pytest.raises(AttributeError, match=re.escape(text)):
         getattr(T.vector("x"), name)
+
+
+def test_the_function_of_a_module_that_is_a_function_here_says_what_to_write():
+    with pytest.raises(AttributeError, match=re.escape("write: T.xlogy(a, b)")):
+        T.xlogx.xlogy0(T.vector(), T.vector())

@@ -82,11 +82,16 @@ def _sequence_argument(position: int, given: Any) -> SequenceArgument:
     return SequenceArgument(position, variable, taps)
 
 
+_OLD_KEYS = {"return_steps", "store_steps", "membuf"}  # by which scripts of Theano asked for fewer rows
+_ROWS_KEPT = "nothing for them: where out[-1] or out[-k:] alone is read, no other rows are kept"
+
+
 def _check_keys(given: Mapping[Any, Any], known: set[str], what: str, needed: str | None = None) -> None:
     unknown = sorted(str(key) for key in given if key not in known)
     if unknown:
+        old = _ROWS_KEPT if set(unknown) & _OLD_KEYS else None
         raise ScanvizValueError.here(
-            f"{what} has unknown keys: {', '.join(unknown)}", expected=", ".join(sorted(known))
+            f"{what} has unknown keys: {', '.join(unknown)}", expected=", ".join(sorted(known)), fix=old
         )
     if needed and given.get(needed) is None:
         raise ScanvizValueError.here(f"{what} needs the key {needed!r}", fix=f"dict({needed}=…, taps=[…])")

@@ -69,6 +69,10 @@ CASES = {
         lambda: scanviz.scan(lambda a: a, dict(input=x(), tap=0)),
         ["unknown keys: tap", "input, taps"],
     ),
+    "a key of old scripts": (
+        lambda: scanviz.scan(lambda v, h: h + v, x(), dict(initial=0.0, return_steps=1)),
+        ["unknown keys: return_steps", "initial, taps", "out[-1] or out[-k:] alone is read"],
+    ),
     "another number of outputs": (
         lambda: scanviz.scan(lambda v, h: h + v, x(), [0.0, None]),
         ["returns 1 outputs, but outputs_info has 2 items", "None in outputs_info"],

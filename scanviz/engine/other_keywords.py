@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from types import FunctionType, MethodType, ModuleType
 
 _REFUSED = re.compile(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
+_GIVEN_TWICE = re.compile(r"(?:\w+\.)*?(\w+)\(\) got multiple values for argument '(\w+)'")
+_SIZE_FIRST = ("binomial", "multinomial", "normal", "uniform")  # draws whose size stands first in Theano
 _BROADCASTS = "nothing: an axis of size 1 broadcasts wherever it is found"
 _PLAIN = "nothing: leave it out"
 # Keyword → what to write, of one function or, under "", of any.
@@ -60,7 +62,7 @@ _WORDS: dict[str, dict[str, str]] = {
 
 
 def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | None:
-    """Return what to write where Python refused a keyword of another system; None of other errors.
+    """Return what to write where Python refused a keyword of another system, or a size that stands first; None of other errors.
 
     Parameters
     ----------
@@ -80,11 +82,16 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
     None
     """
     # from Python 3.13 on it may say more behind the name: did you mean another one
-    found = _REFUSED.match(str(error)) if type(error) is TypeError else None
+    if type(error) is not TypeError:
+        return None
+    twice = _GIVEN_TWICE.match(str(error))
+    found = twice or _REFUSED.match(str(error))
     if found is None:
         return None
     function, keyword = found.groups()
     answer = _WORDS.get(function, {}).get(keyword) or _WORDS[""].get(keyword)
+    if twice:
+        answer = "size=(2, 3), by name" if function in _SIZE_FIRST else None
     if answer is None or any(_is_another(value, function) for value in names.values()):
         return None
     return answer if any(_has(value, function) for value in names.values()) else None

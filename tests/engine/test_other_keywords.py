@@ -63,3 +63,6 @@ def test_a_setting_of_another_system_says_what_to_write(name):
 def test_a_size_by_place_says_where_it_stands():
     with pytest.raises(scanviz.ScanvizError, match=r"size=\(2, 3\), by name"):
         STREAMS.uniform((2,), 0.0, 1.0)
+    with pytest.raises(TypeError, match="multiple values") as caught:
+        STREAMS.binomial((2, 3), n=1, p=0.5)
+    assert notes_of(caught.value) == ["  write:    size=(2, 3), by name"]

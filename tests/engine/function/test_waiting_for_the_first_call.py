@@ -9,6 +9,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.backends.auto.loop import AutoLoop
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import callable as callables
@@ -192,6 +193,55 @@ def test_a_first_call_that_fails_before_its_loops_is_looked_at_again(monkeypatch
     assert f.for_machine_code is None
     f(SHORT, 0)
     assert f.for_machine_code is None and is_finished(f)
+    assert not f.executable.counted.foreseen
+
+
+@needs_llvm
+def test_where_there_can_be_no_machine_code_it_is_tried_once(asked, monkeypatch):
+    pays_soon(monkeypatch)
+    monkeypatch.setattr(AutoLoop, "_machine_code", lambda self, *given: "there is no memory for it")
+    f, expected = built(), built("numpy")(LONG)
+    del asked[:]
+    for _ in range(3):
+        np.testing.assert_allclose(f(LONG)[1], expected[1], rtol=1e-9)
+        assert f.for_machine_code is None
+    assert len(asked) == 2 and is_finished(f) and not f.executable.counted.is_open
+
+
+@needs_llvm
+@pytest.mark.parametrize("scale", [np.nan, np.inf, 0.5])
+def test_numbers_among_the_arguments_that_are_not_whole_say_nothing_of_sizes(scale, monkeypatch):
+    pays_soon(monkeypatch)
+    x, s = T.matrix("x"), T.scalar("s")
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(s * h + T.exp(0.5 * x_t)), x, T.zeros((8,)))
+    outputs = [rows, scanviz.grad(rows.sum(), x)]
+    found, expected = (scanviz.function([x, s], outputs, mode=mode)(LONG, scale) for mode in (None, "numpy"))
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-7, atol=1e-12)
+
+
+@needs_llvm
+@pytest.mark.parametrize("at", [1, 3, 6])
+def test_rewriting_for_machine_code_that_is_interrupted_is_done_again(at, monkeypatch):
+    from scanviz.engine.rewrites import pipeline
+
+    pays_soon(monkeypatch)
+    f, other, usual, left = built(), built(), pipeline.apply_rule, [at]
+    other(LONG)
+
+    def interrupted(*given):
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return usual(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pipeline, "apply_rule", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            f(LONG)
+    f(LONG)
+    assert rules_of(f.for_machine_code) == rules_of(other.for_machine_code)
+    assert rules_of(f) == rules_of(other)
 
 
 @needs_llvm

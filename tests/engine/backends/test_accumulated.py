@@ -132,6 +132,25 @@ def test_wide_rows_are_taken_one_by_one():
         assert at_once(f) == [expected]
 
 
+@pytest.mark.parametrize("rows", [(50,), (50, 1)])
+def test_rows_that_are_broadcast_to_the_state_are_added_one_by_one(rows):
+    x, start = T.tensor("float64", shape=(None, *rows[1:]), name="x"), T.tensor("float64", shape=(50,))
+    f, reference = both([x, start], [scanviz.scan(lambda x_t, h: h + x_t, x, start)[0]])
+    same(f, reference, rows_of("float64", rows), rows_of("float64", (50,), 2))
+    f, reference = both([x, start], [scanviz.scan(lambda x_t, h: h + x_t, x, start[:3])[0]])
+    same(f, reference, rows_of("float64", rows), rows_of("float64", (50,), 2))
+
+
+@pytest.mark.parametrize("wanted", [[0, 1], [1], [0, 2], [2]])
+@pytest.mark.parametrize("last", [1, 3])
+def test_rows_before_and_after_the_step_are_kept_as_far_as_they_are_read(wanted, last):
+    x = T.vector("x")
+    rows, _ = scanviz.scan(lambda x_t, h: [h + x_t, h, h + x_t], x, [0.5, None, None])
+    f, reference = both([x], [rows[0][-1], *(rows[k][-last:] for k in wanted)])
+    for steps in (5, 500, 2 * accumulated.MOST + 3):
+        same(f, reference, rows_of("float64", (steps,)))
+
+
 @pytest.mark.parametrize("steps", [5, 500])
 def test_a_loop_that_is_entered_quickly_gives_the_same(steps):
     x = T.vector("x")

@@ -12,7 +12,7 @@ import pytest
 from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import FREE
-from scanviz.record.loops import LoopRecord, TierRecord
+from scanviz.record.loops import INSIDE, LoopRecord, TierRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.sample import StepSample
 from scanviz.record.slow_steps import SLOWEST, in_other_code, period_of, slow_in_words
@@ -127,4 +127,8 @@ def test_where_numpy_ran_other_shapes_later_its_steps_are_not_of_the_time_before
         1, 1, None, "h", None, measures={"other_code_steps": 4e4, "other_code_ns": 14_500.0}, tiers=tiers
     )
     assert in_other_code(loop) == "about 40,000 steps ran in other code, 14.5 µs each"
-    assert "before there was machine code" in in_other_code(replace(loop, tiers=tiers[:2]))
+    assert "before there was machine code, 14" in in_other_code(replace(loop, tiers=tiers[:2]))
+    inside = (tiers[0], replace(tiers[1], why=INSIDE))
+    assert "before there was machine code, or when they were looked at" in in_other_code(
+        replace(loop, tiers=inside)
+    )

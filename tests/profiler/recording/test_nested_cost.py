@@ -13,6 +13,7 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.told import CountedRuns, RunsAlone, StepSeries
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.recording.run_totals import RunTotals
 from tests.profiler.events import loop_keys, recorder
 
 ROWS, CELLS = loop_keys()
@@ -202,6 +203,28 @@ def test_runs_in_calls_that_are_passed_over_are_of_the_code_that_the_loop_around
     [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
     assert cells.step_times.p50_ns == 15 and cells.measures["other_code_steps"] == 20
     assert cells.setup_ns == 2_000, "what is around steps inside is in the time of these"
+
+
+def test_where_its_own_machine_code_was_seen_to_run_a_step_is_one_of_that() -> None:
+    made = recorder()
+    made.loop_begin(1, CELLS, 40, 0)
+    many = np.full(40, 100, np.int64)
+    made.loop_steps(StepSeries(CELLS, 0, many, np.full((2, 40), 40, np.int64), tier="native"))
+    made.loop_end(1, CELLS, 40, 4_000, 0, None)
+    inside = CountedRuns()
+    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
+    made.loop_counted(1, CELLS, inside)
+    [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
+    assert 15 < cells.step_times.p50_ns == cells.typical_ns <= 100 and cells.step_times.count == 40
+    assert all(operation.samples for operation in cells.operations)
+
+
+def test_what_runs_without_times_take_around_their_steps_is_no_more_than_their_steps_leave() -> None:
+    totals = RunTotals()
+    totals.add_ended(100, 11_000, 1_000, False)
+    totals.add_unseen(2, 0, 20_000, 100, 200)
+    assert totals.around_ns() == totals.around_ns(90.0) == 1_000 + 2_000
+    assert totals.around_ns(100.0) == 1_000 + round(2_000 * 20_000 / 22_000)
 
 
 @pytest.mark.skipif(not availability("native").works, reason=availability("native").why)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Variable
@@ -166,3 +167,23 @@ def test_the_shape_of_a_changed_array_is_that_of_the_array():
     array = np.zeros((2, 3))
     x = symbol(array, "x")
     assert set_subtensor(getitem(x, 0), 1.0).type == x.type
+
+
+X, MASK, ROWS = (
+    T.tensor("float64", (None, None, None), "x"),
+    T.matrix("mask", dtype="bool"),
+    T.lvector("rows"),
+)
+
+
+@pytest.mark.parametrize(
+    ("part", "axes"),
+    [
+        (X[:], set()), (X[0], {0}), (X[..., 1:], {2}), (X[:, None, :, 1:], {2}), (X[:, ROWS], {1}), (X[ROWS, :, ROWS], {0, 2}),
+        (X[MASK], {0, 1}), (X[MASK, 1:], {0, 1, 2}), (X[:, MASK], {1, 2}),
+    ],
+)  # fmt: skip
+def test_an_assignment_says_along_which_axes_it_writes_at_some_places_alone(part, axes):
+    """Threads that share rows may not take an assignment apart along these."""
+    assigned = T.set_subtensor(part, 0.0).owner
+    assert assigned.op.facts.placed(assigned.op) == axes

@@ -89,14 +89,12 @@ class RunTotals:
     def around_ns(self, step_ns: float = 0.0) -> int:
         """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others.
 
-        Where a step takes ``step_ns`` such runs may have taken less than that comes to, in other code or warmer caches: then it is
-        as much less as their steps are.
+        Where a step takes ``step_ns`` it is no more than their steps leave: steps are the same, but a run that nobody looks at
+        closely is entered in a tenth of the time, and one inside machine code in none.
         """
         typical = float(median_of(self.setups)) if self.setups else 0.0
-        around, steps = typical * self.unseen_runs, step_ns * self.unseen_steps
-        if around + steps > self.unseen_ns:
-            around *= self.unseen_ns / (around + steps)
-        return self.setup_ns + round(around)
+        left = max(0.0, self.unseen_ns - step_ns * self.unseen_steps)
+        return self.setup_ns + round(min(typical * self.unseen_runs, left))
 
     def take_clock(self, series: StepSeries) -> None:
         """Note where times come from."""

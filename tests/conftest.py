@@ -10,6 +10,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 import time
 import types
 from collections.abc import Callable
@@ -204,15 +205,23 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip(reason)
 
 
+AT_WORK_S = 120.0  # seconds in which what the engine does beside a call is done, however busy the machine
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item) -> None:
     """Let no test leave an observer behind: functions of later tests would be watched, take other paths and need more memory.
 
+    Nor a thread at work, which would take processors and memory of theirs: what the engine does beside a call is waited for.
     What outlived a full garbage collection outlives the others too, modules and caches mostly: it is left out from now on.
     """
     if _survived:
         _survived.clear()
         gc.freeze()
+    busy = [thread for thread in threading.enumerate() if thread.name.startswith("scanviz: ")]
+    for thread in busy:
+        thread.join(AT_WORK_S)
+        assert not thread.is_alive(), f"{item.nodeid} left the thread {thread.name} at work"
     if (observe := sys.modules.get("scanviz.engine.observe")) is None:
         return
     left = observe.observers()

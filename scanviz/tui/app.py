@@ -163,7 +163,7 @@ class ScanvizApp(TabbedApp):
             for view in self.views:
                 view.prepare(state)
 
-        threading.Thread(target=prepared, daemon=True).start()
+        threading.Thread(target=prepared, name="scanviz: views", daemon=True).start()
 
     def on_resize(self, event: Resize) -> None:
         """Give way on a narrow terminal."""

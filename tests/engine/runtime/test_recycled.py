@@ -83,6 +83,7 @@ def anonymous_bytes():
 def test_long_memory_that_is_let_go_is_the_systems_again(monkeypatch):
     size = 3_000_000
     monkeypatch.setattr(scanviz.config, "kept_memory", 20 * size)
+    gc.collect()  # what is let go meanwhile is none of this
     between, held, before = [], [], anonymous_bytes()
     for _ in range(18):
         held.append(lent_bytes(size))

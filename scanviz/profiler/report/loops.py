@@ -41,7 +41,7 @@ def function_lines(
     record: ProfileRecord, function: FunctionRecord, parts: Sequence[RunPart], width: int, top: int
 ) -> list[ReportLine]:
     """Return a function's line and a table of its loops and of what is outside of them, which add up to its time."""
-    times = function.call_times
+    times, outside = function.call_times, _outside(function, parts)
     head = f"{sanitize(function.name)}{place(function.name, function.source)}: {counted(function.calls, 'call')}, "
     whole = next(
         (part.total_ns for part in parts if (part.kind, part.function) == ("function", function.key)), 0
@@ -51,14 +51,16 @@ def function_lines(
     facts = [head, *origin, *([busy] if (busy := off_cpu(function)) else [])]
     if function.calls > 1:
         later = (times.total_ns - function.first_ns) / (function.calls - 1)
-        facts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call")
+        recorded = dict(outside).get("recording", 0)
+        beside = " without recording" if recorded > _COSTLY * whole else ""
+        facts.append(f"first {duration(function.first_ns)}, then {duration(later)} a call{beside}")
     facts += headings(function)
     if function.errors:
         facts.append(f"{amount(function.errors)} failed")
     if function.running:
         facts.append(f"{amount(function.running)} running")
     rows = _tree(record, function, None, 1, width, top, whole)
-    for title, took in _outside(function, parts):
+    for title, took in outside:
         rows.append(_row([f"  {title}", duration(took), share(took, whole)], width))
     lines = [ReportLine(""), ReportLine(" · ".join(facts), TITLE, wraps=True)]
     if rows:

@@ -183,6 +183,14 @@ def test_runs_that_did_not_end_well_are_noted() -> None:
     assert "recording it made it about 2 times slower" in text
 
 
+def test_calls_are_said_to_be_told_without_recording_where_that_took_a_part_of_the_function() -> None:
+    assert "then 1.90 ms a call\n" in render_report(SMALL)
+    (function,) = SMALL.functions
+    slowed = replace(function, call_parts=replace(function.call_parts, recording_ns=2_000_000))
+    text = " ".join(render_report(replace(SMALL, functions=(slowed,))).split())
+    assert "then 1.90 ms a call without recording" in text
+
+
 def test_more_functions_and_loops_than_wanted_are_summed_up() -> None:
     functions = tuple(
         replace(FORWARD, key=k, call_times=DurationRecord(1, 1000 - k), calls=1) for k in range(1, 21)

@@ -172,7 +172,7 @@ function functionPart(each) {
   const title = /^function at /.test(each.name) ? each.name : `function ${each.name}`; // one without a name is called by its line
   return element("section", { "aria-label": title },
     element("h2", {}, title, each.origin ? ` from ${each.origin}` : "", " ", lineButton(each.source)),
-    element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} ${each.calls === 1 ? "call" : "calls"}, ${duration(each.call_times.total_ns)} in all, on ${each.backend}; first call ${duration(each.first_ns)}`,
+    element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} ${each.calls === 1 ? "call" : "calls"}, ${duration(each.call_times.total_ns)} without recording, on ${each.backend}; first call ${duration(each.first_ns)}`,
       each.heading.map((one) => ["; ", element("span", { title: one.about }, `${one.title} ${quantity[one.unit](one.value)}`)]),
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
     element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop, k) => loopItem(loop, loops, total, k < MOST_OPEN))),

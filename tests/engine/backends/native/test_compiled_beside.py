@@ -118,6 +118,18 @@ def gradient(mode="native"):
     return scanviz.function([x, w], [h, scanviz.grad(T.sum(h**2), w)], mode=mode)
 
 
+def test_numpy_tells_the_other_thread_of_no_floating_point_errors_either(monkeypatch, begun):
+    told, usual = {}, beside.MadeBeside.make
+
+    def make(self, *given):
+        told[threading.current_thread().name] = set(np.geterr().values())
+        usual(self, *given)
+
+    monkeypatch.setattr(beside.MadeBeside, "make", make)
+    two_loops()(*GIVEN)
+    assert told == {NAME: {"ignore"}}
+
+
 def test_a_gradient_is_made_meanwhile_and_has_the_same_bits(begun):
     given = np.random.default_rng(1).normal(size=(30, 4)), np.eye(4)
     f, alone = gradient(), gradient()

@@ -16,7 +16,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.forecast import PlansLoops, forecast
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
 from scanviz.engine.program.plan import Emits
-from scanviz.engine.program.printer import instruction_text
+from scanviz.engine.program.value_names import ValueNames
 from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class MemoryForecast:
         results of the call.  Not what it is given, shared variables, what NumPy needs inside of one operation, and what machine
         code copies once a run: matrices that its products read packed, sequences whose rows do not lie in order.
     at : str
-        What runs then: a loop's name, an operation as the Program prints it, or ``copies of results``.
+        What runs then: a loop's name, an operation as reports write it, or ``copies of results``.
     where : SourceLine or None
         The user's line of it.
     loops : dict of str to int
@@ -112,10 +112,9 @@ def _named(program: Program, index: int) -> tuple[str, SourceLine | None]:
     if index == len(program.instructions):
         return "copies of results", None
     instruction = program.instructions[index]
-    text = instruction_text(program, index)
-    return instruction.name if isinstance(
-        instruction, LoopInstruction
-    ) else text, instruction.provenance.source
+    if isinstance(instruction, LoopInstruction):
+        return instruction.name, instruction.provenance.source
+    return ValueNames(program).label(instruction), instruction.provenance.source
 
 
 def _given(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:

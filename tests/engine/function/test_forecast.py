@@ -153,3 +153,9 @@ def test_what_machine_code_keeps_in_registers_is_not_forecast() -> None:
         assert told[mode] == pytest.approx(counted(f, given), rel=0.01)
         assert f.memory_forecast(*given).peak_bytes == told[mode]  # as before the first call
     assert told["native"] < 0.8 * told["numpy"]
+
+
+def test_an_operation_at_the_peak_is_named_as_reports_name_it():
+    x = T.matrix("x")
+    told = scanviz.function([x], T.exp(T.dot(x, x.T)) + 1.0).memory_forecast((500, 2))
+    assert "%" not in told.at and ("dot(x, x.T)" in told.at or told.at == "copies of results")

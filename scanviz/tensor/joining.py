@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.graph.expressions import SHORTHANDS, Parts, Shorthand
+from scanviz.engine.graph.declaration import SHORTHANDS
+from scanviz.engine.graph.expressions import Parts, Shorthand
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, as_tuple, called
 from scanviz.engine.graph.syntax import meaning

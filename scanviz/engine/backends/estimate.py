@@ -17,7 +17,6 @@ import numpy as np
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, is_scalar
 from scanviz.engine.program.plan import Plan, Row
-from scanviz.engine.program.plan.arena import inner_steps
 
 if TYPE_CHECKING:
     from scanviz.engine.program.work import Work
@@ -105,6 +104,7 @@ def _step_costs(
     if len(plain) == len(program.instructions) and are_few(plan):
         yield from _costs_of_few(program, plain, plan)  # a first call waits for this
         return
+    from scanviz.engine.program.plan.arena import inner_steps
     from scanviz.engine.program.work import Work, work_of
 
     for index, (instruction, work) in enumerate(

@@ -27,7 +27,6 @@ from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.effects import has_branches, has_effects
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, dtype_of
 from scanviz.engine.program.plan import Emits, Plan, plan, single
-from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 from scanviz.engine.slotted import replace
@@ -264,6 +263,7 @@ def call_cost(program: Program, made: Plan, steps_taken: Callable[[str], float])
     # most are called seldom
     from scanviz.engine.backends import accumulated
     from scanviz.engine.backends.estimate import UNKNOWN_NS, called_ns, step_ns
+    from scanviz.engine.program.plan.arena import inner_steps
 
     around, called = step_ns(program, made, loops=False), called_ns(program, made, loops=False)
     found, beside, work = CALL_NS + around, CALL_NS + called, around - called

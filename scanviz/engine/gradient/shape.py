@@ -10,7 +10,8 @@ from scanviz.engine.gradient.table import CONNECTIONS, Derivatives, nothing
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE, SPECIFY_SHAPE
+from scanviz.engine.ops.shape import BROADCAST_SIZE
+from scanviz.engine.ops.size_checks import SPECIFY_SHAPE
 from scanviz.engine.ops.state_shape import STATE_SHAPE
 
 CONNECTIONS.row(s.DIMENSION, BROADCAST_SIZE)(nothing)

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from scanviz.engine.errors import InternalError, PluginError, ScanvizNotImplementedError, ScanvizTypeError
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
-from scanviz.engine.graph.notation import Notation
 from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.dims import Dims
+    from scanviz.engine.graph.expressions import Parts, Shorthand
     from scanviz.engine.graph.nodes import Apply, Variable
+    from scanviz.engine.graph.notation import WrittenTerm
     from scanviz.engine.graph.types import Type
 
 Infer = Callable[["Op", Sequence["Variable"]], Sequence["Type"]]
@@ -31,6 +32,16 @@ Perform = Callable[["Op", Sequence[Any]], Sequence[Any]]
 Count = int | tuple[int, int | None]  # so many, or from so many up to so many; None: any number
 Arity = Count | Callable[["Op"], Count]
 ShapeRule = Callable[["Op", "Dims"], Sequence[tuple[Any, ...]]]
+Notation = Callable[[Any, Sequence["WrittenTerm"]], "WrittenTerm"]  # of an Op with its operands
+
+
+def fitted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
+    """Return the operand: its shape is made to fit, or it is printed or checked, which is not written inside of others."""
+    return operands[0]
+
+
+# Functions that are made of several operations: by the outermost, what tells from its inputs whether it is one.
+SHORTHANDS: dict[str, Callable[[Sequence[Any], Parts[Any]], Shorthand | None]] = {}
 
 
 def _module_running() -> dict[str, Any]:
@@ -406,12 +417,12 @@ class MeaningTable(Generic[Row]):
         self._rows: dict[str, Row] = {}
         self._kinds: dict[type[Declaration], Row] = {}
 
-    def row(self, *keys: Declaration) -> Callable[[Row], Row]:
-        """Decorate the row of one op, or of several that share it."""
+    def row(self, *keys: Declaration | str) -> Callable[[Row], Row]:
+        """Decorate the row of one op, or of several that share it; by its name one whose file need not be imported for that."""
 
         def keep(value: Row) -> Row:
             for key in keys:
-                self._rows[key.name] = value
+                self._rows[key if isinstance(key, str) else key.name] = value
             return value
 
         return keep

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.notation import CUT, WrittenTerm, called, fitted, infix, named
+from scanviz.engine.graph.declaration import SHORTHANDS, Op, fitted
+from scanviz.engine.graph.notation import CUT, WrittenTerm, called, infix, named
 from scanviz.engine.named_tuple import NamedTuple
 
 LONGEST = 40  # characters of an expression
@@ -32,10 +32,6 @@ class Shorthand(NamedTuple):
 
     operands: Sequence[Any]
     write: Callable[[Sequence[WrittenTerm]], WrittenTerm]
-
-
-# Functions that are made of several operations: by the outermost, what tells from its inputs whether it is one.
-SHORTHANDS: dict[str, Callable[[Sequence[Any], Parts[Any]], Shorthand | None]] = {}
 
 
 def written(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:

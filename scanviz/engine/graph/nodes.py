@@ -18,8 +18,6 @@ import numpy as np
 from scanviz.engine.display import Shown
 from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.expressions import operation
-from scanviz.engine.graph.notation import CUT
 from scanviz.engine.graph.provenance import Provenance, current
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import FLOATS, TensorType, Type
@@ -320,9 +318,11 @@ def describe(variable: Variable) -> str:
     ('h', '1 - h²', 'tanh(h + 1) * h[0]')
     """
     made = _expression_parts(variable)
-    return (
-        _leaf_name(variable) if made is None else operation(*made, _expression_parts, _operand_name, _rank_of)
-    )
+    if made is None:
+        return _leaf_name(variable)
+    from scanviz.engine.graph.expressions import operation  # messages alone need it
+
+    return operation(*made, _expression_parts, _operand_name, _rank_of)
 
 
 def _expression_parts(variable: Variable) -> tuple[Op, Sequence[Variable]] | None:
@@ -349,4 +349,4 @@ def _leaf_name(variable: Variable) -> str:
     owner = variable.owner
     if owner is None:
         return f"unnamed {variable.type}"
-    return f"{owner.op}.{variable.index}({', '.join(operand.name or CUT for operand in owner.inputs)})"
+    return f"{owner.op}.{variable.index}({', '.join(operand.name or '…' for operand in owner.inputs)})"

@@ -8,8 +8,7 @@ that only make shapes fit are not written inside of others: ``b`` spread over ro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -64,9 +63,6 @@ def named(name: str) -> WrittenTerm:
     while bare != longer:
         longer, bare = bare, re.sub(_BRACKETS, "", bare)
     return WrittenTerm(name, ASSIGNMENT if " " in bare else SIGN if name.startswith("-") else CALL)
-
-
-Notation = Callable[[Any, Sequence[WrittenTerm]], WrittenTerm]  # of an Op with its operands
 
 
 def infix(symbol: str, left: WrittenTerm, right: WrittenTerm) -> WrittenTerm:
@@ -124,11 +120,6 @@ def subscripted(array: WrittenTerm, index: str) -> WrittenTerm:
     if array.precedence == ASSIGNMENT:
         return WrittenTerm(CUT + index)
     return WrittenTerm(("zeros" if array.text in ("0", "0.0") else array.inside(SIGN)) + index)
-
-
-def fitted(op: object, operands: Sequence[WrittenTerm]) -> WrittenTerm:
-    """Return the operand: its shape is made to fit, or it is printed or checked, which is not written inside of others."""
-    return operands[0]
 
 
 def _size_text(text: str) -> str:

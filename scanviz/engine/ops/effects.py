@@ -19,10 +19,9 @@ import numpy as np
 from scanviz.engine.display import WRITERS
 from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.context import holding
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import current_scans
 from scanviz.engine.graph.types import Type
 from scanviz.engine.named_tuple import NamedTuple

@@ -14,9 +14,8 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
-from scanviz.engine.graph.notation import WrittenTerm, inverted, minus, squared
 from scanviz.engine.graph.types import canonical_dtype
-from scanviz.engine.ops import scalar_functions as functions
+from scanviz.engine.later import functions_of
 from scanviz.engine.ops.elementwise_declaration import (
     CHEAP,
     CHOSEN,
@@ -33,7 +32,12 @@ from scanviz.engine.ops.support import CastParameters, as_variable, float_dtype,
 from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
+    from scanviz.engine.graph import notation
+    from scanviz.engine.ops import scalar_functions as functions
     from scanviz.engine.scalar.formula import Formula
+else:
+    notation = functions_of("scanviz.engine.graph.notation")
+    functions = functions_of("scanviz.engine.ops.scalar_functions")
 
 
 def _formula_of(name: str) -> Formula:
@@ -88,12 +92,12 @@ invert = _declared(np.invert, "Every bit flipped.", facts=CHEAP)
 left_shift = _declared(np.left_shift, "Bits moved up.", symbol="<<", facts=CHEAP)
 right_shift = _declared(np.right_shift, "Bits moved down.", symbol=">>", facts=CHEAP)
 
-negative = _declared(np.negative, "Sign changed.", notation=minus, facts=LINEAR)
+negative = _declared(np.negative, "Sign changed.", notation=notation.minus, facts=LINEAR)
 positive = _declared(np.positive, "The same value.", facts=replace(LINEAR, same_elements=True, sign="kept"))
 absolute = _declared(np.absolute, "Absolute value.", facts=replace(CHEAP, sign="no minus zero"))
 sign = _declared(np.sign, "-1, 0 or 1.", facts=CHEAP)
-reciprocal = _declared(np.reciprocal, "1 / x.", notation=inverted, facts=CHEAP)
-square = _declared(np.square, "x * x.", notation=squared, facts=replace(CHEAP, sign="no minus zero"))
+reciprocal = _declared(np.reciprocal, "1 / x.", notation=notation.inverted, facts=CHEAP)
+square = _declared(np.square, "x * x.", notation=notation.squared, facts=replace(CHEAP, sign="no minus zero"))
 sqrt = _declared(np.sqrt, "Square root.", facts=replace(FUNCTION, sign="not negative"))
 cbrt = _declared(np.cbrt, "Cube root.")
 exp = _declared(np.exp, "e to the power of x.", facts=POSITIVE)
@@ -231,7 +235,7 @@ CAST = Declaration(
     infer=infer_by(lambda op, kinds: (op.parameters.dtype,)),
     perform=lambda op, values: (np.asarray(values[0]).astype(op.parameters.dtype),),
     shapes=kept_shape,
-    notation=lambda op, operands: WrittenTerm(f"{op.parameters.dtype}({operands[0].text})"),
+    notation=lambda op, operands: notation.called(op.parameters.dtype, operands, {}),
     facts=replace(LINEAR, overwrites=0, sign="kept"),
 )
 

@@ -14,30 +14,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Declaration, Notation, Op
 from scanviz.engine.graph.facts import ALL_INPUTS, Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
-from scanviz.engine.graph.notation import Notation
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
-from scanviz.engine.ops import axes, flops
+from scanviz.engine.later import Later, functions_of
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
 from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.dims import Dims
+    from scanviz.engine.ops import axes, flops
     from scanviz.engine.scalar.blocks import Block
     from scanviz.engine.scalar.formula import Formula
+else:
+    axes = functions_of("scanviz.engine.ops.axes")
+    flops = functions_of("scanviz.engine.ops.flops")
 
 ResultRule = Callable[..., tuple[Any, ...]]
 FUNCTION = Facts(
-    flops.an_element(flops.FUNCTION),
+    flops.elementary,
     foldable=True,
     overwrites=ALL_INPUTS,
     size="kept",
     raises=False,
     axes=axes.elementwise,
 )
-CHEAP = replace(FUNCTION, flops=flops.an_element(1), cheap=True)
+CHEAP = replace(FUNCTION, flops=flops.one, cheap=True)
 COMPARES = replace(CHEAP, compares=True)
 LINEAR = replace(CHEAP, unit_slope=True)
 CHOSEN = replace(LINEAR, selects=True)
@@ -51,15 +54,13 @@ class ElementwiseDeclaration(Declaration):
 
     Attributes
     ----------
-    function : callable
-        ``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning.
     arity : int
         Number of inputs.
     truths : int or None
         The input from which on truth values are compared or chosen from; None where they are an accident.
     """
 
-    __slots__ = ("_formula", "_kept_block", "_kept_result", "_rule", "function", "truths")
+    __slots__ = ("_formula", "_function", "_kept_block", "_kept_result", "_rule", "truths")
     arity: int
 
     def __init__(
@@ -90,8 +91,16 @@ class ElementwiseDeclaration(Declaration):
         # kept in caches, which are made when they are used: a program uses few operations, and declares all
         self._rule, self._kept_result = result, False
         self._kept_block: Callable[..., tuple[tuple[str, ...], Block]] | None = None
-        self.function: Callable[..., Any] = self._by_formula if function is None else function
+        self._function: Callable[..., Any] = self._by_formula if function is None else function
         self.truths, self._formula = truths, formula
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning."""
+        found = self._function
+        if isinstance(found, Later):
+            found = self._function = found.found()
+        return found
 
     @property
     def formula(self) -> Formula:

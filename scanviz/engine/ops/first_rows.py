@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, some
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
-from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes

@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 FUNCTION = 10  # operations that exp, tanh and the like count as
 
 
+def one(op: Op, sizes: Sizes) -> Any:
+    """Return one operation for each element of the result."""
+    return sizes.made()
+
+
+def elementary(op: Op, sizes: Sizes) -> Any:
+    """Return those of an elementary function for each element of the result."""
+    return sizes.made() * FUNCTION
+
+
 def an_element(count: int) -> Flops:
     """Return the rule of so many operations for each element of the result."""
     return lambda op, sizes: sizes.made() * count

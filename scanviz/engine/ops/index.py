@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.facts import Along, Facts
+from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.notation import WrittenTerm, subscripted
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, Type
+from scanviz.engine.later import functions_of
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
     IndexEntry,
@@ -30,6 +29,14 @@ from scanviz.engine.ops.index_pattern import (
 )
 from scanviz.engine.ops.shape import MAKE_VECTOR, stack_scalars
 from scanviz.engine.ops.support import as_variable, infer_by, kept_dtype
+
+if TYPE_CHECKING:
+    from scanviz.engine.graph import notation
+    from scanviz.engine.ops import axes, index_axes
+else:
+    axes = functions_of("scanviz.engine.ops.axes")
+    index_axes = functions_of("scanviz.engine.ops.index_axes")
+    notation = functions_of("scanviz.engine.graph.notation")
 
 _of_kept_dtype = infer_by(kept_dtype)
 
@@ -134,23 +141,21 @@ def _perform(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         raise ScanvizIndexError(str(error)) from None  # NumPy tells index, axis and size; the tiers add names
 
 
-def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
-    return subscripted(operands[0], op.parameters.written([operand.text for operand in operands[1:]]))
+def _notation(op: Op, operands: Sequence[notation.WrittenTerm]) -> notation.WrittenTerm:
+    return notation.subscripted(
+        operands[0], op.parameters.written([operand.text for operand in operands[1:]])
+    )
 
 
-def _axes(op: Op, given: axes.Shapes, made: axes.Shapes) -> Sequence[Sequence[Along]]:
-    from scanviz.engine.ops.index_axes import picked  # few ask
-
-    return picked(op, given, made)
-
-
-_BASIC = Facts(weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=_axes)
+_BASIC = Facts(
+    weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=index_axes.picked
+)
 _ADVANCED = Facts(
     weight="heavy",
     never_view=True,
     foldable=True,
     selects=True,
-    axes=_axes,
+    axes=index_axes.picked,
     calls=4,
     one_by_one=10,
 )

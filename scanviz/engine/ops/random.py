@@ -163,7 +163,7 @@ def _declare(function: Callable[..., Any], signature: _Signature, doc: str) -> D
         perform=perform,
         shapes=_shapes,
         outputs=2,
-        facts=Facts(flops.an_element(flops.FUNCTION), calls=70),
+        facts=Facts(flops.elementary, calls=70),
     )
 
 

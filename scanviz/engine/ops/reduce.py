@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.errors import ScanvizValueError, ShapeError
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.notation import WrittenTerm, called, fitted
+from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, flops

@@ -151,3 +151,7 @@ def polygamma(order: Any, x: Any, out: Array | None = None) -> Array:
     whole = np.asarray(order).astype(np.int64, copy=False).astype(np.float64)
     value = np.asarray(scipy_module("special").polygamma(whole, given.astype(dtype, copy=False)))
     return _given(value, dtype, out)
+
+
+# They look whether memory is shared, and then take longer than in an array of their own.
+LOOKING = (where, clip)

@@ -7,20 +7,18 @@ itself, so that ``x.shape[0]`` is one node, or a constant where the size is know
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
 from scanviz.engine.graph.dims import Dims
-from scanviz.engine.graph.expressions import SHORTHANDS, Parts, Shorthand
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.notation import SIGN, WrittenTerm, as_tuple, called, fitted
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
+from scanviz.engine.later import functions_of
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,
@@ -31,6 +29,12 @@ from scanviz.engine.ops.support import (
     static_dims,
 )
 from scanviz.engine.slotted import replace
+
+if TYPE_CHECKING:
+    from scanviz.engine.ops import axes, shape_notation
+else:
+    axes = functions_of("scanviz.engine.ops.axes")
+    shape_notation = functions_of("scanviz.engine.ops.shape_notation")
 
 
 class AxisParameters(NamedTuple):
@@ -74,7 +78,7 @@ DIMENSION = Declaration(
     infer=infer_by(_dimension_dtypes),
     perform=lambda op, values: (np.array(np.shape(values[0])[op.parameters.axis], np.int64),),
     shapes=_no_shape,
-    notation=lambda op, operands: WrittenTerm(f"{operands[0].inside(SIGN)}.shape[{op.parameters.axis}]"),
+    notation=shape_notation.size,
     facts=Facts(weight="free", cheap=True, foldable=True, size="is", raises=False, sign="no minus zero"),
 )
 
@@ -198,7 +202,7 @@ RESHAPE = Declaration(
     infer=infer_by(kept_dtype),
     perform=lambda op, values: (reshape_values(np.asarray(values[0]), values[1:]),),
     shapes=_reshape_shapes,
-    notation=lambda op, operands: called("reshape", [operands[0], WrittenTerm(as_tuple(operands[1:]))], {}),
+    notation=shape_notation.reshaped,
     views=0,
     facts=replace(_MOVED, axes=axes.reshaped),
 )
@@ -249,26 +253,6 @@ def order_values(order: Sequence[int | None], given: Any) -> Any:
     return turned[tuple(None if axis is None else slice(None) for axis in order)]
 
 
-def _order_notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
-    """Return an array with its axes in another order, and with axes of size 1 where broadcasting adds none by itself.
-
-    ``a[:, None] * b`` is the product of each element with each, and ``a * b`` is not.  Axes of size 1 in front are broadcasting's
-    own: neither they nor dropped ones are written.
-    """
-    (array,), order = operands, op.parameters.order
-    kept = [axis for axis in order if axis is not None]
-    text = array.inside(SIGN)
-    if kept != sorted(kept):
-        turned = kept == list(range(len(kept)))[::-1]
-        text += ".T" if turned else f".transpose({', '.join(map(str, kept))})"
-    added = "".join(":x"[axis is None] for axis in order).lstrip("x").rstrip(":")
-    if added:
-        text += f"[{', '.join('None' if mark == 'x' else ':' for mark in added)}]"
-    elif kept == sorted(kept):
-        return array
-    return WrittenTerm(text)
-
-
 DIMSHUFFLE = Declaration(
     "dimshuffle",
     "shape",
@@ -277,7 +261,7 @@ DIMSHUFFLE = Declaration(
     infer=_order_infer,
     perform=lambda op, values: (order_values(op.parameters.order, np.asarray(values[0])),),
     shapes=_order_shapes,
-    notation=_order_notation,
+    notation=shape_notation.ordered,
     views=0,
     facts=replace(_MOVED, always_view=True, axes=axes.reordered),
 )
@@ -322,20 +306,6 @@ def transpose(value: Any, axes: Sequence[int] | None = None) -> Variable:
     return dimshuffle(variable, order)
 
 
-def _written_alloc(inputs: Sequence[Any], parts: Parts[Any]) -> Shorthand:
-    """Return how a filled array is written: as the function of NumPy that makes it."""
-
-    def write(terms: Sequence[WrittenTerm]) -> WrittenTerm:
-        value, sizes = terms[0].text, WrittenTerm(as_tuple(terms[1:]))
-        name = {"0": "zeros", "1": "ones"}.get(value)
-        return called(name, [sizes], {}) if name is not None else called("full", [sizes, terms[0]], {})
-
-    return Shorthand(inputs, write)
-
-
-SHORTHANDS["alloc"] = _written_alloc
-
-
 def _alloc_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     wanted = [dims.value(k) for k in range(1, len(dims.shapes))]
     given = dims.shapes[0]
@@ -377,6 +347,9 @@ ALLOC = Declaration(
 )
 
 
+SHORTHANDS[ALLOC.name] = shape_notation.filled
+
+
 def alloc(value: Any, *sizes: Any) -> Variable:
     """Return a new array of the given sizes, filled with ``value`` broadcast to it."""
     variable = as_variable(value)
@@ -396,3 +369,24 @@ def alloc(value: Any, *sizes: Any) -> Variable:
 
 def _is_scalar(value: Any) -> bool:
     return isinstance(value, Variable) and tensor_type(value).ndim == 0
+
+
+def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:
+    sizes = {int(value) for value in values} - {1}
+    if len(sizes) > 1:
+        raise ShapeError(
+            "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(sizes)
+        )
+    return (np.array(sizes.pop() if sizes else 1, np.int64),)
+
+
+BROADCAST_SIZE = Declaration(
+    "broadcast_size",
+    "shape",
+    arity=(0, None),
+    doc="The size that sizes broadcast to: those of 1 stretch.",
+    infer=infer_by(lambda op, kinds: ("int64",)),
+    perform=_broadcast_size,
+    shapes=_no_shape,
+    facts=Facts(weight="free", cheap=True, foldable=True, size="is", sign="kept"),
+)

@@ -15,7 +15,6 @@ from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, ten
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import listed
-from scanviz.engine.ops.shape import _no_shape
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
@@ -31,27 +30,6 @@ class PromisedParameters(NamedTuple):
     name: str
     asked_as: str = "specify_shape"
     like: str = ""
-
-
-def _broadcast_size(op: Op, values: Sequence[Array]) -> Sequence[Array]:
-    sizes = {int(value) for value in values} - {1}
-    if len(sizes) > 1:
-        raise ShapeError(
-            "dimensions do not broadcast together", expected="equal sizes, or 1", found=sorted(sizes)
-        )
-    return (np.array(sizes.pop() if sizes else 1, np.int64),)
-
-
-BROADCAST_SIZE = Declaration(
-    "broadcast_size",
-    "shape",
-    arity=(0, None),
-    doc="The size that sizes broadcast to: those of 1 stretch.",
-    infer=infer_by(lambda op, kinds: ("int64",)),
-    perform=_broadcast_size,
-    shapes=_no_shape,
-    facts=Facts(weight="free", cheap=True, foldable=True, size="is", sign="kept"),
-)
 
 
 def _specify_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

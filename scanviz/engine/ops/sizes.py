@@ -26,8 +26,7 @@ from scanviz.engine.graph.sizes import surely_not_negative as never_negative
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops.shape import DIMENSION, AxisParameters
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
 from scanviz.engine.ops.support import constant, constant_integer
 
 _WHOLE = frozenset((BOOLEAN, *INTEGERS))

@@ -97,7 +97,7 @@ SEARCHSORTED = Declaration(
     infer=infer_by(_places),
     perform=lambda op, values: (np.asarray(np.searchsorted(values[0], values[1], op.parameters.side)),),
     shapes=lambda op, dims: (dims.shapes[1],),
-    facts=Facts(flops.an_element(flops.FUNCTION), weight="heavy", raises=False, axes=axes.sought, calls=4),
+    facts=Facts(flops.elementary, weight="heavy", raises=False, axes=axes.sought, calls=4),
 )
 
 

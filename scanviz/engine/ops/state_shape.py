@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.errors import ShapeError
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one
-from scanviz.engine.graph.notation import fitted
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by, kept_dtype, wanted_shape

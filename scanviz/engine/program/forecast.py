@@ -43,8 +43,7 @@ from scanviz.engine.program.plan import (
     single,
     wraps,
 )
-from scanviz.engine.program.plan.arena import ring_size
-from scanviz.engine.program.plan.location import packed
+from scanviz.engine.program.plan.location import packed, ring_size
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
 from scanviz.engine.program.slots import passed
 from scanviz.engine.slotted import dataclass, replace

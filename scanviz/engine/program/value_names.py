@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from scanviz.engine.graph.declaration import Op
+from scanviz.engine.graph.declaration import Op, fitted
 from scanviz.engine.graph.expressions import operation
-from scanviz.engine.graph.notation import fitted
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import (
     AnyInstruction,

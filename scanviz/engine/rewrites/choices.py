@@ -13,7 +13,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, build_one, is_floating, 
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE
+from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.engine.ops.sizes import surely_equal, surely_not_negative
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.identities import (

@@ -22,7 +22,7 @@ from scanviz.engine.program.instructions import (
     dtype_of,
 )
 from scanviz.engine.program.plan import wraps
-from scanviz.engine.program.plan.arena import ring_size
+from scanviz.engine.program.plan.location import ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
 
 if TYPE_CHECKING:

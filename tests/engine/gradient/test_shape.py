@@ -12,7 +12,7 @@ from scanviz import tensor as T
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import build_one
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE
+from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.testing import verify_grad
 
 seeds = st.integers(0, 2**32 - 1)

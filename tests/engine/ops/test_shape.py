@@ -13,7 +13,8 @@ from scanviz.engine.graph.nodes import Constant, Variable, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE, specify_shape
+from scanviz.engine.ops.shape import BROADCAST_SIZE
+from scanviz.engine.ops.size_checks import specify_shape
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of

@@ -18,8 +18,7 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.ops.shape import DIMENSION, dimension
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE
+from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, shape_of
 from scanviz.testing import rewritten_by

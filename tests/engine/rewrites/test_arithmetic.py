@@ -12,7 +12,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE
+from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.testing import rewritten_by
 from tests.engine.rewrites.checking import after, check_kept, check_same, reasons, written
 

@@ -13,7 +13,7 @@ from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
-from scanviz.engine.ops.size_checks import BROADCAST_SIZE
+from scanviz.engine.ops.shape import BROADCAST_SIZE
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.scan.loop import Scan
 from scanviz.testing import rewritten_by

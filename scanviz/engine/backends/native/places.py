@@ -22,8 +22,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size
-from scanviz.engine.program.plan.arena import aligned
-from scanviz.engine.program.plan.location import packed
+from scanviz.engine.program.plan.location import aligned, packed
 from scanviz.engine.runtime.address import address
 
 

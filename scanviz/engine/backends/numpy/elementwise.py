@@ -13,16 +13,12 @@ import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, arrays
 from scanviz.engine.ops import elementwise as e
-from scanviz.engine.ops import scalar_functions
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
 from scanviz.engine.program.plan import overwritable
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Emitter
-
-# They look whether memory is shared, and then take longer than in an array of their own.
-_LOOKING = (scalar_functions.where, scalar_functions.clip)
 
 
 def _call(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], out: str | None) -> str:
@@ -71,7 +67,14 @@ def _dtypes(emitter: Emitter, instruction: Instruction) -> tuple[str, ...]:
 def _overwrites(instruction: Instruction, program: Program) -> Sequence[int]:
     declaration = instruction.op.declaration
     assert isinstance(declaration, ElementwiseDeclaration)
-    return () if declaration.function in _LOOKING else overwritable(instruction, program)
+    if not isinstance(declaration.function, np.ufunc):
+        from scanviz.engine.ops.scalar_functions import (
+            LOOKING,  # it is there: that is where the function is from
+        )
+
+        if declaration.function in LOOKING:
+            return ()
+    return overwritable(instruction, program)
 
 
 EMIT.kind(ElementwiseDeclaration)(EmitRow(_call, arrays, _overwrites))

@@ -10,7 +10,6 @@ import numpy as np
 
 from scanviz.engine.backends.numpy.emit import EMIT, EmitRow, always
 from scanviz.engine.backends.source.emitter import Emitter, tuple_text
-from scanviz.engine.ops.assign import ASSIGN, add_at
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.ops.index_pattern import is_basic, numpy_index
 from scanviz.engine.program.plan import overwritable
@@ -40,6 +39,8 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
     elif is_basic(pattern):
         written = f"{out}{place} += {value}"
     else:
+        from scanviz.engine.ops.assign import add_at
+
         # slices have no source of their own in a call
         index = emitter.bind(partial(numpy_index, pattern), "places")
         written = f"{emitter.bind(add_at, 'add_at')}({out}, {index}({tuple_text(numbers)}), {value})"
@@ -48,4 +49,4 @@ def _assign(emitter: Emitter, instruction: Instruction, inputs: Sequence[str], o
 
 EMIT.row(INDEX)(EmitRow(_index))
 EMIT.row(LAST_ROW)(EmitRow(_last))
-EMIT.row(ASSIGN)(EmitRow(_assign, always, overwritable))
+EMIT.row("assign")(EmitRow(_assign, always, overwritable))

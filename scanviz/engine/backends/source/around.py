@@ -15,7 +15,7 @@ import numpy as np
 
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, is_scalar
 from scanviz.engine.program.plan import Plan, StoreKind, wraps
-from scanviz.engine.program.plan.arena import ring_size
+from scanviz.engine.program.plan.location import ring_size
 from scanviz.engine.runtime.recycled import SHORTEST
 from scanviz.engine.runtime.rows import last_rows
 

@@ -12,7 +12,6 @@ from scanviz.engine.program.instructions import Instruction, LoopInstruction, is
 from scanviz.engine.program.lifetimes import gives_own
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.floating import as_before, ignore_errors
-from scanviz.engine.runtime.ledger import Weighing
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from scanviz.engine.program.plan import Emits, Plan
     from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.interpreter import Interpreter
+    from scanviz.engine.runtime.ledger import Weighing
     from scanviz.engine.runtime.specialised import Tier
 
 
@@ -51,9 +51,18 @@ class SourceExecutable:
         self._takes_all = type(module).taken is ArrayModule.taken
         self._gives_arrays = type(module).given is ArrayModule.given and _gives_arrays(program)
         self._interpreter: Interpreter | None = None
-        self._weighing = Weighing(len(program.instructions))
+        self._kept_weighing: Weighing | None = None
         self._call_met: CallMet | None = None
         self.gives_own = not module.takes_device_arrays and gives_own(program)
+
+    @property
+    def _weighing(self) -> Weighing:
+        """Which calls have what they hold counted: made when somebody watches."""
+        if self._kept_weighing is None:
+            from scanviz.engine.runtime.ledger import Weighing
+
+            self._kept_weighing = Weighing(len(self.program.instructions))
+        return self._kept_weighing
 
     @property
     def call_met(self) -> CallMet:

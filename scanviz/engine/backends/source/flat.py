@@ -15,13 +15,13 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.plan import plan, single
-from scanviz.engine.runtime.call_schedule import CallSchedule
 
 if TYPE_CHECKING:
     from array import array
 
     from scanviz.engine.backends.source.emitter import Emitter
     from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.runtime.call_schedule import CallSchedule
     from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.ledger import Ledger, Weigh
 
@@ -57,7 +57,16 @@ class FlatProgram:
         self._plain = self._compile("plain")
         self.plain = self._plain.function
         self._others: dict[_Variant, CompiledSource] = {}
-        self._schedule = CallSchedule()
+        self._kept_schedule: CallSchedule | None = None
+
+    @property
+    def _schedule(self) -> CallSchedule:
+        """Which calls have their instructions timed: made when somebody watches."""
+        if self._kept_schedule is None:
+            from scanviz.engine.runtime.call_schedule import CallSchedule
+
+            self._kept_schedule = CallSchedule()
+        return self._kept_schedule
 
     @property
     def source(self) -> str:

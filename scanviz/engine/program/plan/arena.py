@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scanviz.engine.program.instructions import LoopInstruction, Program, StateSlot
-from scanviz.engine.program.plan.location import ALIGNMENT, Plan, Size, SlotKey, StoreKind
+from scanviz.engine.program.instructions import LoopInstruction, Program
+from scanviz.engine.program.plan.location import Plan, Size, SlotKey, StoreKind, aligned, ring_size
 from scanviz.engine.slotted import dataclass
 
 
@@ -34,19 +34,6 @@ class Arena:
     starts: Mapping[SlotKey, int]
     inner: int
     bytes: int
-
-
-def ring_size(slot: StateSlot, steps: int) -> int:
-    """Return the number of rows of a state of which not all are kept.
-
-    One more than are read or kept: no row that is read in a step is the row written in it.
-    """
-    kept = steps if slot.result is not None and slot.keep_last is None else (slot.keep_last or 0)
-    if slot.result is None:
-        kept = 0
-    if kept >= steps:
-        return slot.offset + steps
-    return min(max(kept, slot.offset) + 1, slot.offset + max(steps, 1))
 
 
 def arena_of(loop: LoopInstruction, plan: Plan, steps: int, taken: Mapping[int, int]) -> Arena:
@@ -105,14 +92,3 @@ def inner_arena(program: Program, plan: Plan, index: int) -> Arena:
     shapes = {k: plan.places[slot.outer].shape for k, slot in enumerate(loop.states) if slot.kind == "mitmot"}
     taken = {k: 0 if shape is None else shape[0] for k, shape in shapes.items()}
     return arena_of(loop, plan.inner[index][0], max(steps or 0, 0), taken)
-
-
-def aligned(size: int) -> int:
-    """Return a number of bytes rounded up to whole lines.
-
-    Examples
-    --------
-    >>> aligned(0), aligned(1), aligned(64)
-    (0, 64, 64)
-    """
-    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from scanviz.engine.program.instructions import Instruction, dtype_of
-from scanviz.engine.program.plan.arena import aligned
 from scanviz.engine.program.plan.draft import Draft
-from scanviz.engine.program.plan.location import Buffer
+from scanviz.engine.program.plan.location import Buffer, aligned
 
 Key = tuple[tuple[int, ...], str]
 

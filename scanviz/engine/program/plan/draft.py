@@ -10,8 +10,16 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, is_scalar
 from scanviz.engine.program.lifetimes import aliases, last_uses
 from scanviz.engine.program.plan.groups import local_registers
-from scanviz.engine.program.plan.location import Buffer, Emits, Fusion, Group, Grouping, Row, View
-from scanviz.engine.program.plan.merging import is_unchanged
+from scanviz.engine.program.plan.location import (
+    Buffer,
+    Emits,
+    Fusion,
+    Group,
+    Grouping,
+    Row,
+    View,
+    is_unchanged,
+)
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.slotted import dataclass, field
 

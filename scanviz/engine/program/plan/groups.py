@@ -20,8 +20,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
 )
-from scanviz.engine.program.plan.location import Fusion, Group, Grouped
-from scanviz.engine.program.plan.merging import Merging, is_unchanged
+from scanviz.engine.program.plan.location import Fusion, Group, Grouped, is_unchanged
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.rewrites.rule import Refusal
 
@@ -45,6 +44,8 @@ def chains(program: Program, shapes: Sequence[ConcreteShape]) -> Grouped:
     """
     if not program.fuse:
         return single(program, shapes)
+    from scanviz.engine.program.plan.merging import Merging  # on NumPy no two instructions are one
+
     merging, fusions = Merging(program, shapes), []
     for first, second, register in _made_and_read(program, shapes):
         refusal = _why_apart(program, shapes, first, second)

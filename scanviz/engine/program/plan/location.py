@@ -287,3 +287,39 @@ def packed(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
         strides.append(step)
         step *= size
     return tuple(reversed(strides))
+
+
+def ring_size(slot: StateSlot, steps: int) -> int:
+    """Return the number of rows of a state of which not all are kept.
+
+    One more than are read or kept: no row that is read in a step is the row written in it.
+    """
+    kept = steps if slot.result is not None and slot.keep_last is None else (slot.keep_last or 0)
+    if slot.result is None:
+        kept = 0
+    if kept >= steps:
+        return slot.offset + steps
+    return min(max(kept, slot.offset) + 1, slot.offset + max(steps, 1))
+
+
+def aligned(size: int) -> int:
+    """Return a number of bytes rounded up to whole lines.
+
+    Examples
+    --------
+    >>> aligned(0), aligned(1), aligned(64)
+    (0, 64, 64)
+    """
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def is_unchanged(instruction: Instruction, shapes: Sequence[ConcreteShape]) -> bool:
+    """Return whether a result has the elements of what it is made of, for the shapes that are known: a sum over nothing."""
+    if instruction.op.declaration.family != "reduce":
+        return False
+    from scanviz.engine.ops.reduce import SUM_TO_SHAPE  # it is there: there is one of its operations
+
+    if instruction.op.declaration is not SUM_TO_SHAPE:
+        return False
+    shape = shapes[instruction.outputs[0]]
+    return shape is not None and shape == shapes[instruction.inputs[0]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program
-from scanviz.engine.program.plan.location import Group
+from scanviz.engine.program.plan.location import Group, is_unchanged
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.rewrites.loop_groups import positions
 
@@ -100,15 +100,3 @@ def may_raise(instruction: AnyInstruction, shapes: Sequence[ConcreteShape]) -> b
         return True
     facts = instruction.op.facts
     return facts.raises and facts.size != "is" and not is_unchanged(instruction, shapes)
-
-
-def is_unchanged(instruction: Instruction, shapes: Sequence[ConcreteShape]) -> bool:
-    """Return whether a result has the elements of what it is made of, for the shapes that are known: a sum over nothing."""
-    if instruction.op.declaration.family != "reduce":
-        return False
-    from scanviz.engine.ops.reduce import SUM_TO_SHAPE  # it is there: there is one of its operations
-
-    if instruction.op.declaration is not SUM_TO_SHAPE:
-        return False
-    shape = shapes[instruction.outputs[0]]
-    return shape is not None and shape == shapes[instruction.inputs[0]]

@@ -15,8 +15,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import RESHAPE
 from scanviz.engine.program.instructions import Instruction
 from scanviz.engine.program.plan.draft import Draft
-from scanviz.engine.program.plan.location import packed
-from scanviz.engine.program.plan.merging import is_unchanged
+from scanviz.engine.program.plan.location import is_unchanged, packed
 
 Strides = tuple[int, ...] | None
 

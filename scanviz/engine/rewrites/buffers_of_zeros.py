@@ -1,0 +1,128 @@
+"""Buffers of a loop that are zeros but for their first row: what rule ``mitmot_to_sitsot`` asks, and does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scanviz.engine.graph.dims import SIZES
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
+from scanviz.engine.ops.index import INDEX, getitem, last_row
+from scanviz.engine.ops.shape import ALLOC, alloc
+from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
+from scanviz.engine.ops.support import constant
+from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.rewrites.identities import is_positive_zero
+from scanviz.engine.rewrites.level import Level
+from scanviz.engine.rewrites.rule import Match, Refusal
+from scanviz.engine.scan.loop import ScanView
+from scanviz.engine.scan.rebuild import rebuilt_loop
+from scanviz.engine.scan.variables import State
+
+
+def handed_on(states: Sequence[State], view: ScanView, level: Level) -> Match | Refusal:
+    """Return a loop whose first such state hands on a row, or why none does."""
+    refusals: list[Refusal] = []
+    for state in states:
+        found = _first_row(state, view, level)
+        if isinstance(found, Refusal):
+            refusals.append(found)
+        else:
+            return Match(
+                _handed_on(state, found, view, level),
+                f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row",
+            )
+    return max(refusals, key=lambda refusal: refusal.preconditions_met)
+
+
+def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal:
+    """Return the first row of a buffer whose other rows are zeros, and of whose result the last row is read alone."""
+    if set(state.reads) != {0, 1} or set(state.writes) != {1}:
+        return Refusal(f"steps read or write other rows of `{state.name}` than their own and the next", 0)
+    given = view.outer(state).owner
+    if given is not None and _is_zeros(given):
+        return _of_zeros(state, given, view, level)
+    zeros = given.inputs[0].owner if given is not None else None
+    if given is None or given.op.name != "assign" or zeros is None or not _is_zeros(zeros):
+        return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
+    from scanviz.engine.rewrites.places import (  # gradients have such buffers, few others
+        is_whole,
+        surely_exists,
+    )
+
+    entries = given.op.parameters.pattern.entries
+    first, *others = entries
+    if first.kind != "integer" or first.start != 0 or not all(map(is_whole, others)):
+        return Refusal(f"another row of `{state.name}` than the first is set before the loop", 2)
+    shape = level.shape(zeros.outputs[0])
+    # of fewer than no steps the loop makes an error itself
+    one_a_step = _has_one_a_step(shape[0], view)
+    if not one_a_step and not surely_exists(entries, shape):
+        return Refusal(f"it is not known that `{state.name}` has a row", 3)
+    if not _is_read_at_its_end(state, view, level):
+        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
+    if not one_a_step and _is_read(state, view, level):
+        return Refusal(f"the last row of `{state.name}` may be one that no step writes", 4)
+    return getitem(rebuild(given, [_one_row(zeros), *given.inputs[1:]]).outputs[0], 0)
+
+
+def _of_zeros(state: State, zeros: Apply, view: ScanView, level: Level) -> Variable | Refusal:
+    """Return the first row of a buffer that is all zeros, and of whose result the last row is read alone."""
+    if not _has_one_a_step(level.shape(zeros.outputs[0])[0], view):
+        return Refusal(f"it is not known that `{state.name}` has a row a step", 3)
+    if not _is_read_at_its_end(state, view, level):
+        return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
+    return getitem(_one_row(zeros), 0)
+
+
+def _has_one_a_step(rows: Any, view: ScanView) -> bool:
+    """Return whether a buffer surely has a row for each step, and the one before the first."""
+    return view.op.until is None and surely_equal(rows, SIZES.add(size_of(view.n_steps), 1))
+
+
+def _one_row(zeros: Apply) -> Variable:
+    return rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]
+
+
+def _is_read_at_its_end(state: State, view: ScanView, level: Level) -> bool:
+    """Return whether of a state's result the last row is read, or nothing."""
+    result = view.outer_output(state)
+    if result is None or not _is_read(state, view, level):
+        return True
+    return result not in level.wanted and all(_reads_the_end(*reader) for reader in level.readers(result))
+
+
+def _is_read(state: State, view: ScanView, level: Level) -> bool:
+    result = view.outer_output(state)
+    return result is not None and level.is_read(result)
+
+
+def _is_zeros(node: Apply) -> bool:
+    """Return whether a node makes an array of zeros without a sign."""
+    value = node.inputs[0] if node.op.declaration is ALLOC else None
+    return isinstance(value, Constant) and value.value.size == 1 and is_positive_zero(value.value.reshape(()))
+
+
+def _reads_the_end(node: Apply, position: int) -> bool:
+    """Return whether a reader takes the last row alone."""
+    from scanviz.engine.rewrites.places import is_whole
+
+    if node.op.declaration is not INDEX or position != 0:
+        return False
+    first, *others = node.op.parameters.entries
+    return first.kind == "integer" and first.start == -1 and all(map(is_whole, others))
+
+
+def _handed_on(state: State, row: Variable, view: ScanView, level: Level) -> Mapping[Variable, Variable]:
+    """Return what the results of a loop are replaced by whose state hands on a row."""
+    before, arriving = state.reads[0], state.reads[1]
+    zero = alloc(constant(0, arriving.type.dtype), [as_size(size) for size in shape_of(before)])
+    handed = State(state.name, {-1: before}, {0: state.writes[1]}, shared=state.shared)
+    _, mapping = rebuilt_loop(view, {state: handed}, outer={state: row}, values={arriving: zero})
+    result = view.outer_output(state)
+    if result is None:
+        return mapping
+    rows = mapping.pop(result)
+    for reader, _ in level.readers(result):
+        mapping[reader.outputs[0]] = last_row(rows, row)
+    return mapping

@@ -53,7 +53,7 @@ ENGINE_LAYERS = (
     ("config", "codec"),
     ("errors",),
     ("named_tuple",),
-    ("slotted", "collecting", "later"),
+    ("slotted", "collecting", "later", "enumerated"),
     ("locks",),
 )
 PROFILER_LAYERS = (

@@ -12,7 +12,6 @@ from scanviz.engine.graph.syntax import LATER
 from scanviz.engine.graph.types import TensorType  # noqa: F401  # public
 from scanviz.tensor import constructors as _constructors
 from scanviz.tensor import elementwise as _elementwise
-from scanviz.tensor import methods as _methods
 
 if TYPE_CHECKING:
     from scanviz.tensor import linalg, nnet, random  # noqa: F401
@@ -86,6 +85,9 @@ _MEANINGS = {
     "indexing": ("iterate", "method:nonzero", "method:take"),
     "joining": ("method:repeat",),
     "linalg": ("method:trace",),
+    "methods": (
+        "attribute:T", "attribute:broadcastable", "attribute:dtype", "attribute:mT", "attribute:ndim", "method:copy", "method:eval",
+    ),
     "products": ("matmul", "method:dot"),
     "reductions": (
         "method:all", "method:any", "method:argmax", "method:argmin", "method:cumprod", "method:cumsum", "method:max", "method:min",
@@ -131,4 +133,3 @@ LATER.update({name: partial(_file, file) for file, names in _MEANINGS.items() fo
 LATER.update(
     dict.fromkeys(("function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions)
 )
-del _methods

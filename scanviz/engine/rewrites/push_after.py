@@ -7,25 +7,16 @@ loop gives them as results in place of what it gave (:mod:`scanviz.engine.rewrit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import moved_from
+from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.ops.support import constant_integer
-from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import always_in_step, own_tier, results_without, size_nodes
-from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
-from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of, running_sums
+from scanviz.engine.rewrites.loops import always_in_step, own_tier, results_without
+from scanviz.engine.rewrites.push_sums import running_sums
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.closure import outputs_of
 from scanviz.engine.scan.loop import SCAN, ScanView, nodes_of
-from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
-
-if TYPE_CHECKING:
-    from scanviz.engine.rewrites.rows import Rows
+from scanviz.engine.scan.variables import StepOutput
 
 
 @rule(name="PushOutScanOutput", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
@@ -34,31 +25,20 @@ def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     view = ScanView(node)
     if (refusal := own_tier(view)) is not None:
         return refusal
-    sums = _sums_of_rows(view, level)
-    if sums is not None:
-        return sums
+    found = running_sums(view, level)[0]
+    if found:
+        from scanviz.engine.rewrites.after_loops import sums_of_rows  # few loops only add up
+
+        sums = sums_of_rows(view, level, found)
+        if sums is not None:
+            return sums
     nodes = view.op.once(nodes_of)
     late = _late(view, nodes)
     if not late:
         return Refusal(f"all that `{view.op.scan_name}` computes goes on in its next step", 0)
-    from scanviz.engine.rewrites.batching import BATCHING  # much code, for few loops compute what leaves them
-    from scanviz.engine.rewrites.rows import reads_whole
+    from scanviz.engine.rewrites.after_loops import computed_after  # few loops compute what leaves them
 
-    heavy = [node for node in late if is_heavy(node) and node.op.declaration in BATCHING]
-    if not heavy:
-        return Refusal(
-            "what only goes out of the step is elementwise: better done while it is in the cache", 1
-        )
-    moving = _after(heavy, late)
-    if any(node.op.declaration not in BATCHING or len(node.outputs) != 1 for node in moving):
-        return Refusal("an operation on the way out has no batched meaning", 2)
-    made = set(outputs_of(moving))
-    leaving = [step_output for step_output in view.op.of_type(StepOutput) if step_output.value in made]
-    if any(
-        step_output.keep != ALL or not reads_whole(view.result(step_output), level) for step_output in leaving
-    ):
-        return Refusal("only last rows of the results are read", 3)
-    return _computed_after(view, level, moving, leaving, made)
+    return computed_after(view, level, late)
 
 
 def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
@@ -69,129 +49,3 @@ def _late(view: ScanView, nodes: Sequence[Apply]) -> list[Apply]:
     early = set(toposort(results_without(view.op, outputs)))
     needed = view.op.once(always_in_step)
     return [node for node in nodes if node not in early and node in needed]
-
-
-def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
-    """Return heavy nodes, all late nodes that depend on one, and all late ones that these need."""
-    moved, inside = set(heavy), set(late)
-    for node in late:
-        if any(variable.owner in moved for variable in node.inputs):
-            moved.add(node)
-    for node in reversed(late):
-        if node in moved:
-            moved |= inside.intersection(variable.owner for variable in node.inputs)
-    return [node for node in late if node in moved]
-
-
-def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOutput]) -> str | None:
-    """Return why the rows that are needed would take more memory than what leaves, None if they do not."""
-    new = [variable for variable in varying if not rows.costs_nothing(variable)]
-    gone = [step_output.value for step_output in leaving]
-    highest = max((tensor_type(variable).ndim for variable in gone), default=0)
-    longer = [variable for variable in new if tensor_type(variable).ndim > highest]
-    if longer:
-        return f"rows of `{describe(longer[0])}` would have to be kept, which are larger than what leaves"
-    if len(new) > len(gone) and highest > 1:
-        return "more rows would have to be kept than results leave"
-    before, after = [elements(variable) for variable in gone], [elements(variable) for variable in new]
-    known = [number for number in (*before, *after) if number is not None]
-    if len(known) < len(before) + len(after):
-        return None
-    added, taken = sum(number or 0 for number in after), sum(number or 0 for number in before)
-    steps = constant_integer(rows.view.n_steps) or 0
-    if added > MOST_GROWTH_AFTER * taken:
-        return f"the loop would keep {added} numbers a step instead of {taken}"
-    if (added - taken) * steps * 8 > MOST_ROW_BYTES:
-        return f"the rows of all steps would take {(added - taken) * steps * 8} bytes more"
-    return None
-
-
-def _computed_after(
-    view: ScanView, level: Level, moving: Sequence[Apply], leaving: Sequence[StepOutput], made: set[Variable]
-) -> Match | Refusal:
-    from scanviz.engine.rewrites.batching import batched
-    from scanviz.engine.rewrites.rows import Rows
-
-    rows = Rows(view, level)
-    asked = view.op.once(size_nodes)
-    read = list(
-        dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
-    )
-    sizes = {variable for variable in read if variable.owner in asked and rows.is_size(variable)}
-    varying = [
-        variable
-        for variable in read
-        if not isinstance(variable, Constant) and rows.same(variable) is None and variable not in sizes
-    ]
-    for variable in varying:
-        rows.need(variable)
-    too_much = _new_rows(rows, varying, leaving)
-    if too_much is not None:
-        return Refusal(too_much, 4)
-    if not any(variable not in rows.extra for variable in varying) and not rows.extra:
-        return Refusal("it depends on nothing that changes from step to step", 2)
-    if (unchecked := rows.unchecked(leaving)) is not None:
-        return Refusal(unchecked, 4)
-    if not rows.possible(leaving):
-        return Refusal(f"`{view.op.scan_name}` would have no result left to count its steps by", 4)
-    _, mapping = rows.rebuilt(list(leaving))
-    known: dict[Variable, Variable] = {}
-    for node in moving:
-        inputs, varies = [], []
-        for variable in node.inputs:
-            same = rows.size(variable) if variable in sizes else rows.same(variable)
-            same = variable if isinstance(variable, Constant) else same
-            mine = (
-                known.get(variable) if variable in made else same if same is not None else rows.of(variable)
-            )
-            if mine is None:
-                return Refusal("an operation on the way out has no batched meaning", 2)
-            inputs.append(mine)
-            varies.append(variable in made or same is None)
-        found = batched(node, inputs, varies)
-        if found is None:
-            return Refusal(f"`{node.op.name}` has no batched meaning in this form", 3)
-        known[node.outputs[0]] = found
-    mapping.update({view.result(result): known[result.value] for result in leaving})
-    says = f"{counted(node.op.name for node in moving)} of all rows at once, after `{view.op.scan_name}`"
-    return Match(mapping, f"{says}: {named(step_output.name for step_output in leaving)}")
-
-
-def _sums_of_rows(view: ScanView, level: Level) -> Match | None:
-    """Add up after the loop what a state only adds up, where the rows are there anyway."""
-    found = running_sums(view, level)[0]
-    if not found:
-        return None
-    from scanviz.engine.ops.reduce import sum as sum_of  # as above: few loops only add up
-    from scanviz.engine.rewrites.rows import Rows
-
-    rows = Rows(view, level)
-    chosen: list[RunningSum] = []
-    for running_sum in found:
-        source, _ = _summand(running_sum.term)
-        if rows.has(source) and rows.costs_nothing(source) and tensor_type(source).ndim:
-            chosen.append(running_sum)
-    gone: list[LoopVariable] = [running_sum.state for running_sum in chosen]
-    if not chosen or not rows.possible(gone) or rows.unchecked(gone) is not None:
-        return None
-    new, mapping = rows.rebuilt(gone)
-    for running_sum in chosen:
-        source, axes = _summand(running_sum.term)
-        with moved_from(*maker_of(running_sum)):
-            total = sum_of(rows.of(source), axis=(0, *(axis + 1 for axis in axes)))
-        mapping.update(last_rows(running_sum, total, view, level, new.n_steps))
-    return Match(
-        mapping, f"{named(running_sum.state.name for running_sum in chosen)}: rows are summed after the loop"
-    )
-
-
-def _summand(term: Variable) -> tuple[Variable, tuple[int, ...]]:
-    """Return what a term is a sum of, and along which axes."""
-    from scanviz.engine.ops.reduce import sum as sum_of
-
-    node = term.owner
-    if node is not None and node.op.declaration is sum_of:
-        parameters = node.op.parameters
-        if not parameters.keepdims and parameters.dtype is None:
-            return node.inputs[0], parameters.axes
-    return term, ()

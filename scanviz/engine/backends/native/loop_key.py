@@ -14,7 +14,6 @@ import struct
 import sys
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from scanviz import starting
 from scanviz.engine.backends.native.digest import sha256
 from scanviz.engine.backends.native.processor import described
 from scanviz.engine.config import config
+from scanviz.engine.enumerated import Enum
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.types import RandomStateType, TensorType
 from scanviz.engine.program.instructions import (

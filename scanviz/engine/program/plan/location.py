@@ -7,11 +7,11 @@ oracle too.  Nothing here depends on the number of steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from enum import Enum
 from math import prod
 
 import numpy as np
 
+from scanviz.engine.enumerated import Enum
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, StateSlot
 from scanviz.engine.program.shapes import ConcreteShape

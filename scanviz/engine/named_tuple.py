@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -99,13 +100,19 @@ _SHARED = {
 }
 
 
+@cache
+def _alias(index: int) -> Any:
+    """Return what reads a field by its number, in whatever class."""
+    return _attribute(index, f"Alias for field number {index}")
+
+
 def _defined(name: str, namespace: dict[str, Any]) -> type:
     """Return the class that a body declares."""
     fields = tuple(namespace.get("__annotations__", {}))
     defaults = {field: namespace.pop(field) for field in fields if field in namespace}
     first, owner = _first_new(name)
     for index, field in enumerate(fields):
-        namespace[field] = _attribute(index, f"Alias for field number {index}")
+        namespace[field] = _alias(index)
     namespace = {"__doc__": name + str(fields).replace("'", ""), "__repr__": _repr, **_SHARED, **namespace}
     namespace.update(__new__=first, _fields=fields, __match_args__=fields, _field_defaults=defaults)
     namespace.setdefault("__annotations__", {})

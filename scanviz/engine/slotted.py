@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 import reprlib
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from types import CodeType, FunctionType, MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,7 @@ OWN = "__scanviz_fields__"  # what a class body declares, as `_own_fields` tells
 DESCRIBED = "__scanviz_described__"  # by name the fields of a class, inherited ones too
 FEW = 40  # calls of a method before it is compiled: that takes as long as more of them
 MISSING = object()  # in the place of a default that there is none of
+_OF_THE_CLASS = ("ClassVar", "typing.ClassVar")  # what annotations begin with that declare no field
 UNUSUAL = object()  # told by a method that is not compiled where the compiled one has to decide
 
 
@@ -107,11 +108,14 @@ def _by_us(given: Any) -> Any:
     return found
 
 
-def _own_fields(namespace: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield names of the fields that a class body declares, how each is annotated, and its default or description."""
+def _own_fields(namespace: dict[str, Any]) -> list[tuple[str, str, Any]]:
+    """Take the fields out of what a class body declares: their names, how each is annotated, and its default or description."""
+    found = []
     for name, annotation in namespace.get("__annotations__", {}).items():
-        if not annotation.startswith(("ClassVar", "typing.ClassVar")):
-            yield name, annotation, _by_us(namespace.get(name, MISSING))
+        if not annotation.startswith(_OF_THE_CLASS):
+            given = namespace.pop(name, MISSING)
+            found.append((name, annotation, given if given is MISSING else _by_us(given)))
+    return found
 
 
 def _described(kind: type) -> dict[str, Described]:
@@ -403,24 +407,36 @@ def _set_state(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, name, value)
 
 
+@cache
+def _params(frozen: bool, eq: bool) -> SimpleNamespace:
+    """Return what the standard library says of how a class was asked for."""
+    return SimpleNamespace(init=True, repr=True, eq=eq, order=False, unsafe_hash=False, frozen=frozen)
+
+
+# Each is about the class that is asked for it.
+_OF_ALL = {
+    FIELDS: _Later(FIELDS, _standard_fields),
+    DESCRIBED: _Later(DESCRIBED, _described),
+    "__match_args__": _Later("__match_args__", _positional),
+}
+_SIGNATURE = Signature(_init_of)
+
+
 def _namespace_of(kind: type, frozen: bool, eq: bool) -> dict[str, Any]:
     """Return what is in the class that is made of a declared one, but for the methods that are compiled."""
     namespace = dict(kind.__dict__)
-    own = list(_own_fields(namespace))
-    names = [name for name, _, _ in own]
-    for name in (*names, "__dict__", "__weakref__"):
+    own = _own_fields(namespace)
+    for name in ("__dict__", "__weakref__"):
         namespace.pop(name, None)
-    inherited = {name for base in kind.__mro__[1:-1] for name in getattr(base, "__slots__", ())}
-    namespace["__slots__"] = tuple(name for name in names if name not in inherited)
-    namespace[FIELDS], namespace[DESCRIBED] = _Later(FIELDS, _standard_fields), _Later(DESCRIBED, _described)
-    namespace[OWN] = own
-    namespace[PARAMS] = SimpleNamespace(
-        init=True, repr=True, eq=eq, order=False, unsafe_hash=False, frozen=frozen
-    )
-    namespace["__match_args__"] = _Later("__match_args__", _positional)
+    slots = [name for name, _, _ in own]
+    if len(kind.__mro__) > 2:
+        inherited = {name for base in kind.__mro__[1:-1] for name in getattr(base, "__slots__", ())}
+        slots = [name for name in slots if name not in inherited]
+    namespace.update(_OF_ALL)
+    namespace["__slots__"], namespace[OWN], namespace[PARAMS] = tuple(slots), own, _params(frozen, eq)
     namespace.setdefault("__repr__", _repr)
     if frozen:
-        namespace.update(__setattr__=_refuse_assignment, __delattr__=_refuse_deletion)
+        namespace["__setattr__"], namespace["__delattr__"] = _refuse_assignment, _refuse_deletion
         namespace.setdefault("__getstate__", _state)
         namespace.setdefault("__setstate__", _set_state)
     elif eq:
@@ -442,7 +458,7 @@ def _slotted(kind: type, frozen: bool, eq: bool) -> type:
         if given.get(name) is None:  # Python says None of __hash__ where a class body has __eq__
             namespace[name] = when_called(owner, kind.__qualname__, name, *ways)
     if "__init__" not in given:
-        namespace["__signature__"] = Signature(_init_of)  # what inspect looks for
+        namespace["__signature__"] = _SIGNATURE  # what inspect looks for
     made: type = type(kind)(kind.__name__, kind.__bases__, namespace)
     owner.append(made)
     return made

@@ -18,7 +18,7 @@ from scanviz.engine.scan.variables import Carry, State, StepOutput, inner_inputs
 MOST_NAMES = 4  # of loops that became one, in its name
 
 
-class Placed:
+class PlacedLoops:
     """The loops of a level in groups, and why loops stand alone; sets of groups are ints."""
 
     def __init__(self) -> None:
@@ -77,9 +77,9 @@ class Placed:
                 return
 
 
-def placed(level: Level) -> Placed:
+def placed(level: Level) -> PlacedLoops:
     """Return the loops of a level in groups."""
-    found = Placed()
+    found = PlacedLoops()
     for view, needs in loops_and_needs(level, found.groups):
         found.place(view, needs)
     return found

@@ -54,14 +54,17 @@ class ElementwiseDeclaration(Declaration):
 
     Attributes
     ----------
+    function : callable
+        ``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning.
     arity : int
         Number of inputs.
     truths : int or None
         The input from which on truth values are compared or chosen from; None where they are an accident.
     """
 
-    __slots__ = ("_formula", "_function", "_kept_block", "_kept_result", "_rule", "truths")
+    __slots__ = ("_formula", "_kept_block", "_kept_result", "_later", "_rule", "function", "truths")
     arity: int
+    function: Callable[..., Any]
 
     def __init__(
         self,
@@ -91,16 +94,18 @@ class ElementwiseDeclaration(Declaration):
         # kept in caches, which are made when they are used: a program uses few operations, and declares all
         self._rule, self._kept_result = result, False
         self._kept_block: Callable[..., tuple[tuple[str, ...], Block]] | None = None
-        self._function: Callable[..., Any] = self._by_formula if function is None else function
+        if isinstance(function, Later):
+            self._later = function
+        else:
+            self.function = self._by_formula if function is None else function
         self.truths, self._formula = truths, formula
 
-    @property
-    def function(self) -> Callable[..., Any]:
-        """``function(*arrays)`` or ``function(*arrays, out=buffer)``: the NumPy meaning."""
-        found = self._function
-        if isinstance(found, Later):
-            found = self._function = found.found()
-        return found
+    def __getattr__(self, name: str) -> Any:
+        """Import the function when it is first asked for, where it is in a file that need not be imported before."""
+        if name != "function":
+            raise AttributeError(name)
+        self.function = self._later.found()
+        return self.function
 
     @property
     def formula(self) -> Formula:

@@ -54,6 +54,8 @@ class Memory:
         owner = owner_of(array)
         if owner is not None:
             near = self._owned.get(owner, [])
+            if near and not array.size:  # NumPy says that it shares nothing; it may be read only all the same
+                return True
             return any(may_share_memory(array, other) for other in (*near, *self._elsewhere))
         held = (array for near in self._owned.values() for array in near)
         return any(may_share_memory(array, other) for other in (*held, *self._elsewhere))

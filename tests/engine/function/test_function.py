@@ -262,3 +262,15 @@ def test_a_constant_that_ifelse_chooses_is_the_callers_own(mode):
     whole, turned = f(2.0)
     assert whole.tolist() == turned.T.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert not np.shares_memory(whole, turned)
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy", "native", "auto"])
+def test_results_without_elements_are_the_callers_own_too(mode):
+    x = T.matrix("x")
+    f = scanviz.function([x], [x, x.T, T.zeros((0, 4)), T.zeros((0, 4)) + x[:0, :4]], mode=mode)
+    given = np.ones((0, 4))
+    given.flags.writeable = False
+    found = f(given)
+    assert len({id(result) for result in (given, *found)}) == 5
+    for result in found:
+        result += 1

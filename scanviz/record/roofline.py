@@ -80,7 +80,10 @@ def bound_of(limits: Mapping[str, float], operation: OperationRecord, native: bo
     single = "_float32" if operation.output.startswith("float32") else ""
     memory_ns = _least_ns(moved, limits, f"{size}_copy_bytes_per_s")
     arithmetic_ns = _least_ns(products, limits, f"product_flops_per_s{single}")
-    arithmetic_ns += _least_ns(done - products, limits, f"element_flops_per_s{single}")
+    elements = (
+        "product" if native else "element"
+    )  # machine code keeps in registers what NumPy fetches for each addition
+    arithmetic_ns += _least_ns(done - products, limits, f"{elements}_flops_per_s{single}")
     call_ns = 0.0 if native else limits.get("numpy_call_ns", 0.0)
     listed: list[tuple[float, Kind]] = [
         (memory_ns, "memory"),

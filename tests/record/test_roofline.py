@@ -52,7 +52,13 @@ def test_a_small_operation_is_bound_by_the_call_but_in_native_code() -> None:
     small = operation(600.0, bytes=800.0, flops=100.0)
     called, native = bound_of(LIMITS, small), bound_of(LIMITS, small, native=True)
     assert called is not None and (called.kind, called.least_ns) == ("the call", 500.0)
-    assert native is not None and (native.kind, native.least_ns) == ("arithmetic", 50.0)
+    assert native is not None and (native.kind, native.least_ns) == ("memory", 8.0)
+
+
+def test_arithmetic_of_machine_code_is_bound_by_that_of_products_for_it_keeps_numbers_in_registers() -> None:
+    busy = operation(600.0, bytes=800.0, flops=8_000.0)
+    native = bound_of(LIMITS, busy, native=True)
+    assert native is not None and (native.kind, native.least_ns) == ("arithmetic", 200.0)
 
 
 def test_of_what_has_no_time_work_or_limits_nothing_is_told() -> None:

@@ -46,7 +46,28 @@ def _alike(step: Program, plans: Sequence[Plan]) -> list[Work | None]:
         first,
         *(other for other in others if _shapes(other) != _shapes(first)),
     ]  # not those of other code alone
-    return same_work(*(work_of(step, plan) for plan in told))
+    return same_work(*(_shared_out(work_of(step, plan), plan.groups) for plan in told))
+
+
+def _shared_out(work: list[Work | None], groups: Sequence[Sequence[int]]) -> list[Work | None]:
+    """Return work with the bytes of what is done as one shared out as its time is: by operations.
+
+    By place they would be all in one operation's few nanoseconds, and its rate none that the machine has.
+    """
+    from scanviz.engine.program.work import Work
+
+    found = list(work)
+    for group in groups:
+        known = [(index, done) for index in group if (done := work[index]) is not None]
+        if len(known) < 2:
+            continue
+        left, weights = sum(done.bytes for _, done in known), sum(max(1, done.flops) for _, done in known)
+        for index, done in known:
+            weight = max(1, done.flops)
+            part = left * weight // weights
+            found[index] = Work(done.flops, done.product_flops, part)
+            left, weights = left - part, weights - weight
+    return found
 
 
 def _shapes(plan: Plan) -> list[tuple[int, ...] | None]:

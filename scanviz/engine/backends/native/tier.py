@@ -171,8 +171,9 @@ class NativeCode:
         times = self.variant == "steps"
         is_usual = times or arena.watch is None or arena.watch.counted is not None
         if self._in_parts is not None and is_usual:
-            if not self._in_parts.step_ns and last - first > LEARNT:
-                first, outcome, instruction = self._learnt(arena, first, self._in_parts)
+            # where there is code of the parts alone few steps are long ones, which threads are to take as well
+            if not self._in_parts.step_ns and last - first > (LEARNT if self.is_made else 1):
+                first, outcome, instruction = self._learnt(arena, first, last, self._in_parts)
                 if outcome:
                     return first, outcome, instruction
             if self._in_parts.run(arena, first, last, times):
@@ -181,18 +182,21 @@ class NativeCode:
                 return self._in_turn(arena, first, last)
         return self._as_whole(arena, first, last)
 
-    def _learnt(self, arena: LoopArena, first: int, in_parts: InParts) -> Outcome:
-        """Take some steps, after which it is known how long one takes: not the first, whose code and rows were never used before.
+    def _learnt(self, arena: LoopArena, first: int, last: int, in_parts: InParts) -> Outcome:
+        """Take some steps, half of all at most, after which it is known how long one takes.
+
+        That is not the first, whose code and rows were never used before.
 
         What counts is this thread's own time: while others have the processors, steps take longer and threads gain nothing.
         """
         take = self._as_whole if self.is_made else self._in_turn
+        most = min(LEARNT, (last - first) // 2)
         taken, further = (first, DONE, -1), 1
         while further and taken[1] == DONE:
             begun, is_first = thread_time_ns(), taken[0] == first
             taken = take(arena, taken[0], taken[0] + further)
             in_parts.step_ns = max(1.0, (thread_time_ns() - begun) / further)
-            further = min(LEARNT - 1, int(LEARNT_NS / in_parts.step_ns)) if is_first else 0
+            further = min(most - 1, int(LEARNT_NS / in_parts.step_ns)) if is_first else 0
         return taken
 
     def _in_turn(self, arena: LoopArena, first: int, last: int) -> Outcome:

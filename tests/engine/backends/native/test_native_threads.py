@@ -81,6 +81,24 @@ def test_a_first_run_that_is_surely_long_has_the_code_of_its_parts_alone_until_o
     assert code.is_made
 
 
+def test_a_first_run_of_few_long_steps_is_taken_by_threads_too(monkeypatch):
+    f, given = batch_of_rows()
+    config.native.threads = 1
+    alone, shared = f(given), []
+    config.native.threads = 2
+    f, _ = batch_of_rows()
+    usual = PartedCode.run
+    monkeypatch.setattr(
+        PartedCode, "run", lambda self, arena, *steps: shared.append(steps[:2]) or usual(self, arena, *steps)
+    )
+    with parts_first(), monkeypatch.context() as patch:
+        patch.setattr(tier, "LEARNT", 1000)  # of more steps, which are short, so many are looked at
+        np.testing.assert_array_equal(f(given), alone)
+    ((first, last),) = shared
+    assert 1 <= first <= 150 and last == 300
+    assert not code_of(f).is_made
+
+
 def test_a_first_run_that_somebody_watches_has_the_code_of_the_whole_loop():
     f, given = batch_of_rows()
     with parts_first(), scanviz.profile():

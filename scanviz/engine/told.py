@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import cycle
 from operator import index as whole_number
@@ -285,13 +285,14 @@ class CountedRuns:
         self.timed += len(lengths)
         self._add(len(lengths), sum(lengths), sum(times), lengths, times)
         # those that passed before a run are like the one that was noted before it
-        before = Counter[int]()
-        for length, count in zip(lengths, (*passed[1:], last), strict=True):
+        before, alike = Counter[int](), defaultdict[int, list[int]](list)
+        for length, ns, count in zip(lengths, times, (*passed[1:], last), strict=True):
             before[length] += count
+            alike[length].append(ns)
         for length, count in before.items():
             if count:
                 self.let_pass += count
-                usual = usual_mean([ns for steps, ns in zip(lengths, times, strict=True) if steps == length])
+                usual = usual_mean(alike[length])
                 kept = min(count, self.MOST_KEPT)
                 self._add(count, length * count, usual * count, [length] * kept, [usual] * kept)
 

@@ -107,7 +107,7 @@ def _found(found: FindingRecord) -> list[ReportLine]:
 def _where(found: FindingRecord) -> str:
     """Return all loops that a finding stands in, innermost first; those that read what was computed for all their steps too."""
     read = [f"for {_step(loop_place)}" for loop_place in found.read_at[:1]]
-    read += [f"of {_step(loop_place)}" for loop_place in found.made_of[:1]]
+    read += [f"of what {_step(loop_place, ' gave')}" for loop_place in found.made_of[:1]]
     if not found.loops:
         moved = "computed for all steps at once" if found.moved_from and read else "outside of loops"
         return ", ".join([moved, *read])
@@ -116,8 +116,8 @@ def _where(found: FindingRecord) -> str:
     return ", ".join([at, *(f"in {_step(loop_place)}" for loop_place in around), *read])
 
 
-def _step(place: LoopPlaceRecord) -> str:
-    return f"step {amount(place.step)} of loop {sanitize(place.loop)}{_back(place)}"
+def _step(place: LoopPlaceRecord, did: str = "") -> str:
+    return f"step {amount(place.step)} of loop {sanitize(place.loop)}{did}{_back(place)}"
 
 
 def _back(place: LoopPlaceRecord) -> str:

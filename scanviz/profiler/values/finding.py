@@ -65,7 +65,7 @@ def finding_of(
         expected=expected,
         read_at=tuple(_read_at(frame, register, result.where)) if result.where else (),
         rows=rows_given(frames, instruction, result.where or ()),
-        made_of=tuple(_made_of(frame, instruction, result.where)) if result.where else (),
+        made_of=tuple(dict.fromkeys(_made_of(frame, register, result.where))) if result.where else (),
         moved_from=operation.moved_from,
     )
 
@@ -142,11 +142,9 @@ def _read_at(frame: OpenCall, register: int, where: tuple[int, ...]) -> Iterator
                     yield LoopPlaceRecord(instruction.name, source, None, where[0], name, back)
 
 
-def _made_of(
-    frame: OpenCall, instruction: AnyInstruction, where: tuple[int, ...]
-) -> Iterator[LoopPlaceRecord]:
+def _made_of(frame: OpenCall, register: int, where: tuple[int, ...]) -> Iterator[LoopPlaceRecord]:
     """Iterate over the steps of loops before the operation that wrote what the row that should not be was made of."""
-    for loop, step in steps_written(frame, instruction, where):
+    for loop, step in steps_written(frame, register, where):
         known = loop.op.settings.gradient_of if isinstance(loop.op, Scan) else None
         yield LoopPlaceRecord(
             loop.name,

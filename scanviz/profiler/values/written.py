@@ -1,8 +1,8 @@
 """At which step of a loop a row was written that an operation behind the loop was made of.
 
 What a step computes of its results alone is often done behind the loop, for all steps at once.  Then a number that should not be
-is met outside of loops, and its row says which step it belongs to: it is followed back by the axes that operations go along, and
-through what only shows rows of others, until a loop wrote it.
+is met outside of loops, and its place says which step it belongs to: it is followed back by the axes that operations go along, and
+through what only shows numbers of others, until a loop wrote it.
 """
 
 from __future__ import annotations
@@ -13,91 +13,102 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
+from scanviz.engine.program.instructions import Instruction, LoopInstruction
 from scanviz.profiler.values.frame import OpenCall
 from scanviz.profiler.values.origin import moves_only
 
-_DEEPEST = 200  # registers that are looked at
+Place = tuple[int | None, ...]  # of numbers in a value: None along an axis on all of which they may lie
+_DEEPEST = 200  # places that are looked at
 
 
 def steps_written(
-    frame: OpenCall, instruction: AnyInstruction, where: tuple[int, ...]
+    frame: OpenCall, register: int, where: tuple[int, ...]
 ) -> Iterator[tuple[LoopInstruction, int]]:
-    """Iterate over the loops, with their steps, that wrote the rows which a row of a result was made of.
+    """Iterate over the loops, with their steps, that wrote the rows which a number in a value was made of.
 
     Parameters
     ----------
     frame : OpenCall
-        What the operation belongs to.
-    instruction : instruction
-        The operation; loops are in the same Program.
+        What the value belongs to; loops are in the same Program.
+    register : int
+        The value.
     where : tuple of int
-        Where in its result something is wrong.
+        Where in it something is wrong.
     """
-    if where and isinstance(instruction, Instruction):
-        yield from _through(frame, instruction, where[0], set())
+    return _written(frame, register, where, set())
 
 
-def _through(
-    frame: OpenCall, instruction: Instruction, row: int, seen: set[int]
+def _written(
+    frame: OpenCall, register: int, place: Place, seen: set[tuple[int, Place]]
 ) -> Iterator[tuple[LoopInstruction, int]]:
-    axes, registers = instruction.op.facts.axes, frame.program.registers
-    if axes is None:
+    if (register, place) in seen or len(seen) > _DEEPEST or all(at is None for at in place):
         return
-    given = [registers[number].type.shape for number in instruction.inputs]
-    made = [registers[number].type.shape for number in instruction.outputs]
-    along = axes(instruction.op, given, made)
-    for position, axis in (along[0][0] if along and along[0] else {}).items():
-        if axis == 0:
-            yield from _row(frame, instruction.inputs[position], row, seen)
-
-
-def _row(frame: OpenCall, register: int, row: int, seen: set[int]) -> Iterator[tuple[LoopInstruction, int]]:
-    if register in seen or len(seen) > _DEEPEST:
-        return
-    seen.add(register)
+    seen.add((register, place))
     maker = next((maker for maker in frame.program.instructions if register in maker.outputs), None)
     if isinstance(maker, LoopInstruction):
-        step = _step(frame, maker, register, row)
+        step = None if place[0] is None else _step(frame, maker, register, place[0])
         if step is not None:
             yield maker, step
     elif isinstance(maker, Instruction) and moves_only(maker):
-        shown = _shown_row(frame, maker, row)
+        shown = _shown_row(frame, maker, place)
+        source = maker.inputs[maker.op.declaration.views or 0]
         if shown is not None:
-            yield from _row(frame, maker.inputs[maker.op.declaration.views or 0], shown, seen)
+            yield from _written(frame, source, shown, seen)
     elif isinstance(maker, Instruction):
-        yield from _through(frame, maker, row, seen)
+        for position, read in _read(frame, maker, register, place).items():
+            yield from _written(frame, maker.inputs[position], read, seen)
 
 
-def _shown_row(frame: OpenCall, maker: Instruction, row: int) -> int | None:
-    """Return which row of its input an operation shows as a row: it is asked to show the numbers of rows."""
-    place = maker.op.declaration.views or 0
-    source = maker.inputs[place]
+def _read(frame: OpenCall, maker: Instruction, register: int, place: Place) -> dict[int, Place]:
+    """Return, by input, where an operation reads what it computes a number of, as far as it goes along their axes."""
+    axes, registers = maker.op.facts.axes, frame.program.registers
+    if axes is None:
+        return {}
+    given = [registers[number].type.shape for number in maker.inputs]
+    made = [registers[number].type.shape for number in maker.outputs]
+    found: dict[int, list[int | None]] = {}
+    results = dict(zip(maker.outputs, axes(maker.op, given, made), strict=False))
+    for at, inputs in zip(place, results.get(register, ()), strict=False):
+        for position, axis in inputs.items():
+            found.setdefault(position, [None] * len(given[position]))[axis] = at
+    return {position: tuple(read) for position, read in found.items()}
+
+
+def _shown_row(frame: OpenCall, maker: Instruction, place: Place) -> Place | None:
+    """Return which row of its input an operation shows at a place, None where it is none or several.
+
+    It is asked to show the numbers of rows, with two sizes for each that nobody knows any more: they must not matter.
+    """
+    position = maker.op.declaration.views or 0
     given = [frame.value(number) for number in maker.inputs]
-    shape = np.shape(given[place]) if given[place] is not None else _shape(frame, source)
+    shape = (
+        np.shape(given[position]) if given[position] is not None else _shape(frame, maker.inputs[position])
+    )
     if not shape:
         return None
-    given[place] = np.broadcast_to(np.arange(shape[0]).reshape(-1, *(1 for _ in shape[1:])), shape)
-    try:
-        shown = np.asarray(maker.op.perform(given)[0])[row]
-    except (
-        ScanvizError,
-        ArithmeticError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ):  # of sizes that are not known any more
-        return None
-    return int(shown.flat[0]) if shown.size else None
+    shown: set[int] = set()
+    for guess in (1, 1 + max(at or 0 for at in place)) if None in shape else (1,):
+        sizes = [guess if size is None else size for size in shape]
+        given[position] = np.broadcast_to(np.arange(sizes[0]).reshape(-1, *(1 for _ in sizes[1:])), sizes)
+        try:
+            rows = np.asarray(maker.op.perform(given)[0])
+            at_place = [
+                slice(None) if at is None else min(at, size - 1)
+                for at, size in zip(place, rows.shape, strict=True)
+            ]
+            shown.update(np.unique(rows[tuple(at_place)]).tolist())
+        except (ScanvizError, ArithmeticError, LookupError, TypeError, ValueError):
+            return None  # of numbers that are not known any more
+    return (shown.pop(), *(None for _ in shape[1:])) if len(shown) == 1 else None
 
 
-def _shape(frame: OpenCall, register: int) -> tuple[int, ...]:
-    """Return the shape of what a loop gave, also after that was let go of: 1 where nobody knows; empty if no loop gave it."""
+def _shape(frame: OpenCall, register: int) -> tuple[int | None, ...]:
+    """Return the shape of what a loop gave, also after that was let go of: None where nobody knows; empty if no loop gave it."""
     kind = frame.program.registers[register].type
     for loop in frame.program.instructions:
         if isinstance(loop, LoopInstruction) and register in loop.outputs and isinstance(kind, TensorType):
             kept = _kept(frame, loop, register)
-            return (len(kept), *(size or 1 for size in kind.shape[1:])) if kept else ()
+            return (len(kept), *kind.shape[1:]) if kept else ()
     return ()
 
 

@@ -160,7 +160,7 @@ def test_what_was_computed_behind_a_loop_for_all_its_steps_names_the_step_that_i
     assert finding.loops == () and finding.moved_from == "tank"
     assert [(place.loop, place.step) for place in finding.made_of] == [("tank", 730)]
     text = render_check(CheckedRecord(finding=finding))
-    assert "NaN computed for all steps at once, of step 730 of loop tank" in text
+    assert "NaN computed for all steps at once, of what step 730 of loop tank gave" in text
     for rows, step in (
         (level, 730),
         (level[::-1], 999),
@@ -171,6 +171,41 @@ def test_what_was_computed_behind_a_loop_for_all_its_steps_names_the_step_that_i
     ):
         places = found(scanviz.function([x], T.log(rows)), data).made_of
         assert [(place.loop, place.step) for place in places] == [("tank", step)]
+
+
+def test_the_step_of_what_is_behind_a_loop_is_that_of_the_number_wherever_it_was_moved_to() -> None:
+    x, start = T.matrix("x"), T.vector("start")
+    tank, _ = scanviz.scan(lambda x_t, level: x_t + 0.1 * level, x, T.zeros(3), name="tank")
+    unsized, _ = scanviz.scan(lambda x_t, level: x_t + 0.1 * level, x, start, name="tank")
+    data = np.ones((10, 3))
+    data[6, 1] = -50.0
+    for rows, steps in (
+        (tank.T, [6]),
+        (tank[None], [6]),
+        (T.dot(np.eye(3), tank.T), [6]),
+        (tank.reshape((2, 5, 3)), [6]),
+        (tank.reshape((-1,)), [6]),
+        (abs(tank[1:]) + tank[:-1], [7, 6]),
+        (tank.sum(axis=0), []),
+        (unsized.T, [6]),
+        (unsized.reshape((5, 2, -1)), [6]),
+        (unsized.reshape((-1,)), []),
+        (unsized[6] + T.zeros((4, 3)), [6]),
+        (T.stack([unsized, unsized])[0], [6]),
+    ):
+        f = scanviz.function([x, start], T.sqrt(rows), on_unused_input="ignore")
+        assert [place.step for place in found(f, data, np.zeros(3)).made_of] == steps
+
+
+def test_what_is_behind_a_loop_is_said_to_be_of_what_a_step_gave_for_another_step_may_have_read_it() -> None:
+    x, w = T.matrix("x"), scanviz.shared(np.eye(2), "w")
+    (_, scores), _ = scanviz.scan(
+        lambda x_t, level: (level + x_t, T.dot(T.log(level), w)), x, [T.ones(2), None], name="tank"
+    )
+    data = np.full((20, 2), 0.1)
+    data[7, 1] = -900.0
+    text = render_check(CheckedRecord(finding=found(scanviz.function([x], scores), data)))
+    assert "first at [8, 1]" in text and "of what step 7 of loop tank gave" in text
 
 
 def test_shared_variables_and_initial_states_are_named_as_origins() -> None:

@@ -198,8 +198,9 @@ MEASURES = [
     ),
     Measure(
         "operation", "bytes", "bytes", "bytes moved",
-        "Of one application, from the shapes met last: each array that it reads, and each that it writes, once. Not of operations"
-        " that did another amount in another call.", "last", (),
+        "Of one application, from the shapes met last: each array that it reads, and each that it writes, once; in a step that is"
+        " machine code a share of those of the operations that are done as one. Not of operations that did another amount in"
+        " another call.", "last", (),
     ),
     Measure(
         "operation", "flops", "count", "floating-point operations",

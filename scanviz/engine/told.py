@@ -94,6 +94,9 @@ class StepSeries:
         program order, for chunks run with the per-operation variant; None otherwise.
     copy_ns : numpy.ndarray or None
         int64, shape (intervals,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
+    op_stamps : sequence of float or None
+        How many stamps the time of each instruction holds: a part of one where several are done as one, none where it has no time
+        of its own; None where each holds one.
     span_ns : int
         Nanoseconds of all these steps, those without a time included.
     entry_ns : int
@@ -121,7 +124,7 @@ class StepSeries:
 
     __slots__ = (
         "alike_runs", "control", "copy_ns", "counted_runs", "covers", "entry_ns", "first", "inside_ns", "interval_ns", "loop",
-        "off_cpu_ns", "op_ns", "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier",
+        "off_cpu_ns", "op_ns", "op_stamps", "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier",
         "timed_steps",
     )  # fmt: skip
 
@@ -146,9 +149,10 @@ class StepSeries:
         plain: bool = False,
         off_cpu_ns: int = 0,
         tier: str = "",
+        op_stamps: Sequence[float] | None = None,
     ) -> None:
         self.loop, self.first, self.interval_ns, self.op_ns, self.tier = loop, first, interval_ns, op_ns, tier
-        self.control, self.plain, self.off_cpu_ns = control, plain, off_cpu_ns
+        self.control, self.plain, self.off_cpu_ns, self.op_stamps = control, plain, off_cpu_ns, op_stamps
         self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
         if timed_steps is None:
             timed_steps = len(interval_ns) if covers is None else int(covers.sum())

@@ -10,7 +10,8 @@ those with one an operation.
   steps of few nanoseconds, several of which share a stamp, where plain blocks are so long that entering them is little.
   Where the usual code itself is timed by blocks, as strips are, it is the median over these, and there is no tick.
 - The stamps of a step whose n operations are timed cost what the medians of its parts come to above that, a share of n + 2 each,
-  and no more than the smallest part, which holds one; where there are loops inside, what stamps do not explain is what recording
+  and no more than the smallest part, which holds one; operations that are done as one hold one together, shared out as their time
+  is; where there are loops inside, what stamps do not explain is what recording
   them costs, unless that were more than they took.  Where runs of these were timed in plain blocks, that is what they take, and
   the other parts have what they leave.
 - A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0.
@@ -134,7 +135,7 @@ def _typical(
         whole, tick = blocks.median, 0.0
     else:
         *raw, timed = (tally.parts.median(row) for row in range(len(nested) + 3))
-        whole, in_place = timed - len(raw) * min(stamp_ns, *raw), False
+        whole, in_place = timed - sum(tally.stamps) * min(stamp_ns, _smallest(raw, tally.stamps)), False
     grain = GRAIN if whole < PRECISE_NS else 1
     return round(whole / grain) * grain, tick, in_place
 
@@ -164,7 +165,7 @@ def divided(
     """
     if tally.steps < FEWEST:
         return None
-    parts, stamps = tally.parts, len(nested) + 2
+    parts, stamps = tally.parts, sum(tally.stamps)
     timed = parts.median(len(nested) + 2)
     typical, tick, in_place = _typical(tally, stepped, blocks, stamp_ns, nested)
     if typical <= 0:
@@ -172,9 +173,12 @@ def divided(
     raw = [parts.median(row) for row in range(len(nested) + 2)]
     above = max(0.0, math.fsum(raw) - typical)
     inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)
-    price, recording = _prices(raw, above, stamp_ns, sum(nested), inner)
+    price, recording = _prices(raw, above, stamp_ns, sum(nested), inner, tally.stamps)
     holds = [*nested, False, False]
-    added = [price + (recording * time / inner if holds[row] else 0.0) for row, time in enumerate(raw)]
+    added = [
+        price * tally.stamps[row] + (recording * time / inner if holds[row] else 0.0)
+        for row, time in enumerate(raw)
+    ]
     left = [time - more for time, more in zip(raw, added, strict=True)]
     weights = [time if time > _error(tally, row) else 0.0 for row, time in enumerate(left)]
     known = _with_known(weights, typical, nested, inside)
@@ -194,7 +198,7 @@ def divided(
 
 
 def _prices(
-    raw: Sequence[float], above: float, stamp_ns: float, loops: int, inner: float
+    raw: Sequence[float], above: float, stamp_ns: float, loops: int, inner: float, holds: Sequence[float] = ()
 ) -> tuple[float, float]:
     """Return what a stamp cost, and what recording the loops inside did, of what parts come to above the typical step.
 
@@ -208,15 +212,23 @@ def _prices(
     (10.0, 600.0)
     >>> _prices([40.0, 90.0, 20.0, 20.0], 125.0, 5.0, 1, 90.0)
     (20.0, 45.0)
+    >>> _prices([4.0, 36.0, 20.0, 20.0], 60.0, 10.0, 0, 0.0, holds=[0.1, 0.9, 1.0, 1.0])
+    (20.0, 0.0)
     """
-    stamps = len(raw)
-    dearest = min(above / stamps, min(raw), DEAREST * stamp_ns)
+    holds = holds or [1.0] * len(raw)
+    stamps = sum(holds)
+    dearest = min(above / stamps, _smallest(raw, holds), DEAREST * stamp_ns)
     if not loops:
         return dearest, 0.0
     price = min(dearest, stamp_ns)
     if above - stamps * price >= inner - loops * price:
         price = dearest
     return price, max(0.0, above - stamps * price)
+
+
+def _smallest(raw: Sequence[float], holds: Sequence[float]) -> float:
+    """Return what a stamp can cost at most, which no part is shorter than that holds one."""
+    return min(time / held for time, held in zip(raw, holds, strict=True) if held)
 
 
 def _with_known(

@@ -92,6 +92,8 @@ class StepTally:
     ----------
     parts : HistogramTable
         A row an operation, then storing rows, the rest of the step, and the whole of it; all with their stamps.
+    stamps : list of float
+        How many stamps the times of operations hold, storing rows and the rest: one each, or parts of one.
     total_ns : numpy.ndarray
         The times in ``parts`` together, float64, by rows.
     disturbed : int
@@ -112,11 +114,12 @@ class StepTally:
 
     __slots__ = (
         "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "inside", "is_plain", "pairs", "parts",
-        "plain", "plain_steps", "slow_ns", "slow_steps", "total_ns",
+        "plain", "plain_steps", "slow_ns", "slow_steps", "stamps", "total_ns",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
         self._count = count
+        self.stamps = [1.0] * (count + 2)
         self.parts, self.total_ns, self.disturbed = HistogramTable(count + 3), np.zeros(count + 3), 0
         self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
         self.pairs: deque[float] = deque(maxlen=PAIRS)
@@ -169,6 +172,8 @@ class StepTally:
         elif series.op_ns is None:
             self._add_stamped(series)
         elif len(series.op_ns) == self._count and len(series.interval_ns) and series.covers is None:
+            if series.op_stamps is not None:
+                self.stamps = [*series.op_stamps, 1.0, 1.0]
             self._waiting.append(series)
             self._weight += len(series.interval_ns) * self._count
             if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:

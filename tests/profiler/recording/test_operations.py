@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -105,3 +106,20 @@ def test_stamps_that_are_dearer_than_was_measured_do_not_take_the_time_of_a_loop
     found = divided(tally, Histogram(), Histogram(), 4.0, [k == 4 for k in range(24)])
     assert found is not None and found.typical_ns == 190
     assert found.operations[4] > 0.6 * 190
+
+
+def test_operations_done_as_one_hold_one_stamp_together_and_keep_the_proportion_of_their_times() -> None:
+    tally = StepTally(3)
+    stamp, group = 60, np.array([[8], [80], [12]], np.int64)  # of the operations; copies take 5, the rest 15
+    shares = [0.08, 0.8, 0.12]
+    operations = np.rint(group + stamp * np.array(shares)[:, None]).astype(np.int64).repeat(40, axis=1)
+    copies = np.full(40, 5 + stamp, np.int64)
+    whole = operations.sum(axis=0) + copies + 15 + stamp
+    tally.add(StepSeries(1, 0, whole, operations, copies, op_stamps=shares))
+    single = Histogram()
+    single.add(np.full(40, 120, np.int64))
+    found = divided(tally, single, Histogram(), float(stamp), [False] * 3)
+    assert found is not None and sum(found.operations) + found.copies + found.rest == found.typical_ns
+    assert found.stamp_ns == pytest.approx(stamp, rel=0.25)
+    small, large, middle = found.operations
+    assert large / small == pytest.approx(10, rel=0.1) and middle / small == pytest.approx(1.5, rel=0.1)

@@ -242,10 +242,12 @@ class NativeStamps:
         spans = np.concatenate([table[1:, 0], table[-1:, -1]]) - table[:, 0]
         between = table[:, 1:] - table[:, :-1]
         operations = np.zeros((stamps_a_step(loop) - 2, done), np.int64)
+        stamps = [0.0] * len(operations)
         for k, shares in enumerate(self._shares):
             for index, share in shares:
-                operations[index] = (between[:, k] * share).astype(np.int64)
-        return StepSeries(loop.key, first, spans, operations, between[:, -1].copy(), **_source())
+                operations[index], stamps[index] = (between[:, k] * share).astype(np.int64), share
+        copies = between[:, -1].copy()
+        return StepSeries(loop.key, first, spans, operations, copies, op_stamps=stamps, **_source())
 
 
 def _source() -> dict[str, Any]:

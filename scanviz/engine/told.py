@@ -15,9 +15,8 @@ from scanviz.engine.named_tuple import NamedTuple
 ALL_TIMED = 32  # runs of a loop in a part of the loop around, before any is let pass
 LET_PASS = 7, 13, 11, 17  # so many runs between two that are timed
 LONG_RUN_NS = 50_000  # of a run that takes no notice of being timed
-SLOW = (
-    10  # times as long as a typical run: what disturbed it did not disturb those that are taken to be like it
-)
+# times as long as a typical run: what disturbed one so much did not disturb those that are taken to be like it
+SLOW = 10
 
 
 def usual_mean(times: Sequence[int]) -> int:
@@ -26,7 +25,7 @@ def usual_mean(times: Sequence[int]) -> int:
     Examples
     --------
     >>> usual_mean([100, 110, 120, 9_000_000])
-    360
+    382
     """
     most = SLOW * sorted(times)[len(times) // 2]
     return sum([min(time, most) for time in times]) // len(times)

@@ -26,37 +26,37 @@ def folder(tmp_path):
 
 
 def test_the_code_is_printed_with_the_users_lines(folder):
-    done = command("native", "--scan", "chain", "s.py", cwd=folder)
+    done = command("native", "--scan", "chain", "s.py", cwd=folder, COLUMNS="")
     assert done.returncode == 0 and done.stderr == "ran\n", done.stderr
     assert done.stdout.startswith("loop `chain`: machine code for the shapes met\n")
     assert "define i64 @scanviz_loop" in done.stdout and "; tanh  s.py:5: h, _ = scanviz.scan" in done.stdout
 
 
 def test_the_processors_instructions_are_marked_with_the_users_lines(folder):
-    done = command("native", "--asm", "--scan", "chain", "s.py", cwd=folder)
+    done = command("native", "--asm", "--scan", "chain", "s.py", cwd=folder, COLUMNS="")
     assert done.returncode == 0, done.stderr
     assert "scanviz_loop:" in done.stdout and "s.py:5: h, _ = scanviz.scan" in done.stdout
 
 
 def test_a_loop_without_native_code_has_its_reason(folder):
-    done = command("native", "s.py", cwd=folder)
+    done = command("native", "s.py", cwd=folder, COLUMNS="")
     assert "loop `chain`: machine code" in done.stdout
     assert "loop `inverse`: no native code: calling out would cost more than is gained: `pinv`" in done.stdout
 
 
 def test_what_cannot_be_shown_is_refused_in_words(folder):
-    done = command("native", "--ir", "--asm", "s.py", cwd=folder)
+    done = command("native", "--ir", "--asm", "s.py", cwd=folder, COLUMNS="")
     assert done.returncode == 2 and "choose one" in done.stderr
-    done = command("native", "--scan", "chian", "s.py", cwd=folder)
+    done = command("native", "--scan", "chian", "s.py", cwd=folder, COLUMNS="")
     assert done.returncode == 2 and "did you mean chain?" in done.stderr
 
 
 def test_options_behind_the_script_and_profiles_are_told_in_words(folder):
-    done = command("native", "s.py", "--asm", cwd=folder)
+    done = command("native", "s.py", "--asm", cwd=folder, COLUMNS="")
     assert done.returncode == 0
     told = "scanviz: --asm behind s.py is an argument of s.py: what is for scanviz stands before it"
     assert done.stderr.splitlines() == [told, "ran"]
-    assert command("profile", "-o", "p.scanviz", "s.py", cwd=folder).returncode == 0
-    done = command("native", "p.scanviz", "--scan", "chain", cwd=folder)
+    assert command("profile", "-o", "p.scanviz", "s.py", cwd=folder, COLUMNS="").returncode == 0
+    done = command("native", "p.scanviz", "--scan", "chain", cwd=folder, COLUMNS="")
     assert done.returncode == 2 and not done.stdout
     assert "p.scanviz holds no machine code" in done.stderr and "scanviz native s.py" in done.stderr

@@ -19,7 +19,7 @@ print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
 
 
 def scanviz_(*arguments, cwd):
-    return command(*arguments, cwd=cwd)
+    return command(*arguments, cwd=cwd, COLUMNS="")  # to a pipe, whatever the tests run in
 
 
 @pytest.fixture

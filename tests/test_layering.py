@@ -54,7 +54,7 @@ ENGINE_LAYERS = (
     ("errors",),
     ("named_tuple",),
     ("slotted", "collecting", "later", "enumerated"),
-    ("locks",),
+    ("methods", "locks"),
 )
 PROFILER_LAYERS = (
     ("run",),

@@ -14,7 +14,7 @@ from functools import cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.slotted import FEW, Signature, compiled, numbered
+from scanviz.engine.methods import FEW, Signature, compiled, numbered
 
 try:
     from _collections import _tuplegetter as _attribute  # type: ignore[import-not-found,unused-ignore]  # what CPython itself uses

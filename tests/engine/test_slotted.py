@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from scanviz.engine import slotted
+from scanviz.engine import methods, slotted
 
 
 def point() -> type:
@@ -102,12 +102,12 @@ ACTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("few", [0, 1, slotted.FEW, 1000])
+@pytest.mark.parametrize("few", [0, 1, methods.FEW, 1000])
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_class_behaves_as_the_standard_librarys(
     options: dict[str, bool], few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slotted, "FEW", few)
+    monkeypatch.setattr(methods, "FEW", few)
     ours, theirs = both(point, **options)
     assert {act: outcome(act, ours) for act in ACTS} == {act: outcome(act, theirs) for act in ACTS}
 
@@ -187,7 +187,7 @@ def test_slots_have_to_be_asked_for() -> None:
 def test_classes_with_as_many_fields_share_what_is_compiled_and_keep_their_own_names_and_defaults(
     monkeypatch,
 ):
-    monkeypatch.setattr(slotted, "FEW", 0)
+    monkeypatch.setattr(methods, "FEW", 0)
 
     @slotted.dataclass(frozen=True, slots=True)
     class Point:
@@ -200,9 +200,9 @@ def test_classes_with_as_many_fields_share_what_is_compiled_and_keep_their_own_n
         second: str = "b"
 
     Point(1)
-    compiled = slotted._code.cache_info().misses
+    compiled = methods._code.cache_info().misses
     assert Pair("a") == Pair(first="a", second="b") != Pair("a", "c")
-    assert slotted._code.cache_info().misses - compiled <= 1  # of what compares
+    assert methods._code.cache_info().misses - compiled <= 1  # of what compares
     assert (Point(1).y, Pair.__init__.__code__.co_varnames) == (2, ("self", "first", "second"))
     with pytest.raises(TypeError, match="'first'"):
         Pair()
@@ -221,15 +221,15 @@ def test_a_field_without_a_default_after_one_with_a_default_is_refused():
 @pytest.mark.parametrize("frozen", [False, True])
 def test_a_method_is_compiled_after_a_few_calls_and_instances_are_equal_before_and_after(frozen):
     made = both(point, frozen=frozen)[0]
-    compiled = slotted._code.cache_info().misses
+    compiled = methods._code.cache_info().misses
     first = made(1, seen=[1])
-    texts = {repr(made(1, y=2.0)) for _ in range(slotted.FEW - 1)}
-    assert slotted._code.cache_info().misses == compiled
+    texts = {repr(made(1, y=2.0)) for _ in range(methods.FEW - 1)}
+    assert methods._code.cache_info().misses == compiled
     texts |= {repr(made(1, y=2.0)) for _ in range(3)}
     assert len(texts) == 1 and "x" in made.__init__.__code__.co_varnames
-    assert all(first == made(1) for _ in range(2 * slotted.FEW))
+    assert all(first == made(1) for _ in range(2 * methods.FEW))
     if frozen:
-        assert len({hash(first) for _ in range(2 * slotted.FEW)}) == 1
+        assert len({hash(first) for _ in range(2 * methods.FEW)}) == 1
 
 
 def test_a_base_of_the_standard_librarys_is_known():

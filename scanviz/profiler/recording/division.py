@@ -135,7 +135,8 @@ def _typical(
         whole, tick = blocks.median, 0.0
     else:
         *raw, timed = (tally.parts.median(row) for row in range(len(nested) + 3))
-        whole, in_place = timed - sum(tally.stamps) * min(stamp_ns, _smallest(raw, tally.stamps)), False
+        held = _held(tally, nested)
+        whole, in_place = timed - sum(held) * min(stamp_ns, _smallest(raw, held)), False
     grain = GRAIN if whole < PRECISE_NS else 1
     return round(whole / grain) * grain, tick, in_place
 
@@ -165,7 +166,8 @@ def divided(
     """
     if tally.steps < FEWEST:
         return None
-    parts, stamps = tally.parts, sum(tally.stamps)
+    held = _held(tally, nested)
+    parts, stamps = tally.parts, sum(held)
     timed = parts.median(len(nested) + 2)
     typical, tick, in_place = _typical(tally, stepped, blocks, stamp_ns, nested)
     if typical <= 0:
@@ -173,11 +175,10 @@ def divided(
     raw = [parts.median(row) for row in range(len(nested) + 2)]
     above = max(0.0, math.fsum(raw) - typical)
     inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)
-    price, recording = _prices(raw, above, stamp_ns, sum(nested), inner, tally.stamps)
+    price, recording = _prices(raw, above, stamp_ns, sum(nested), inner, held)
     holds = [*nested, False, False]
     added = [
-        price * tally.stamps[row] + (recording * time / inner if holds[row] else 0.0)
-        for row, time in enumerate(raw)
+        price * held[row] + (recording * time / inner if holds[row] else 0.0) for row, time in enumerate(raw)
     ]
     left = [time - more for time, more in zip(raw, added, strict=True)]
     weights = [time if time > _error(tally, row) else 0.0 for row, time in enumerate(left)]
@@ -224,6 +225,11 @@ def _prices(
     if above - stamps * price >= inner - loops * price:
         price = dearest
     return price, max(0.0, above - stamps * price)
+
+
+def _held(tally: StepTally, nested: Sequence[bool]) -> list[float]:
+    """Return how many stamps each part holds: of a step with loops inside, which are found by what others leave, one each."""
+    return [1.0] * (len(nested) + 2) if any(nested) else tally.stamps
 
 
 def _smallest(raw: Sequence[float], holds: Sequence[float]) -> float:

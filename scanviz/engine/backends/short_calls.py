@@ -76,7 +76,8 @@ class ShortCalls:
     emits : Emits
         What the tier that runs it by parts can do with memory.
     parts_pay : callable
-        Is called when machine code pays: from then on loops alone are machine code too, where a call is run by parts.
+        Is called when machine code pays, and told whether there is code of whole calls, or none is made now: then loops of this
+        Program are machine code too, where a call is run by parts.  Else another Program may suit machine code better.
     spent_ns : callable
         Gives about what the steps of loops have taken in all calls.
     steps_taken : callable
@@ -92,7 +93,7 @@ class ShortCalls:
         self,
         program: Program,
         emits: Emits,
-        parts_pay: Callable[[], None],
+        parts_pay: Callable[[bool], None],
         spent_ns: Callable[[], float],
         steps_taken: Callable[[str], float],
     ) -> None:
@@ -163,11 +164,11 @@ class ShortCalls:
             if not availability("native").works:  # asked last: it is a lot of code
                 met.left = inf
                 return None
-            self._parts_pay()
             if watch is None and met.whole is None:
                 met.left, met.whole = inf, self._compiled(key)
                 if met.whole is not None:
                     self._compiles, self.passed = True, 0
+            self._parts_pay(met.whole is not None or watch is not None)
         return met.whole
 
     def _have_done_little(self, met: _Met) -> bool:
@@ -308,8 +309,8 @@ class ShortCallsExecutable(SourceExecutable):
         """Return the Program for the shapes that were new last, and those of its inputs; None where calls are not counted."""
         return None if self._short is None else self._short.latest_program()
 
-    def parts_pay(self) -> None:
-        """Hear that machine code pays for the loops too."""
+    def parts_pay(self, stays: bool = True) -> None:
+        """Hear that machine code pays for the loops too, and whether whole calls stay with this Program."""
 
     def spent_ns(self) -> float:
         """Return about what its loops have taken so far; infinity where that is not known."""

@@ -48,6 +48,21 @@ def calls_before(f, *given):
     return None
 
 
+def test_calls_that_pay_and_have_no_code_of_the_whole_go_over_to_the_program_for_machine_code(monkeypatch):
+    monkeypatch.setattr(scanviz.config.native, "pays_after", 0.02)
+    n, streams = T.lscalar("n"), T.random.RandomStreams(1)
+    # its draws leave the loop on NumPy: of that Program there is no code of whole calls, and its loop alone is half of what can be
+    h, updates = scanviz.scan(
+        lambda h: 0.9 * h + streams.normal(), None, np.float64(0), n_steps=n, name="walk"
+    )
+    f = scanviz.function([n], h, updates=updates)
+    for _ in range(1000):
+        f(1000)
+        if f.for_machine_code is not None or f.executable.counted.compiled:
+            break
+    assert f.for_machine_code is not None and not f.executable.counted.compiled
+
+
 @pytest.mark.parametrize("outside", [0.0, 500.0, 4_000.0, 19_000.0])
 def test_a_loop_goes_over_when_all_that_is_saved_has_cost_as_much_as_rewriting_and_compiling(clock, outside):
     clock(step=1_000.0, outside=outside)

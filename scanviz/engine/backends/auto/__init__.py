@@ -123,9 +123,12 @@ class AutoExecutable(ShortCallsExecutable):
         taken = list(self.counted.taken.get(name, ()))
         return sum(taken) / len(taken) if taken else inf
 
-    def parts_pay(self) -> None:
-        """Compile all loops from now on."""
-        self.counted.all_pay()
+    def parts_pay(self, stays: bool = True) -> None:
+        """Compile all loops from now on: here if calls stay, else in the Program that suits machine code better, where there is one."""
+        if stays or not self.counted.is_open:
+            self.counted.all_pay()
+        else:
+            self.counted.let(due=True)
 
     def compile_alike(self, program: Program, is_machine_code: bool = False) -> Executable:
         """Return the code of another Program for where this one has come to: all loops compiled at once, or NumPy alone.

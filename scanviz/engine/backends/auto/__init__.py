@@ -124,7 +124,7 @@ class AutoExecutable(ShortCallsExecutable):
         return sum(taken) / len(taken) if taken else inf
 
     def parts_pay(self, stays: bool = True) -> None:
-        """Compile all loops from now on: here if calls stay, else in the Program that suits machine code better, where there is one."""
+        """Compile all loops from now on: here if calls stay, else in the Program for machine code, where there is one."""
         if stays or not self.counted.is_open:
             self.counted.all_pay()
         else:

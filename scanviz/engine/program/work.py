@@ -112,6 +112,17 @@ def same_work(*found: list[Work | None]) -> list[Work | None]:
     return [one[0] if all(other == one[0] for other in one) else None for one in zip(*found, strict=True)]
 
 
+def weights_in(group: Sequence[int], work: Sequence[Work | None]) -> dict[int, int]:
+    """Return by what the time of instructions that are done as one is shared out: by what each does to an element.
+
+    Examples
+    --------
+    >>> weights_in([0, 2, 3], [Work(64, 0, 512), None, Work(640, 0, 0), None])
+    {0: 64, 2: 640, 3: 1}
+    """
+    return {index: 1 if (known := work[index]) is None else max(1, known.flops) for index in group}
+
+
 class _Walk:
     """Goes through the instructions of a program in the order of its groups.
 

@@ -54,19 +54,19 @@ def _shared_out(work: list[Work | None], groups: Sequence[Sequence[int]]) -> lis
 
     By place they would be all in one operation's few nanoseconds, and its rate none that the machine has.
     """
-    from scanviz.engine.program.work import Work
+    from scanviz.engine.program.work import Work, weights_in
 
     found = list(work)
     for group in groups:
         known = [(index, done) for index in group if (done := work[index]) is not None]
         if len(known) < 2:
             continue
-        left, weights = sum(done.bytes for _, done in known), sum(max(1, done.flops) for _, done in known)
+        weights = weights_in([index for index, _ in known], work)
+        left, weighing = sum(done.bytes for _, done in known), sum(weights.values())
         for index, done in known:
-            weight = max(1, done.flops)
-            part = left * weight // weights
+            part = left * weights[index] // weighing
             found[index] = Work(done.flops, done.product_flops, part)
-            left, weights = left - part, weights - weight
+            left, weighing = left - part, weighing - weights[index]
     return found
 
 

@@ -167,15 +167,20 @@ def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_wat
     assert parts == outer.step_times.p50_ns == outer.typical_ns
 
 
+def count_inside(made: Recorder) -> None:
+    """Tell of 50 runs, of 20 steps each, that were part of the machine code of the loop around: a step took 15 ns."""
+    inside = CountedRuns()
+    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
+    made.loop_counted(1, CELLS, inside)
+
+
 def test_where_most_steps_were_part_of_the_code_around_the_typical_step_is_theirs() -> None:
     made = recorder()
     made.loop_begin(1, CELLS, 20, 0)
     few = np.full(20, 900, np.int64)
     made.loop_steps(StepSeries(CELLS, 0, few, np.full((2, 20), 400, np.int64), tier="numpy"))
     made.loop_end(1, CELLS, 20, 18_000, 0, None)
-    inside = CountedRuns()
-    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
-    made.loop_counted(1, CELLS, inside)
+    count_inside(made)
     [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
     assert (cells.steps, cells.runs, cells.total_ns) == (1020, 51, 33_000)
     assert cells.step_times.p50_ns == 15 and cells.typical_ns == 0
@@ -211,9 +216,7 @@ def test_where_its_own_machine_code_was_seen_to_run_a_step_is_one_of_that() -> N
     many = np.full(40, 100, np.int64)
     made.loop_steps(StepSeries(CELLS, 0, many, np.full((2, 40), 40, np.int64), tier="native"))
     made.loop_end(1, CELLS, 40, 4_000, 0, None)
-    inside = CountedRuns()
-    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
-    made.loop_counted(1, CELLS, inside)
+    count_inside(made)
     [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
     assert 15 < cells.step_times.p50_ns == cells.typical_ns <= 100 and cells.step_times.count == 40
     assert all(operation.samples for operation in cells.operations)

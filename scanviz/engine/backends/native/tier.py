@@ -316,10 +316,10 @@ class NativeCode:
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
     """Return how the time of instructions that are done as one is shared out: by what each does to an element."""
-    from scanviz.engine.program.work import work_of  # of no use while nobody watches
+    from scanviz.engine.program.work import weights_in, work_of  # of no use while nobody watches
 
     work = work_of(program, plan) if len(group) > 1 else [None] * len(program.instructions)
-    weights = {index: 1 if (known := work[index]) is None else max(1, known.flops) for index in group}
+    weights = weights_in(group, work)
     return [(index, weight / sum(weights.values())) for index, weight in weights.items()]
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, options_after_file
+from scanviz.cli.fitted import terminal_columns
 from scanviz.cli.graph_folding import folded, folds, unfolded
 from scanviz.cli.options import Option, Parsed, UsageError, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
@@ -207,12 +208,7 @@ def _made(
 
 def _columns(parsed: Parsed, out: TextIO) -> int:
     """Return how wide text is: as --width or COLUMNS say, as the terminal is, or 160 where there is none."""
-    import os
-    import shutil
-
-    asked = _number(parsed, "width", 20)
-    known = out.isatty() or os.environ.get("COLUMNS")
-    return asked or (shutil.get_terminal_size((100, 24)).columns if known else 160)
+    return _number(parsed, "width", 20) or terminal_columns(out) or 160
 
 
 def _function(record: ProfileRecord, parsed: Parsed) -> FunctionRecord:

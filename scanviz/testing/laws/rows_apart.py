@@ -139,7 +139,7 @@ def parts_always() -> Iterator[None]:
     """Let threads take the rows apart however short the loop is."""
     from scanviz.engine.backends.native import threads
 
-    names = {"PAYS_NS": 0.0, "SHORTEST_NS": 0.0, "COMPILED_NS": 0.0, "GAIN": np.inf}
+    names = {"PAYS_NS": 0.0, "SHORTEST_NS": 0.0, "COMPILED_NS": 0.0, "LOST": np.inf}
     allowed = config.native.threads
     with _set(threads, names):
         try:

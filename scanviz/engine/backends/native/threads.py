@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
+from math import ceil, prod
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
@@ -38,7 +38,7 @@ COMPILED_NS = 60e6  # the steps of a loop have taken so long, or are about to, w
 FORESEEN_NS = 1e7  # of steps by estimate, which is rather short: in parts from the first call on, and no other code is made
 FORESEEN_STEP_NS = 400.0  # and of one
 FEWEST = 1e6  # elements of rows: fewer surely take less
-GAIN = 0.9  # in parts a step must take at most so much of what it takes otherwise
+LOST = 0.02  # of their time that calls may lose to trying whether parts are quicker by now
 
 
 class PartedCode:
@@ -155,7 +155,7 @@ class PartedCode:
 
 
 class InParts:
-    """Decides when threads take the steps of a loop, each those of some rows: where that has been faster.
+    """Decides when threads take the steps of a loop, each those of some rows: where that has not been slower.
 
     The bits are the same whoever takes them, so clocks may decide.
 
@@ -223,9 +223,17 @@ class InParts:
         if times:
             arena.record.waited(first, last, round(taken * (last - first)))
         self._taken_ns += taken * (last - first)
-        self._apart = min(2 * self._apart + 1, 1000) if taken > GAIN * self.step_ns else 0
-        self._again = self._apart
+        self._again = self._apart = self._calls_until_again(taken / self.step_ns - 1)
         return True
+
+    def _calls_until_again(self, lost: float) -> int:
+        """Return how many calls are done as a whole after one in parts, whose steps took so much longer, as a share.
+
+        Parts that gain nothing lose nothing either: they are gone on with, since what held a thread up, as threads of BLAS that
+        wait for more to do and keep a processor meanwhile, may be over soon, and nothing but another try tells.  Slower ones
+        are tried again at longer and longer intervals, but no longer ones than keep what tries lose within :data:`LOST`.
+        """
+        return 0 if lost <= LOST else min(2 * self._apart + 1, ceil(lost / LOST))
 
     def _code(
         self,

@@ -1,13 +1,21 @@
-"""Threads that do parts of one call of native code, and sleep in between: the processor is theirs only while there is work."""
+"""Threads that do parts of one call of native code, and sleep in between: the processor is theirs only while there is work.
+
+Who sleeps is woken where he ran last.  Between two calls the caller may have come to that very processor; some systems, virtual
+machines among them, then leave both there for milliseconds, one after the other, though another processor is idle.  So threads are woken
+with the caller's processor forbidden to them, and are allowed it again as soon as they run.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
 from queue import SimpleQueue
 
 Task = Callable[[], object]
+Processors = set[int]
 
 
 class _Ended:
@@ -35,7 +43,8 @@ class Workers:
     def forget(self) -> None:
         """Have no threads: those of the process that this one was forked from are not in it."""
         self._lock, self._count = threading.Lock(), 0
-        self._tasks = SimpleQueue[tuple[Task, _Ended]]()
+        self._tasks = SimpleQueue[tuple[Task, _Ended, Processors]]()
+        self._threads: list[int] = []  # by the system's numbers
 
     def run(self, tasks: Sequence[Task]) -> None:
         """Do tasks, the first in this thread; return when all have ended, after ctrl+c too: they write to what the caller holds.
@@ -46,9 +55,9 @@ class Workers:
             for task in tasks:
                 task()
             return
-        ended = _Ended(len(tasks) - 1)
+        ended, allowed = _Ended(len(tasks) - 1), woken_elsewhere(self._threads)
         for task in tasks[1:]:
-            self._tasks.put((task, ended))
+            self._tasks.put((task, ended, allowed))
         raised: BaseException | None = None
         try:
             tasks[0]()
@@ -68,18 +77,57 @@ class Workers:
         with self._lock:
             while self._count < wanted:
                 name = f"scanviz {self._count + 1}"
+                thread = threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True)
                 try:
-                    threading.Thread(target=_work, args=(self._tasks,), name=name, daemon=True).start()
+                    thread.start()
                 except RuntimeError:
                     break
                 self._count += 1
+                if thread.native_id is not None:
+                    self._threads.append(thread.native_id)
             return min(self._count, wanted) > 0
 
 
-def _work(tasks: SimpleQueue[tuple[Task, _Ended]]) -> None:
+def woken_elsewhere(threads: Sequence[int]) -> Processors:
+    """Let threads that sleep wake on another processor than the caller's; return those that they may use when they are awake.
+
+    Returns
+    -------
+    set of int
+        Those of the caller; none where the system does not let a program say so, or has one alone for this process: then
+        nothing was changed.
+    """
+    here = _processor()
+    if here is None:
+        return set()
+    allowed = os.sched_getaffinity(0)
+    others = allowed - {here()}
+    if not others:
+        return set()
+    for thread in threads:
+        with suppress(OSError):  # as where programs may not say so
+            os.sched_setaffinity(thread, others)
+    return allowed
+
+
+@cache
+def _processor() -> Callable[[], int] | None:
+    """Return what tells the processor that a thread runs on; None where the system's C library does not."""
+    if not hasattr(os, "sched_setaffinity"):
+        return None
+    from ctypes import CDLL  # LLVM has imported it
+
+    here: Callable[[], int] | None = getattr(CDLL(None), "sched_getcpu", None)
+    return here
+
+
+def _work(tasks: SimpleQueue[tuple[Task, _Ended, Processors]]) -> None:
     while True:
-        task, ended = tasks.get()
+        task, ended, allowed = tasks.get()
         error: BaseException | None = None
+        if allowed:
+            with suppress(OSError):  # they may have been taken from the process meanwhile
+                os.sched_setaffinity(0, allowed)
         try:
             task()
         except BaseException as raised:

@@ -5,6 +5,7 @@ import re
 import signal
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -193,6 +194,29 @@ def test_what_a_step_takes_is_learnt_after_the_first_in_time_of_its_own(monkeypa
     assert seen == [(begins, 300, found_ns)]
 
 
+@pytest.mark.parametrize("slower", [1.0, 1.1, 2.0, 5.0])
+def test_parts_that_are_slower_for_a_while_are_tried_again_at_little_cost(monkeypatch, slower):
+    f, given = batch_of_rows()
+    f(given), f(given)
+    (runner,) = f.executable.flat.runners.values()
+    (made,) = runner.tier.all_made()
+    in_parts = made.written("plain")._in_parts
+    taken, arena = [slower], SimpleNamespace(shapes=(), states=())
+    code = SimpleNamespace(run=lambda *run: taken[0] * in_parts.step_ns)
+    monkeypatch.setattr(threads, "LOST", 0.02)
+    monkeypatch.setattr(InParts, "_code", lambda *met: code)
+
+    def tried(calls):
+        return [in_parts.run(arena, 0, 300) for _ in range(calls)]
+
+    disturbed = tried(2000)
+    assert sum(disturbed) * (slower - 1) <= 0.02 * len(disturbed) + 5 * slower  # and the first few
+    taken[0] = 0.5
+    waited = tried(300).index(True)
+    assert waited <= (slower - 1) / 0.02
+    assert all(tried(50))
+
+
 def test_steps_are_done_when_all_threads_have_done_them():
     record = NativeRecord(
         np.array([10, 1, 1, 6, *(k * 1000 for k in range(4))]), None
@@ -269,6 +293,44 @@ def test_threads_that_wait_use_no_processor():
             if spent < 0.01:
                 break
         assert spent < 0.01, thread.name
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2,
+    reason="needs two processors, and a system that says who may use them",
+)
+def test_threads_wake_on_another_processor_than_the_callers_and_may_use_all_when_awake(monkeypatch):
+    allowed, usual, asked, found = os.sched_getaffinity(0), os.sched_setaffinity, [], []
+    workers = Workers()
+
+    def asks(thread, processors):
+        asked.append((thread, processors))
+        usual(thread, processors)
+
+    def task():
+        found.append((threading.get_native_id(), os.sched_getaffinity(0)))
+
+    workers.run([task, task])
+    found.clear()
+    monkeypatch.setattr(os, "sched_setaffinity", asks)
+    workers.run([task, task])
+    assert all(processors == allowed for _, processors in found)
+    (other,) = {thread for thread, _ in found} - {threading.get_native_id()}
+    (woken, elsewhere), awake = asked
+    assert woken == other and elsewhere < allowed and len(elsewhere) == len(allowed) - 1
+    assert awake == (0, allowed)
+
+
+@pytest.mark.parametrize("error", [PermissionError, ProcessLookupError])
+def test_where_processors_cannot_be_asked_for_threads_work_as_well(monkeypatch, error):
+    def refused(thread, processors):
+        raise error
+
+    monkeypatch.setattr(os, "sched_setaffinity", refused, raising=False)
+    done = []
+    for _ in range(2):
+        Workers().run([lambda: done.append(1)] * 3)
+    assert len(done) == 6
 
 
 def test_ctrl_c_ends_a_loop_that_threads_work_on():

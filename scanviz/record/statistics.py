@@ -175,9 +175,7 @@ class Histogram:
         filled = np.flatnonzero(self._counts)
         if not len(filled):
             return 0.0
-        ends = np.array([_lower_end(place) for place in (filled + self._base).tolist()])
-        after = np.array([_lower_end(place + 1) for place in (filled + self._base).tolist()])
-        middles = np.clip((ends + after) / 2, self.least, self.largest)
+        middles = np.clip(self._middles(filled), self.least, self.largest)
         mean = np.average(middles, weights=self._counts[filled])
         return float(np.sqrt(np.average((middles - mean) ** 2, weights=self._counts[filled])))
 
@@ -186,14 +184,36 @@ class Histogram:
         found = Histogram()
         filled = np.flatnonzero(self._counts)
         if len(filled):
-            middles = [
-                (_lower_end(place) + _lower_end(place + 1)) / 2 for place in (filled + self._base).tolist()
-            ]
-            times = np.clip(np.array(middles), self.least, self.largest) - by
+            times = np.clip(self._middles(filled), self.least, self.largest) - by
             found.add(np.maximum(np.rint(times), 0).astype(np.int64), self._counts[filled])
             found.least, found.largest = max(0, round(self.least - by)), max(0, round(self.largest - by))
             found.total = max(0, round(self.total - by * self.count))
         return found
+
+    def in_larger_units(self, size: int) -> Histogram:
+        """Return the durations in units that are so many times as large, rounded; their total is that of the exact ones.
+
+        Examples
+        --------
+        >>> picoseconds = Histogram()
+        >>> picoseconds.add(np.array([1600, 1600, 2400]))
+        >>> times = picoseconds.in_larger_units(1000)
+        >>> times.count, times.total, times.least, times.largest
+        (3, 6, 2, 2)
+        """
+        found = Histogram()
+        filled = np.flatnonzero(self._counts)
+        if len(filled):
+            times = np.clip(self._middles(filled), self.least, self.largest) / size
+            found.add(np.rint(times).astype(np.int64), self._counts[filled])
+            found.least, found.largest = round(self.least / size), round(self.largest / size)
+            found.total = round(self.total / size)
+        return found
+
+    def _middles(self, filled: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return the middles of buckets."""
+        places = (filled + self._base).tolist()
+        return np.array([(_lower_end(place) + _lower_end(place + 1)) / 2 for place in places])
 
     @property
     def nbytes(self) -> int:

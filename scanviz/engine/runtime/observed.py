@@ -44,11 +44,12 @@ def run_observed(
     holds_others : bool
         Whether there are loops in its step, whose watching is no part of the step's time.
     """
+    run = _ObservedRun(arena, watch, schedule, begun, watch.own if holds_others else None)
+    # asking makes the code that notes times, which is no part of the run: its beginning ends before
     schedule.plain_times, schedule.cheap_stamps = code.plain_times, code.cheap_stamps
     if 0 < code.at_once <= arena.steps:
         schedule.plain_times = True
     schedule.runs_on(code.tier_name)
-    run = _ObservedRun(arena, watch, schedule, begun, watch.own if holds_others else None)
     watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:
         arena.check_rows()

@@ -32,6 +32,7 @@ import numpy as np
 
 from scanviz.engine.slotted import dataclass
 from scanviz.profiler.recording.operations import StepTally
+from scanviz.profiler.recording.steps import FINE
 from scanviz.record.statistics import Histogram, median_of
 
 GRAIN = 2.0**-10  # nanoseconds: parts are multiples of it
@@ -117,22 +118,23 @@ def tick_cost(pairs: Sequence[float], stamp_ns: float, step_ns: float = 0.0) -> 
 
 
 def _typical(
-    tally: StepTally, stepped: Histogram, blocks: Histogram, stamp_ns: float, nested: Sequence[bool]
+    tally: StepTally, stepped: Histogram, fine_blocks: Histogram, stamp_ns: float, nested: Sequence[bool]
 ) -> tuple[float, float, bool]:
     """Return the typical step, the tick, and whether these are of the loop itself."""
     tick, in_place = tick_cost(tally.pairs, stamp_ns, stepped.median if stepped.count else 0.0)
+    blocks_ns = fine_blocks.median / FINE
     if tally.is_plain:
         whole, tick, in_place = tally.plain_ns(), 0.0, True
-    elif blocks.count > stepped.count and (found := tally.long_plain_ns()) is not None:
+    elif fine_blocks.count > stepped.count and (found := tally.long_plain_ns()) is not None:
         whole, in_place = found, True
-        tick = max(0.0, blocks.median - whole)
+        tick = max(0.0, blocks_ns - whole)
     elif any(nested) and len(tally.plain) >= FEWEST_PLAIN:
         whole, in_place = tally.plain_ns(), True
         tick = max(0.0, stepped.median - whole)
-    elif stepped.count >= max(FEWEST_STEPS, blocks.count):
+    elif stepped.count >= max(FEWEST_STEPS, fine_blocks.count):
         whole = stepped.median - tick
-    elif blocks.count:
-        whole, tick = blocks.median, 0.0
+    elif fine_blocks.count:
+        whole, tick = blocks_ns, 0.0
     else:
         *raw, timed = (tally.parts.median(row) for row in range(len(nested) + 3))
         held = _held(tally, nested)
@@ -144,7 +146,7 @@ def _typical(
 def divided(
     tally: StepTally,
     stepped: Histogram,
-    blocks: Histogram,
+    fine_blocks: Histogram,
     stamp_ns: float,
     nested: Sequence[bool],
     inside: Sequence[float | None] = (),
@@ -155,8 +157,8 @@ def divided(
     ----------
     tally : StepTally
         Times of parts.
-    stepped, blocks : Histogram
-        Times of steps with one stamp, and of steps of blocks without any.
+    stepped, fine_blocks : Histogram
+        Times of steps with one stamp; and of steps of blocks without any, in picoseconds.
     stamp_ns : float
         The calibrated price of a stamp.
     nested : sequence of bool
@@ -169,7 +171,7 @@ def divided(
     held = _held(tally, nested)
     parts, stamps = tally.parts, sum(held)
     timed = parts.median(len(nested) + 2)
-    typical, tick, in_place = _typical(tally, stepped, blocks, stamp_ns, nested)
+    typical, tick, in_place = _typical(tally, stepped, fine_blocks, stamp_ns, nested)
     if typical <= 0:
         return None
     raw = [parts.median(row) for row in range(len(nested) + 2)]

@@ -392,7 +392,7 @@ class LoopAggregate:
         times = self._times.tiers.get(self._steps_by_tier.usual) or TierTimes()
         tally = self._steps_by_tier.parts
         inside = [self._inside_ns(tally, operation.loop) for operation in self.record.operations]
-        return divided(tally, times.single, times.blocks, self._stamp_ns(), nested, inside)
+        return divided(tally, times.single, times.fine_blocks, self._stamp_ns(), nested, inside)
 
     def _inside_ns(self, tally: StepTally, loop: int | None) -> float | None:
         """Return what an operation that is a loop takes in a plain step, where its runs were timed there."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from scanviz.record.values import DurationRecord
 
 PENDING = 8192  # steps gathered before they are counted, so that counting is rare
+FINE = 1000  # picoseconds of a nanosecond
 FEWEST_SLOW = 500  # steps from which on a hundredth of them is told
 PIECES = 512  # chunks they may come from
 DETAIL_BYTES = (
@@ -32,15 +33,21 @@ class TierTimes:
 
     Attributes
     ----------
-    single, timed, blocks : Histogram
-        Of steps with one stamp; of those whose operations were timed, with all their stamps; of steps of blocks, by
-        their block's average.
+    single, timed : Histogram
+        Of steps with one stamp; and of those whose operations were timed, with all their stamps.
+    fine_blocks : Histogram
+        Of steps of blocks, by their block's average, in picoseconds: a step may take one nanosecond and a half.
     """
 
-    __slots__ = ("blocks", "single", "timed")
+    __slots__ = ("fine_blocks", "single", "timed")
 
     def __init__(self) -> None:
-        self.single, self.timed, self.blocks = Histogram(), Histogram(), Histogram()
+        self.single, self.timed, self.fine_blocks = Histogram(), Histogram(), Histogram()
+
+    @property
+    def blocks_ns(self) -> float:
+        """The median over the steps of blocks."""
+        return self.fine_blocks.median / FINE
 
 
 class StepTimes:
@@ -109,7 +116,8 @@ class StepTimes:
         starts = np.concatenate([_starts(series) for _, series in pieces])
         runs = np.repeat([run for run, _ in pieces], [len(series.interval_ns) for _, series in pieces])
         several = covers > 1
-        self._now.blocks.add(times[several], covers[several])
+        fine = np.concatenate([FINE * series.interval_ns for _, series in pieces]) // covers
+        self._now.fine_blocks.add(fine[several], covers[several])
         self._now.single.add(times[~several])
         self.sample.add(runs, starts, times, covers)
         self.block_count += int(several.sum())
@@ -175,7 +183,7 @@ class StepTimes:
             together.merge(times.single.shifted(0.0 if division is None else division.tick_ns))
             extra = 0.0 if of_it is None else of_it.timed_ns - of_it.typical_ns
             together.merge(times.timed if of_it is None else times.timed.shifted(extra))
-            together.merge(times.blocks)
+            together.merge(times.fine_blocks.in_larger_units(FINE))
         return together
 
     def measures(self, division: Division | None, tier: str, inside: Histogram) -> dict[str, float]:

@@ -111,8 +111,12 @@ class TierSteps:
         times = tiers.get(max(others, key=others.__getitem__, default=""))
         if not others or times is None:
             return {}
-        most = max((times.single, times.timed, times.blocks), key=lambda histogram: histogram.count)
-        return {"other_code_steps": float(sum(others.values())), "other_code_ns": most.median}
+        kinds = (
+            (times.single.count, times.single.median),
+            (times.timed.count, times.timed.median),
+            (times.fine_blocks.count, times.blocks_ns),
+        )
+        return {"other_code_steps": float(sum(others.values())), "other_code_ns": max(kinds)[1]}
 
     def operation_records(
         self, told: Sequence[OperationRecord], division: Division | None

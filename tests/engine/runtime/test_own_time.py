@@ -12,6 +12,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.runtime.schedule import CLOSE_RUNS
+from scanviz.engine.runtime.specialised import Specialised
 from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.recorder import Recorder
 
@@ -81,6 +82,26 @@ def test_what_watching_an_inner_loop_takes_is_in_no_time_of_what_is_around_it() 
         )
     assert sorted(slow.steps[outer])[15] < sleeping
     assert sum(own for loop, own in slow.own if loop == inner) >= 60 * sleeping
+
+
+def test_making_the_code_that_notes_times_is_in_no_time_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    f, values, making = _nested(), np.ones((3, 3)), 200_000_000
+    f(values)
+
+    def slowly(_: Specialised) -> bool:
+        time.sleep(making / 1e9)
+        return False
+
+    monkeypatch.setattr(Specialised, "plain_times", property(slowly))
+    for _ in range(10):  # where the machine stood still meanwhile, another run is looked at
+        slow = Slow(0.0)
+        with observed_by(slow):
+            f(values)
+        elapsed = [one for runs in slow.runs.values() for _, one in runs]
+        if max(elapsed) < making:
+            break
+    assert len(elapsed) == 4 and max(elapsed) < making, "each of them was asked, the outer one and three inner ones"
+    assert sum(own for _, own in slow.own) >= 4 * making, "it is watching"
 
 
 def test_of_very_many_short_runs_some_are_passed_over_and_all_are_counted(planted) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.division import divided
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally, StepTally
+from scanviz.profiler.recording.steps import FINE, StepTimes
 from scanviz.record.model import OperationRecord
 from scanviz.record.statistics import Histogram
 
@@ -64,7 +65,7 @@ def blocks_of(tally: StepTally, times: list[int], covers: list[int], plain: bool
     series = StepSeries(1, 0, np.array(times, np.int64), covers=np.array(covers, np.int64), plain=plain)
     tally.add(series)
     found = Histogram()
-    found.add(series.step_ns, series.covers)
+    found.add(FINE * series.interval_ns // series.covers, series.covers)
     return found
 
 
@@ -88,11 +89,25 @@ def test_short_plain_blocks_are_mostly_what_entering_them_takes_and_tell_nothing
         tally.add(StepSeries(1, 0, np.array([warm, one, rest]), covers=np.array([8, 1, 31]), control=True))
     blocks = blocks_of(tally, [736] * 30, [32] * 30, plain=False)
     found = divided(tally, Histogram(), blocks, 10.0, [False])
-    assert found is not None and found.typical_ns == 23
+    assert found is not None and found.typical_ns == pytest.approx(23, abs=0.2)
     for rest in (42_000, 44_000, 84_000):  # these are long enough
         tally.add(StepSeries(1, 0, np.array([4000, 4000, rest]), covers=np.array([8, 1, 2001]), control=True))
     found = divided(tally, Histogram(), blocks, 10.0, [False])
-    assert found is not None and found.typical_ns == 20 and found.tick_ns == 3
+    assert found is not None and found.typical_ns == 20 and found.tick_ns == pytest.approx(3, abs=0.2)
+
+
+def test_steps_of_less_than_two_nanoseconds_are_not_rounded_to_whole_ones() -> None:
+    tally, times = StepTally(1), StepTimes()
+    tally.add(timed_steps(40, 60, 100))
+    series = StepSeries(1, 0, np.full(30, 819, np.int64), covers=np.full(30, 512, np.int64))
+    times.take(0, series, 0.0)
+    times.count_gathered()
+    (tier,) = times.tiers.values()
+    found = divided(tally, tier.single, tier.fine_blocks, 10.0, [False])
+    assert found is not None and found.typical_ns == pytest.approx(1.6, rel=0.01), "two of them are a quarter more"
+    told = times.record(found, "", Histogram())
+    assert told.p50_ns == 2 and told.count == 30 * 512
+    assert told.total_ns == pytest.approx(30 * 819, rel=0.01), "the whole is that of the blocks"
 
 
 def test_stamps_that_are_dearer_than_was_measured_do_not_take_the_time_of_a_loop_inside() -> None:

@@ -89,8 +89,9 @@ class StepSeries:
     covers : numpy.ndarray or None
         int64, shape (intervals,): how many steps each covers; None where that is one.
     op_ns : numpy.ndarray or None
-        int64, shape (instructions of the body, intervals): nanoseconds of each instruction of the loop's body program, in
-        program order, for chunks run with the per-operation variant; None otherwise.
+        Shape (instructions of the body, intervals): nanoseconds of each instruction of the loop's body program, in program
+        order, for chunks run with the per-operation variant; None otherwise.  Shares of what several take that are done as one
+        are no whole numbers.
     copy_ns : numpy.ndarray or None
         int64, shape (intervals,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
     op_stamps : sequence of float or None

@@ -62,7 +62,7 @@ def record_bundle(record: ProfileRecord) -> dict[str, str]:
                 duration(loop.total_ns),
                 titles[loop.key],
                 amount(loop.steps),
-                duration(loop.step_times.p50_ns),
+                duration(loop.median_step_ns),
                 _place(loop.source),
             ]
             for loop in loops[:MOST]

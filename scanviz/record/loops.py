@@ -330,6 +330,12 @@ class LoopRecord(Shown):
         """The typical step, the sum of its parts; 0 where it was not divided because too few steps were timed."""
         return self.body_ns + self.copy_ns + self.overhead_ns
 
+    @property
+    def median_step_ns(self) -> float:
+        """The median step: with fractions of nanoseconds where it is the typical one, of which they are known."""
+        p50, typical = self.step_times.p50_ns, self.typical_ns
+        return typical if round(typical) == p50 else float(p50)
+
     def ran_ns(self, operation: OperationRecord) -> float:
         """Return the estimated time of an operation in all steps; one that only some steps run is in so many."""
         part = min(1.0, operation.samples / self.sampled_steps) if self.sampled_steps else 1.0

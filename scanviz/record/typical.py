@@ -9,6 +9,7 @@ from scanviz.record.loops import LoopRecord
 BELOW = "below resolution"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _DIGITS = 3  # of the whole
+SHORT_NS = 10.0  # of shorter steps tenths of nanoseconds are told
 FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in detail
 LEAST_NS = 1e-3  # a shorter step is nothing that was measured
 
@@ -29,9 +30,11 @@ def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[
     ('886 ns', ['833 ns', 'below resolution', '53 ns'])
     >>> sum_in_words(1456.0, [1354.6, 0.9, 100.5])
     ('1.46 µs', ['1.36 µs', '<0.01 µs', '0.10 µs'])
+    >>> sum_in_words(1.625, [1.5, 0.125, 0.0])
+    ('1.6 ns', ['1.5 ns', '0.1 ns', 'below resolution'])
     """
     scale, unit = next(((size, name) for size, name in _UNITS if whole_ns >= size), _UNITS[-1])
-    decimals = max(0, _DIGITS - len(str(int(whole_ns / scale)))) if unit != "ns" else 0
+    decimals = max(0, _DIGITS - len(str(int(whole_ns / scale)))) if unit != "ns" else int(whole_ns < SHORT_NS)
     grain = scale / 10**decimals
     whole = max(1, round(whole_ns / grain))
     shares = [part / grain * (whole * grain / whole_ns) for part in parts_ns]

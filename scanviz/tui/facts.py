@@ -73,7 +73,7 @@ def _of_loop(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
     )
     if times.count:
         ends = f"p95 {duration(times.p95_ns)}", f"max {duration(times.max_ns)}"
-        yield _numbers("a step", width, duration(times.p50_ns), *ends)
+        yield _numbers("a step", width, duration(loop.median_step_ns), *ends)
     found = state.first_bad()
     if found is not None:
         bad = _numbers("NaN", width, f"step {found[1].step}", sanitize(found[1].variable.name))

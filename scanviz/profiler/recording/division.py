@@ -14,7 +14,8 @@ those with one an operation.
   is; where there are loops inside, what stamps do not explain is what recording
   them costs, unless that were more than they took.  Where runs of these were timed in plain blocks, that is what they take, and
   the other parts have what they leave.
-- A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0.
+- A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0, unless that
+  were most of the step.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
 - The *mean step* is the average of the steps whose operations were timed less the same stamps and recording, and its parts are
   averages of theirs.  A part that would be negative is 0, and the others are so much smaller that all sum to the mean step.
@@ -136,7 +137,7 @@ def _typical(
     elif fine_blocks.count:
         whole, tick = blocks_ns, 0.0
     else:
-        *raw, timed = (tally.parts.median(row) for row in range(len(nested) + 3))
+        *raw, timed = (tally.median(row) for row in range(len(nested) + 3))
         held = _held(tally, nested)
         whole, in_place = timed - sum(held) * min(stamp_ns, _smallest(raw, held)), False
     grain = GRAIN if whole < PRECISE_NS else 1
@@ -169,12 +170,11 @@ def divided(
     if tally.steps < FEWEST:
         return None
     held = _held(tally, nested)
-    parts, stamps = tally.parts, sum(held)
-    timed = parts.median(len(nested) + 2)
+    stamps, timed = sum(held), tally.median(len(nested) + 2)
     typical, tick, in_place = _typical(tally, stepped, fine_blocks, stamp_ns, nested)
     if typical <= 0:
         return None
-    raw = [parts.median(row) for row in range(len(nested) + 2)]
+    raw = [tally.median(row) for row in range(len(nested) + 2)]
     above = max(0.0, math.fsum(raw) - typical)
     inner = sum(time for time, is_nested in zip(raw, nested, strict=False) if is_nested)
     price, recording = _prices(raw, above, stamp_ns, sum(nested), inner, held)
@@ -183,12 +183,12 @@ def divided(
         price * held[row] + (recording * time / inner if holds[row] else 0.0) for row, time in enumerate(raw)
     ]
     left = [time - more for time, more in zip(raw, added, strict=True)]
-    weights = [time if time > _error(tally, row) else 0.0 for row, time in enumerate(left)]
+    weights = _weights(left, [_error(tally, row) for row in range(len(left))])
     known = _with_known(weights, typical, nested, inside)
     if known is not None:
         added = [time - share for time, share in zip(raw, known, strict=True)]
     *operations, copies, rest = known or apportioned(weights, typical)
-    spreads = tuple(parts.quantile(row, 0.75) - parts.quantile(row, 0.25) for row in range(len(nested)))
+    spreads = tuple(tally.quantile(row, 0.75) - tally.quantile(row, 0.25) for row in range(len(nested)))
     means = (
         apportioned(weights, round(tally.mean_plain_ns() / GRAIN) * GRAIN)
         if tally.is_plain
@@ -273,11 +273,28 @@ def _means(tally: StepTally, added: Sequence[float]) -> tuple[float, ...]:
     return apportioned(left, mean) if mean > 0 and any(left) else ()
 
 
+def _weights(times: Sequence[float], errors: Sequence[float]) -> list[float]:
+    """Return what the parts are in proportion to: their times, but of those below their errors none.
+
+    Where those below are most of it, as in a step of very many operations of less than a nanosecond, all count: what is left
+    would have the time of the whole step.
+
+    Examples
+    --------
+    >>> _weights([40.0, 0.5, 3.0], [1.0, 1.0, 1.0])
+    [40.0, 0.0, 3.0]
+    >>> _weights([0.5, 0.4, 0.5, -0.1, 0.6, 1.1], [1.0] * 6)
+    [0.5, 0.4, 0.5, 0.0, 0.6, 1.1]
+    """
+    told = [time if time > error else 0.0 for time, error in zip(times, errors, strict=True)]
+    every = [max(0.0, time) for time in times]
+    return told if 2 * math.fsum(told) >= math.fsum(every) else every
+
+
 def _error(tally: StepTally, row: int) -> float:
-    """Return the error of the median of a part, at least what a clock of whole nanoseconds has."""
-    parts = tally.parts
-    below = parts.median(row) - parts.quantile(row, 0.25)  # above the median are disturbances
-    return max(1.0, 1.86 * below / math.sqrt(parts.count))
+    """Return the error of the median of a part, at least its share of what a clock of whole nanoseconds has."""
+    below = tally.median(row) - tally.quantile(row, 0.25)  # above the median are disturbances
+    return max(tally.share(row), 1.86 * below / math.sqrt(tally.parts.count))
 
 
 def apportioned(weights: Sequence[float], whole: float) -> tuple[float, ...]:

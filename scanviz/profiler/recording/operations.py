@@ -91,9 +91,11 @@ class StepTally:
     Attributes
     ----------
     parts : HistogramTable
-        A row an operation, then storing rows, the rest of the step, and the whole of it; all with their stamps.
+        A row an operation, then storing rows, the rest of the step, and the whole of it; all with their stamps.  The row of an
+        operation that is done as one with others is of all of these: its own share may be much less than a nanosecond.
     stamps : list of float
-        How many stamps the times of operations hold, storing rows and the rest: one each, or parts of one.
+        How many stamps the times of operations hold, storing rows and the rest: one each, or parts of one, which are their shares
+        of the time too.
     total_ns : numpy.ndarray
         The times in ``parts`` together, float64, by rows.
     disturbed : int
@@ -113,13 +115,16 @@ class StepTally:
     """
 
     __slots__ = (
-        "_count", "_entries", "_plain", "_waiting", "_warm", "_weight", "disturbed", "inside", "is_plain", "pairs", "parts",
-        "plain", "plain_steps", "slow_ns", "slow_steps", "stamps", "total_ns",
+        "_count", "_entries", "_plain", "_shares", "_waiting", "_warm", "_weight", "disturbed", "inside", "is_plain", "pairs",
+        "parts", "plain", "plain_steps", "slow_ns", "slow_steps", "stamps", "total_ns",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
         self._count = count
         self.stamps = [1.0] * (count + 2)
+        self._shares: Samples | None = (
+            None  # of rows of ``parts``, as they were when the first of these were counted
+        )
         self.parts, self.total_ns, self.disturbed = HistogramTable(count + 3), np.zeros(count + 3), 0
         self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
         self.pairs: deque[float] = deque(maxlen=PAIRS)
@@ -161,6 +166,18 @@ class StepTally:
         """How many steps have the times of their parts counted."""
         self.settle()
         return self.parts.count
+
+    def median(self, row: int) -> float:
+        """Return the median time of a part."""
+        return self.quantile(row, 0.5)
+
+    def quantile(self, row: int, share: float) -> float:
+        """Return the time that ``share`` of a part's times do not exceed."""
+        return self.parts.quantile(row, share) * self.share(row)
+
+    def share(self, row: int) -> float:
+        """Return how much of what a row of ``parts`` is of is this part's."""
+        return 1.0 if self._shares is None else float(self._shares[row])
 
     def add(self, series: StepSeries) -> None:
         """Take a chunk of steps of any kind."""
@@ -239,17 +256,24 @@ class StepTally:
                 times[-2:, 0] -= entry
             usual = self._without_disturbed(times, series.off_cpu_ns)
             self.disturbed += times.shape[1] - usual.shape[1]
-            self.parts.add(usual)
+            self._count_parts(usual)
             self.total_ns += usual.sum(axis=1)
             self._add_slow(usual)
+
+    def _count_parts(self, times: Samples) -> None:
+        """Count times of parts: of operations that share a stamp the time of all that do, by a part's share of it."""
+        if self._shares is None:
+            shares = np.array([*self.stamps, 1.0])
+            self._shares = np.where(shares > 0, shares, 1.0)
+        self.parts.add(np.rint(times / self._shares[:, None]))
 
     def _add_slow(self, times: Samples) -> None:
         """Add up what slow steps took beyond the usual, part by part: in which of them they were slow."""
         if not times.shape[1] or self.parts.count < FEWEST_USUAL:
             return
-        slow = times[:, times[-1] > SLOW * self.parts.median(len(times) - 1)]
+        slow = times[:, times[-1] > SLOW * self.median(len(times) - 1)]
         if slow.shape[1]:
-            usual = np.array([self.parts.median(row) for row in range(len(times))])
+            usual = np.array([self.median(row) for row in range(len(times))])
             self.slow_ns += slow.sum(axis=1) - slow.shape[1] * usual
             self.slow_steps += slow.shape[1]
 
@@ -259,14 +283,14 @@ class StepTally:
         whole = series.interval_ns
         copies = series.copy_ns if series.copy_ns is not None else np.zeros_like(whole)
         rest = np.maximum(whole - copies - series.op_ns.sum(axis=0), 0)
-        return np.vstack([series.op_ns, copies, rest, whole]).astype(np.int64)
+        return np.vstack([series.op_ns, copies, rest, whole]).astype(np.float64)
 
     def _without_disturbed(self, times: Samples, off_cpu_ns: int) -> Samples:
         """Return the steps but those in which the thread was off the CPU: the longest, as far as they account for it."""
         if off_cpu_ns < OFF_CPU_NS or not times.shape[1]:
             return times
         whole = times[-1]
-        usual = median_of(whole) if len(whole) >= 3 else self.parts.median(len(times) - 1) or whole.min()
+        usual = median_of(whole) if len(whole) >= 3 else self.median(len(times) - 1) or whole.min()
         over = whole - usual
         longest = np.argsort(-over, kind="stable")
         before = np.cumsum(over[longest]) - over[longest]

@@ -97,7 +97,7 @@ def _tree(
     loops = [loop for loop in record.loops_of(function.key, parent) if loop.runs]
     for loop in loops[:top]:
         times = loop.step_times
-        percentiles = [duration(number) for number in (times.p50_ns, times.p95_ns, times.max_ns)]
+        percentiles = [duration(number) for number in (loop.median_step_ns, times.p95_ns, times.max_ns)]
         body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
         name = "  " * min(depth, 8) + sanitize(loop.name)
         cells = [name, duration(loop.total_ns), share(loop.total_ns, whole), amount(loop.steps)]
@@ -120,7 +120,7 @@ def other_loop_lines(loops: Sequence[tuple[str, LoopRecord]], width: int, top: i
     most = [max(loop.operations, key=lambda one: one.typical_ns, default=None) for _, loop in loops[:top]]
     for (title, loop), hottest in zip(loops, most, strict=False):
         part = share(hottest.typical_ns, loop.body_ns) if hottest and hottest.typical_ns else "–"
-        rows.append([f"  {sanitize(title)}", duration(loop.step_times.p50_ns), part])
+        rows.append([f"  {sanitize(title)}", duration(loop.median_step_ns), part])
     heading, *texts = table(rows, 1, width // 2)
     lines = [ReportLine(""), ReportLine(f"{heading}  most of it, line (--scan NAME shows all of one)", QUIET)]
     for text, (_, loop), hottest in zip(texts, loops, most, strict=False):

@@ -250,7 +250,7 @@ def loop_summary(loop: LoopRecord, width: int) -> Text:
         counted(loop.steps, "step"),
     ]
     if loop.step_times.count:
-        parts.append(f"typical step {duration(loop.step_times.p50_ns)}")
+        parts.append(f"typical step {duration(loop.median_step_ns)}")
     parts += [*headings(loop), *([busy] if (busy := off_cpu(loop)) else [])]
     text.append("  " + " · ".join(parts) + "\n", style="not bold")
     whole = loop.typical_ns

@@ -100,7 +100,9 @@ def test_making_the_code_that_notes_times_is_in_no_time_of_the_run(monkeypatch: 
         elapsed = [one for runs in slow.runs.values() for _, one in runs]
         if max(elapsed) < making:
             break
-    assert len(elapsed) == 4 and max(elapsed) < making, "each of them was asked, the outer one and three inner ones"
+    assert len(elapsed) == 4 and max(elapsed) < making, (
+        "each of them was asked, the outer one and three inner ones"
+    )
     assert sum(own for _, own in slow.own) >= 4 * making, "it is watching"
 
 

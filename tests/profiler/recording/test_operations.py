@@ -104,7 +104,9 @@ def test_steps_of_less_than_two_nanoseconds_are_not_rounded_to_whole_ones() -> N
     times.count_gathered()
     (tier,) = times.tiers.values()
     found = divided(tally, tier.single, tier.fine_blocks, 10.0, [False])
-    assert found is not None and found.typical_ns == pytest.approx(1.6, rel=0.01), "two of them are a quarter more"
+    assert found is not None and found.typical_ns == pytest.approx(1.6, rel=0.01), (
+        "two of them are a quarter more"
+    )
     told = times.record(found, "", Histogram())
     assert told.p50_ns == 2 and told.count == 30 * 512
     assert told.total_ns == pytest.approx(30 * 819, rel=0.01), "the whole is that of the blocks"
@@ -121,6 +123,31 @@ def test_stamps_that_are_dearer_than_was_measured_do_not_take_the_time_of_a_loop
     found = divided(tally, Histogram(), Histogram(), 4.0, [k == 4 for k in range(24)])
     assert found is not None and found.typical_ns == 190
     assert found.operations[4] > 0.6 * 190
+
+
+def test_in_a_step_of_very_many_short_operations_these_have_its_time_and_not_the_loop_around() -> None:
+    tally, stamp, count = StepTally(60), 12, 60
+    operations = np.full((count, 40), stamp, np.int64)
+    operations[::3] += 1  # a third of a nanosecond each, which no clock tells from nothing
+    copies = np.full(40, stamp, np.int64)
+    tally.add(StepSeries(1, 0, operations.sum(axis=0) + copies + stamp, operations, copies))
+    single = Histogram()
+    single.add(np.full(40, 22, np.int64))  # of which the stamp of the step takes two
+    found = divided(tally, single, Histogram(), 4.0, [False] * count)
+    assert found is not None and found.typical_ns == 20
+    assert found.copies + found.rest < 2 and sum(found.operations) > 18
+
+
+def test_shares_of_what_is_done_as_one_are_not_rounded_to_whole_nanoseconds() -> None:
+    count, stamp = 40, 10  # operations that take 20 ns together
+    tally, shares = StepTally(count), [1 / count] * count
+    operations = np.full((count, 40), (20 + stamp) / count)
+    copies = np.full(40, stamp, np.int64)
+    tally.add(StepSeries(1, 0, np.full(40, 20 + 3 * stamp), operations, copies, op_stamps=shares))
+    single = Histogram()
+    single.add(np.full(40, 25, np.int64))  # of which the stamp of the step takes five
+    found = divided(tally, single, Histogram(), float(stamp), [False] * count)
+    assert found is not None and found.operations == pytest.approx([0.5] * count, rel=0.05)
 
 
 def test_operations_done_as_one_hold_one_stamp_together_and_keep_the_proportion_of_their_times() -> None:

@@ -241,11 +241,11 @@ class NativeStamps:
         table = self.record.nanoseconds(done * self._width).reshape(done, self._width)
         spans = np.concatenate([table[1:, 0], table[-1:, -1]]) - table[:, 0]
         between = table[:, 1:] - table[:, :-1]
-        operations = np.zeros((stamps_a_step(loop) - 2, done), np.int64)
+        operations = np.zeros((stamps_a_step(loop) - 2, done))
         stamps = [0.0] * len(operations)
         for k, shares in enumerate(self._shares):
             for index, share in shares:
-                operations[index], stamps[index] = (between[:, k] * share).astype(np.int64), share
+                operations[index], stamps[index] = between[:, k] * share, share
         copies = between[:, -1].copy()
         return StepSeries(loop.key, first, spans, operations, copies, op_stamps=stamps, **_source())
 

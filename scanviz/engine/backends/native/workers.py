@@ -1,8 +1,8 @@
 """Threads that do parts of one call of native code, and sleep in between: the processor is theirs only while there is work.
 
 Who sleeps is woken where he ran last.  Between two calls the caller may have come to that very processor; some systems, virtual
-machines among them, then leave both there for milliseconds, one after the other, though another processor is idle.  So threads are woken
-with the caller's processor forbidden to them, and are allowed it again as soon as they run.
+machines among them, then leave both there for milliseconds, one after the other, though another processor is idle.  So threads are
+woken with the caller's processor forbidden to them, and are allowed it again as soon as they run.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ function answers() {
         ...shareCells(loop.total_ns, data.parts.whole_ns),
         button(breakable(loop.name), () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
         ...(data.run.origins.length ? [origin] : []),
-        loop.steps ? timeCell(loop.step_times.p50_ns) : "–", countCell(loop.steps), countCell(loop.runs),
+        loop.steps ? timeCell(medianStepNs(loop)) : "–", countCell(loop.steps), countCell(loop.runs),
         slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
         heavy ? `${heavy.label} (${percent(heavy.typical_ns / Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1))} of a step)` : "–",
         heavy ? lineButton(heavy.source) : "",
@@ -152,6 +152,12 @@ function stepsInWords(step, count) {
 
 function slowestStep(loop) {
   return loop.series.reduce((best, row) => (best === null || row[2] > best[2] ? row : best), null);
+}
+
+/** The median step, with fractions of nanoseconds where it is the typical one. */
+function medianStepNs(loop) {
+  const typical = loop.body_ns + loop.copy_ns + loop.overhead_ns;
+  return Math.round(typical) === loop.step_times.p50_ns ? typical : loop.step_times.p50_ns;
 }
 
 /** The operation that takes most of a step; null where none has a time. */

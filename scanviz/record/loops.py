@@ -326,9 +326,19 @@ class LoopRecord(Shown):
         return (self.total_ns + self.watching_ns + self.inner_watching_ns) / without if without > 0 else 1.0
 
     @property
+    def recording_ns(self) -> float:
+        """How much longer its runs took because of that: in short ones mostly making the code that notes times, once."""
+        return self.cost_ns + self.inner_cost_ns + self.watching_ns + self.inner_watching_ns
+
+    @property
     def typical_ns(self) -> float:
         """The typical step, the sum of its parts; 0 where it was not divided because too few steps were timed."""
         return self.body_ns + self.copy_ns + self.overhead_ns
+
+    @property
+    def code_ns(self) -> int:
+        """How long making its code took, as far as it is in its time."""
+        return min(sum(tier.total_ns for tier in self.tiers), self.total_ns)
 
     @property
     def median_step_ns(self) -> float:

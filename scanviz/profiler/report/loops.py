@@ -29,6 +29,7 @@ _OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     ("unattributed", ("function",)),
 )
 FULL_BAR = 2.5  # medians that fill a bar of the sparkline, so that a usual step's is of a third
+MUCH_SLOWER = 3.0  # times: by how much in all is said, too, for of short runs it is what was made once
 _COSTLY = 0.05  # a share of a loop's time that recording may take before it is said
 
 
@@ -190,7 +191,8 @@ def _notes(loop: LoopRecord) -> list[ReportLine]:
             " the time of one is its block's average"
         )
     if loop.slowdown > 1 + _COSTLY:
-        found.append(f"recording it made it about {loop.slowdown:.2g} times slower")
+        more = f", by {duration(loop.recording_ns)} in all" if loop.slowdown >= MUCH_SLOWER else ""
+        found.append(f"recording it made it about {loop.slowdown:.2g} times slower{more}")
     return [ReportLine("  " + " · ".join(found), WARNING, wraps=True)] if found else []
 
 
@@ -209,7 +211,7 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     lines += tail_lines(loop)
     if loop.setup_ns:
         around = f"  around the steps: {duration(loop.setup_ns)}"
-        code_ns = sum(tier.total_ns for tier in loop.tiers)
+        code_ns = loop.code_ns
         code = f", of it making code {duration(code_ns)}" if 0 < code_ns <= loop.setup_ns else ""
         first = f", the first run took {duration(loop.first_run_ns)}" if loop.runs > 1 else ""
         lines.append(ReportLine(around + code + first, QUIET, wraps=True))
@@ -345,7 +347,8 @@ def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord
 def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return a table with one line a loop that has a gradient; nothing where there is none.
 
-    Time and steps of a loop are those of all its runs; the gradient's of all its backward loops.  "keeps" are the rows that the
+    Time and steps of a loop are those of all its runs, without making its code, which says nothing of what a gradient costs; the
+    gradient's of all its backward loops.  "keeps" are the rows that the
     forward loop stores for it, and "kept" the loop variables they belong to.  There is no ratio where one side was merged with
     what the other knows nothing of.
     """
@@ -372,11 +375,13 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     lines = [ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others)]
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
+    if any(loop.code_ns for sides in found for loops in sides for loop in loops):
+        lines.append(ReportLine("  without making code, which is in the times above", QUIET, wraps=True))
     return lines
 
 
 def _time(loops: Sequence[LoopRecord]) -> int:
-    return sum(loop.total_ns for loop in loops)
+    return sum(loop.total_ns - loop.code_ns for loop in loops)
 
 
 def _listed(names: list[str]) -> str:

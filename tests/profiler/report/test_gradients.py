@@ -1,5 +1,7 @@
 """Loops and their gradients side by side: what the record knows of the pair, and the report's table."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.report.loops import pairs
 from scanviz.profiler.report.overview import render_report
 from scanviz.record.file import load, save
+from scanviz.record.loops import TierRecord
 
 
 def recorded(build, *values, mode="numpy"):
@@ -49,6 +52,20 @@ def test_the_report_has_a_line_a_pair(tmp_path):
     assert "4.72 KiB" in line and " y, " in line and " 50 " in line
     narrow = render_report(again, width=60)
     assert "forward and" in narrow and max(map(len, narrow.splitlines())) <= 60
+
+
+def test_making_code_is_no_part_of_what_a_gradient_costs_beside_its_loop():
+    record = recorded(two_exps, np.ones((50, 4)) * 0.1, np.ones(4))
+    code = (TierRecord("native", "machine code for the shapes met", 1, 90_000_000),)
+    times = {"two": (100_000_000, code), "grad_of_two": (30_000_000, ())}
+    loops = [
+        replace(loop, total_ns=times[loop.name][0], tiers=times[loop.name][1], setup_ns=0)
+        for loop in record.loops
+    ]
+    text = render_report(replace(record, loops=tuple(loops)), width=100)
+    (line,) = [each for each in text.splitlines() if each.startswith("  two  ") and "×" in each]
+    assert "10.0 ms" in line and "30.0 ms" in line and "3.0×" in line
+    assert "without making code" in text
 
 
 def test_second_order_has_a_pair_for_each_gradient():

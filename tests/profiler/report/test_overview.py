@@ -180,7 +180,9 @@ def test_a_failed_run_says_so_first() -> None:
 def test_runs_that_did_not_end_well_are_noted() -> None:
     text = render_report(loop_changed(failed_runs=1, running=2, cost_ns=2_200_000.0))
     assert "1 run ended by an error · 2 runs had not ended" in text
-    assert "recording it made it about 2 times slower" in text
+    assert "recording it made it about 2 times slower" in text and "in all" not in text
+    text = render_report(loop_changed(watching_ns=440_000_000))
+    assert "times slower, by 440 ms in all" in " ".join(text.split())
 
 
 def test_calls_are_said_to_be_told_without_recording_where_that_took_a_part_of_the_function() -> None:

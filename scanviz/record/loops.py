@@ -67,6 +67,7 @@ class LoopVariableRecord:
     row_bytes: int = 0
 
 
+FEW_NS = 10  # of shorter steps fractions of nanoseconds are told
 INSIDE = "part of the code of the loop around"  # why a loop has code that was not made for it alone
 
 
@@ -342,9 +343,17 @@ class LoopRecord(Shown):
 
     @property
     def median_step_ns(self) -> float:
-        """The median step: with fractions of nanoseconds where it is the typical one, of which they are known."""
+        """The median step: of few nanoseconds with fractions, where it is the typical one, of which they are known.
+
+        Examples
+        --------
+        >>> from scanviz.record.values import DurationRecord
+        >>> of = lambda ns, p50: LoopRecord(1, 1, None, "s", None, body_ns=ns, step_times=DurationRecord(9, 9 * p50, p50_ns=p50))
+        >>> of(1.625, 2).median_step_ns, of(16.625, 17).median_step_ns, of(1.625, 4).median_step_ns
+        (1.625, 17, 4)
+        """
         p50, typical = self.step_times.p50_ns, self.typical_ns
-        return typical if round(typical) == p50 else float(p50)
+        return typical if p50 < FEW_NS and round(typical) == p50 else p50
 
     def ran_ns(self, operation: OperationRecord) -> float:
         """Return the estimated time of an operation in all steps; one that only some steps run is in so many."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.record.loops import LoopRecord
+from scanviz.record.loops import FEW_NS, LoopRecord
 
 BELOW = "below resolution"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _DIGITS = 3  # of the whole
-SHORT_NS = 10.0  # of shorter steps tenths of nanoseconds are told
 FEW_STEPS = 32  # below, a loop may never have reached steps that are timed in detail
 LEAST_NS = 1e-3  # a shorter step is nothing that was measured
 
@@ -34,7 +33,7 @@ def sum_in_words(whole_ns: float, parts_ns: Sequence[float]) -> tuple[str, list[
     ('1.6 ns', ['1.5 ns', '0.1 ns', 'below resolution'])
     """
     scale, unit = next(((size, name) for size, name in _UNITS if whole_ns >= size), _UNITS[-1])
-    decimals = max(0, _DIGITS - len(str(int(whole_ns / scale)))) if unit != "ns" else int(whole_ns < SHORT_NS)
+    decimals = max(0, _DIGITS - len(str(int(whole_ns / scale)))) if unit != "ns" else int(whole_ns < FEW_NS)
     grain = scale / 10**decimals
     whole = max(1, round(whole_ns / grain))
     shares = [part / grain * (whole * grain / whole_ns) for part in parts_ns]

@@ -2,7 +2,7 @@
 
 Counted are results of instructions outside of loops as long as something may read them (an array that others look into once, at its
 whole size), and while a loop runs its rows, its buffers and the arrays that a step makes anew.  Not counted are what the call was
-given, constants, and what NumPy needs inside of one operation.
+given, constants, copies that machine code makes of rows which do not lie in order, and what NumPy needs inside of one operation.
 
 It is kept in a few calls of a function alone (:class:`Weighing`): it takes a microsecond or two an instruction.
 """

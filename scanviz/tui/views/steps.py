@@ -249,7 +249,7 @@ def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
         kept = kept[kept[:, 0] == run]
         text.append(f"run {run}; of {counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}: ")
     words = (
-        f"median {duration(times.p50_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
+        f"median {duration(loop.median_step_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
         f"{amount(len(kept))} kept{', logarithmic' if logarithmic else ''}; █ median ░ p95 • above"
     )
     blocks = (

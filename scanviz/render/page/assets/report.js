@@ -154,10 +154,10 @@ function slowestStep(loop) {
   return loop.series.reduce((best, row) => (best === null || row[2] > best[2] ? row : best), null);
 }
 
-/** The median step, with fractions of nanoseconds where it is the typical one. */
+/** The median step: of few nanoseconds with fractions, where it is the typical one. */
 function medianStepNs(loop) {
   const typical = loop.body_ns + loop.copy_ns + loop.overhead_ns;
-  return Math.round(typical) === loop.step_times.p50_ns ? typical : loop.step_times.p50_ns;
+  return loop.step_times.p50_ns < 10 && Math.round(typical) === loop.step_times.p50_ns ? typical : loop.step_times.p50_ns;
 }
 
 /** The operation that takes most of a step; null where none has a time. */

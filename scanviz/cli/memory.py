@@ -56,7 +56,7 @@ def _limit(parsed: Parsed) -> int | None:
 
 
 def _print(calls: list[ForecastCall], out: TextIO) -> None:
-    from scanviz.profiler.report.text import table, width_of
+    from scanviz.profiler.report.text import width_of
     from scanviz.profiler.report.units import size
 
     if not calls:
@@ -69,8 +69,26 @@ def _print(calls: list[ForecastCall], out: TextIO) -> None:
         where = "" if told.where is None else sanitize(Path(str(told.where)).name)
         bytes_ = [size(told.peak_bytes) + more, "–" if held is None else size(held)]
         rows.append([sanitize(call.function.name), *bytes_, str(call.calls), sanitize(told.at), where])
-    write_text("".join(f"{line.rstrip()}\n" for line in table(rows, 1, width_of(out))), out)
+    write_text("".join(f"{line.rstrip()}\n" for line in _table(rows, width_of(out))), out)
     out.flush()
+
+
+def _table(rows: list[list[str]], width: int) -> list[str]:
+    """Return a table whose names of functions stand on lines of their own where they would be cut: some begin alike.
+
+    Examples
+    --------
+    >>> rows = [["function", "forecast"], ["cost and gradient", "160 KiB"]]
+    >>> _table(rows, 40), _table(rows, 20)
+    (['function           forecast', 'cost and gradient   160 KiB'], ['function  forecast', 'cost and gradient', '           160 KiB'])
+    """
+    from scanviz.profiler.report.text import columns, table
+
+    whole = table(rows, 1, sum(len(cell) + 2 for row in rows for cell in row))
+    if max(map(columns, whole)) <= width:
+        return whole
+    heading, *lines = table([rows[0], *(["", *row[1:]] for row in rows[1:])], 1, width)
+    return [heading, *(text for row, line in zip(rows[1:], lines, strict=True) for text in (row[0], line))]
 
 
 __all__ = ["main"]

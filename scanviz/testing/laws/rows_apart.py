@@ -39,6 +39,9 @@ TURNS: dict[str, _Turn] = {
     "how many rows": lambda v, h, x, w, a, c: v / v.shape[0],
     "at how many rows": lambda v, h, x, w, a, c: v + c[h.shape[0] - 1],
     "new zeros": lambda v, h, x, w, a, c: v + T.zeros_like(h),
+    "as many numbers as rows, added up": lambda v, h, x, w, a, c: (
+        v + T.sum(T.alloc(w[0, 0], h.shape[0])) * 0.01
+    ),
     "numbered rows": lambda v, h, x, w, a, c: (
         v + (T.arange(h.shape[0]) * 0.01)[:, None] if v.ndim == 2 else v
     ),

@@ -115,7 +115,8 @@ def _divided(
     count = next((k for k in range(most, 1, -1) if size % (k * ROWS) == 0), 1)
     _must(count > 1)
     _must(not any(_counts_places(line, whole, size) for line in body.instructions))
-    divided = _divided_inputs(loop, whole, around)
+    along = _going_along(loop, whole, around, size)
+    divided = along.intersection(body.inputs)
     smaller = [
         _part(shape, count) if number in divided else shape
         for number, shape in zip(body.inputs, shapes, strict=True)
@@ -125,6 +126,7 @@ def _divided(
     _must(all(_shape(plan, number)[0] * count == size for number in around))
     _check_stores(whole, plan)
     _check_sizes(loop, whole, plan)
+    _check_shapes(loop, whole, plan, along)
     return Parts(
         count,
         plan,
@@ -151,10 +153,16 @@ def _part(shape: ConcreteShape, count: int) -> ConcreteShape:
     return (shape[0] // count, *shape[1:])
 
 
-def _divided_inputs(loop: LoopInstruction, whole: Plan, around: set[int]) -> set[int]:
-    """Return the inputs of the step of which a part has some rows; what goes along with them is an input or a number's copies."""
+def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int) -> set[int]:
+    """Return the registers of which a part has some of so many rows; what goes along with them is an input or a number's copies.
+
+    A sequence of which nothing but sizes is read, as a loop backwards does of what the loop forwards read, has rows as well.
+    """
     body = loop.body
-    along, as_whole = set(around), set[int]()
+    read = {number for line in body.instructions if line.op.facts.size != "is" for number in line.inputs}
+    sized = {slot.inner for slot in loop.sequences} - read.union(body.outputs)
+    along = around.union(number for number in sized if _shape(whole, number)[:1] == (size,))
+    as_whole = set[int]()
     made = {number: maker for maker in body.instructions for number in maker.outputs}
     for instruction in body.instructions:
         assert isinstance(instruction, Instruction)
@@ -170,7 +178,7 @@ def _divided_inputs(loop: LoopInstruction, whole: Plan, around: set[int]) -> set
             along.update(instruction.outputs)
         as_whole.update(number for number in instruction.inputs if number not in (with_rows or ()))
     _must(along.isdisjoint(as_whole))
-    return along & set(body.inputs)
+    return along
 
 
 def _is_of_one_number(maker: object) -> bool:
@@ -224,6 +232,13 @@ def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:
             continue
         assert isinstance(line, Instruction)
         _must(_reads_sizes_alone(line) and line.inputs[0] not in sizes)
+
+
+def _check_shapes(loop: LoopInstruction, whole: Plan, part: Plan, along: set[int]) -> None:
+    """Look whether nothing but rows is shorter in a part: a number's copies, as many as there are rows, may be added up, too."""
+    idle = {number for index in part.idle for number in loop.body.instructions[index].outputs}
+    for number, (one, other) in enumerate(zip(whole.places, part.places, strict=True)):
+        _must(one.shape == other.shape or number in along or number in idle)
 
 
 def _reads_sizes_alone(instruction: Instruction) -> bool:

@@ -252,6 +252,41 @@ def test_rows_that_are_written_at_in_part_each_are_taken_by_threads():
     assert divided(f)
 
 
+def test_copies_of_a_number_as_many_as_there_are_rows_are_added_up_by_one_thread():
+    x, start, number = T.tensor3("x"), T.matrix("start"), T.scalar("number")
+    rows, _ = scanviz.scan(
+        lambda x_t, h, number: T.tanh(x_t + h) + T.sum(T.alloc(number, h.shape[0])), x, start, number
+    )
+    f = scanviz.function([x, start, number], rows, mode="native")
+    given = np.random.default_rng(0).normal(size=(300, 64, 3)), np.zeros((64, 3)), 0.01
+    expected, h = [], given[1]
+    for x_t in given[0]:
+        h = np.tanh(x_t + h) + 0.01 * 64
+        expected.append(h)
+    for _ in range(3):
+        np.testing.assert_allclose(f(*given), expected, rtol=1e-6)
+    assert not divided(f)
+
+
+def test_a_loop_backwards_that_reads_but_the_sizes_of_a_sequence_is_taken_by_threads():
+    x, h, w, u = T.tensor3("x"), T.matrix("h"), T.matrix("w"), T.matrix("u")
+    rows, _ = scanviz.scan(lambda x_t, h, w, u: T.tanh(T.dot(x_t, w) + T.dot(h, u)), x, h, [w, u], name="rnn")
+    f = scanviz.function([x, h, w, u], scanviz.grad(T.mean(rows * rows), [w, u]), mode="native")
+    given = np.random.default_rng(0).normal(size=(300, 64, 8)), np.zeros((64, 8)), np.eye(8), 0.5 * np.eye(8)
+    config.native.threads = 1
+    alone = f(*given)
+    config.native.threads = 2
+    for _ in range(2):
+        for mine, theirs in zip(f(*given), alone, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+    codes = [
+        made.written("plain")
+        for runner in f.executable.flat.runners.values()
+        for made in runner.tier.all_made()
+    ]
+    assert len(codes) == 2 and all(any(code._in_parts._made.values()) for code in codes)
+
+
 def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
     weights, x = T.matrix("weights"), T.tensor3("x")
     rows, _ = scanviz.scan(lambda x_t, weights: T.dot(weights, x_t), x, None, weights)

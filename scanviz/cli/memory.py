@@ -79,8 +79,10 @@ def _table(rows: list[list[str]], width: int) -> list[str]:
     Examples
     --------
     >>> rows = [["function", "forecast"], ["cost and gradient", "160 KiB"]]
-    >>> _table(rows, 40), _table(rows, 20)
-    (['function           forecast', 'cost and gradient   160 KiB'], ['function  forecast', 'cost and gradient', '           160 KiB'])
+    >>> _table(rows, 40)
+    ['function           forecast', 'cost and gradient   160 KiB']
+    >>> _table(rows, 20)
+    ['function  forecast', 'cost and gradient', '           160 KiB']
     """
     from scanviz.profiler.report.text import columns, table
 

@@ -24,6 +24,7 @@ _DIGITS = 6
 _SHIFT = 52 - _DIGITS  # bits of a float64's fraction that buckets do not tell apart
 _ROOM = 32  # buckets added beyond what is needed, so that growing is rare
 LONGEST = 2**62
+FINE = 1000  # picoseconds of a nanosecond, in which steps of few nanoseconds are counted
 
 
 def median_of(values: ArrayLike) -> Any:

@@ -33,8 +33,7 @@ import numpy as np
 
 from scanviz.engine.slotted import dataclass
 from scanviz.profiler.recording.operations import StepTally
-from scanviz.profiler.recording.steps import FINE
-from scanviz.record.statistics import Histogram, median_of
+from scanviz.record.statistics import FINE, Histogram, median_of
 
 GRAIN = 2.0**-10  # nanoseconds: parts are multiples of it
 PRECISE_NS = 100  # and so are shorter steps; longer ones are whole nanoseconds

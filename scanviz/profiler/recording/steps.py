@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
-from scanviz.record.statistics import Histogram
+from scanviz.record.statistics import FINE, Histogram
 
 if TYPE_CHECKING:
     from scanviz.engine.told import StepSeries
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from scanviz.record.values import DurationRecord
 
 PENDING = 8192  # steps gathered before they are counted, so that counting is rare
-FINE = 1000  # picoseconds of a nanosecond
 FEWEST_SLOW = 500  # steps from which on a hundredth of them is told
 PIECES = 512  # chunks they may come from
 DETAIL_BYTES = (

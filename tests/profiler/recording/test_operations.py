@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.division import divided
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally, StepTally
-from scanviz.profiler.recording.steps import FINE, StepTimes
+from scanviz.profiler.recording.steps import StepTimes
 from scanviz.record.model import OperationRecord
-from scanviz.record.statistics import Histogram
+from scanviz.record.statistics import FINE, Histogram
 
 THREE = tuple(OperationRecord(k, "exp(x)", "operation", "float64[]", None) for k in range(3))
 TIMES = st.lists(st.integers(0, 10**7), min_size=3, max_size=3)

@@ -58,7 +58,11 @@ def _python(words: list[str], cwd: str | Path, stdin: IO[str] | None, environmen
         request = files.enter_context(tempfile.TemporaryFile("w+"))
         json.dump([words, str(cwd), wanted], request)
         request.seek(0)
-        code = _starter().run([each.fileno() for each in (given, out, errors, request)])
+        try:
+            code = _starter().run([each.fileno() for each in (given, out, errors, request)])
+        except TimeoutError:
+            _starter.cache_clear()  # its next answer would be that of this command
+            raise
         return subprocess.CompletedProcess([sys.executable, *words], code, _text(out), _text(errors))
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import sys
-import time
 from concurrent.futures.process import _process_worker
 from multiprocessing.pool import worker
 from pathlib import Path
@@ -17,7 +14,6 @@ import pytest
 from scanviz.profiler.report.origins import origin_lines
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.run.children import waits_for_a_task
-from scanviz.profiler.run.delivery import insist_on
 from scanviz.record.file import load
 from scanviz.record.model import MergedRecord, ProfileRecord
 from scanviz.record.outcome import OutcomeRecord
@@ -180,26 +176,6 @@ def test_a_worker_waits_where_it_has_no_task() -> None:
     record = ProfileRecord(origins=(MergedRecord("ForkPoolWorker-1", outcome=ended),), outcome=ended)
     assert "· ended by its pool" in render_report(record)
     assert "ended by its pool" in origin_lines(record, 80, 8)[2].text
-
-
-def test_a_signal_whose_handler_was_not_called_is_sent_again() -> None:
-    """C has noted it, and told of it where it was asked to, but the main thread waits and nothing wakes it."""
-    heard: list[int] = []
-
-    def handler(number: int, frame: object) -> None:
-        heard.append(number)
-        signal.signal(number, before)
-
-    before = signal.signal(signal.SIGTERM, handler)
-    try:
-        insist_on(signal.SIGTERM, handler)
-        os.write(signal.set_wakeup_fd(-1), bytes([signal.SIGTERM]))
-        patient = time.monotonic() + 20
-        while not heard and time.monotonic() < patient:
-            time.sleep(0.01)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert heard == [signal.SIGTERM]
 
 
 def test_a_process_that_fails_says_so_in_its_profile_and_is_no_failure_of_the_program(folder: Path) -> None:

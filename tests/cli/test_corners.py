@@ -71,6 +71,25 @@ def test_processes_that_fork_end_by_themselves_and_save_nothing(script):  # noqa
 
 
 @posix
+def test_processes_that_fork_and_are_ended_at_once_end_as_under_python(script):  # noqa: F811
+    path = script(
+        LOOP
+        + """
+import os, signal, time
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+    os.kill(child, signal.SIGTERM)
+    assert os.waitstatus_to_exitcode(os.wait()[1]) == -signal.SIGTERM
+assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
+"""
+    )
+    done = launch(script.folder, "profile", "--quiet", path.name)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@posix
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_signals_that_end_a_program_find_its_profile_saved(script, name):  # noqa: F811
     number = getattr(signal, name)

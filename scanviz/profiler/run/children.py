@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.run.delivery import insist_on
+from scanviz.profiler.run.delivery import answer, insist_on
 from scanviz.record.file import load, save
 from scanviz.record.merging import merged
 from scanviz.record.model import OutcomeRecord, ProfileRecord
@@ -207,7 +207,7 @@ def _catch_termination(handler: Callable[[int, FrameType | None], None]) -> None
         return
     before = signal.getsignal(number)
     if before is signal.SIG_DFL or getattr(before, "__module__", "").startswith(_OWN):
-        signal.signal(number, handler)
+        answer(number, handler)
         insist_on(number, handler)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.run.delivery import answer
 from scanviz.profiler.run.exits import EXIT, at_the_end, note_interrupts, watch_the_end
 from scanviz.profiler.run.live_file import live_file
 from scanviz.profiler.run.progress import Progress
@@ -340,4 +341,4 @@ class Ending:
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, terminated)
+                answer(number, terminated)

@@ -28,7 +28,8 @@ from typing import Any, Literal, NamedTuple
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.run.delivery import answer, insist_on
+from scanviz.profiler.run.delivery import insist_on
+from scanviz.profiler.run.exits import answer
 from scanviz.record.file import load, save
 from scanviz.record.merging import merged
 from scanviz.record.model import OutcomeRecord, ProfileRecord

@@ -2,6 +2,10 @@
 
 A program that ctrl+c ended dies by SIGINT, as under python, so that a shell's loop around it ends too.  A profile that could not be
 saved is never exit code 0, although python takes no exit code any more when its handlers run.
+
+A process that is forked has the system's answer to signals again, as under python.  It would inherit handlers, and the first that
+Python does there is to forget signals that have come: one that is sent to it at once would be lost, where the system's answer ends
+it.  So signals are held back while a process forks (:func:`answer`).
 """
 
 from __future__ import annotations
@@ -18,6 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import FrameType
+
+Handler = Callable[[int, FrameType | None], None]
 
 _TERMINATIONS = ("SIGTERM", "SIGHUP")
 
@@ -136,6 +142,65 @@ def _end_with(code: int) -> None:
     ctypes.pythonapi.Py_Exit(code)
 
 
+class _Forks:
+    """What is held back while a process forks.
+
+    Attributes
+    ----------
+    handlers : dict
+        By signal the handler that was given to it in this process.
+    watched : bool
+        Whether forks are watched, in this process or the one that it was forked from.
+    """
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, Handler] = {}
+        self.watched = False
+        self._before: dict[int, set[signal.Signals | int]] = {}  # by thread what it held back in any case
+
+    def begin(self) -> None:
+        if self.handlers:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, self.handlers)
+            self._before[threading.get_ident()] = before
+
+    def end(self) -> None:
+        before = self._before.pop(threading.get_ident(), None)
+        if before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        elif self.handlers:  # an interrupt came before it was noted
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, self.handlers)
+
+    def end_in_child(self) -> None:
+        for number, handler in self.handlers.items():
+            if signal.getsignal(number) is handler:
+                signal.signal(number, signal.SIG_DFL)
+        self.end()
+        self.handlers = {}
+        self._before.clear()
+
+
+_FORKS = _Forks()
+
+
+def answer(number: int, handler: Handler) -> None:
+    """Let a handler answer a signal in this process, and in none that is forked from it; call it in the main thread.
+
+    Parameters
+    ----------
+    number : int
+        The signal.
+    handler : callable
+        ``handler(number, frame)`` is called when it has come.
+    """
+    _FORKS.handlers[number] = handler
+    if not _FORKS.watched and hasattr(os, "register_at_fork"):
+        _FORKS.watched = True
+        os.register_at_fork(
+            before=_FORKS.begin, after_in_parent=_FORKS.end, after_in_child=_FORKS.end_in_child
+        )
+    signal.signal(number, handler)
+
+
 @contextmanager
 def terminations_as_interrupts() -> Iterator[None]:
     """Raise ``Terminated`` in the block where SIGTERM or SIGHUP would end the process at once; it then dies by it at its end."""
@@ -159,6 +224,7 @@ __all__ = [
     "EXIT",
     "Exit",
     "Terminated",
+    "answer",
     "at_the_end",
     "die_by",
     "note_interrupts",

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.run.delivery import answer
-from scanviz.profiler.run.exits import EXIT, at_the_end, note_interrupts, watch_the_end
+from scanviz.profiler.run.exits import EXIT, answer, at_the_end, note_interrupts, watch_the_end
 from scanviz.profiler.run.live_file import live_file
 from scanviz.profiler.run.progress import Progress
 from scanviz.profiler.run.runner import CannotRunError, Script, run

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from scanviz.profiler.run.delivery import answer, insist_on
+from scanviz.profiler.run.delivery import insist_on
+from scanviz.profiler.run.exits import answer
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")
 PATIENCE = 60

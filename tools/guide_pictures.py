@@ -26,7 +26,7 @@ GUIDE, NOTEBOOK = ROOT / "docs" / "pictures.md", ROOT / "docs" / "notebook.md"
 COLOURS = 32  # of a screenshot
 PICTURES = {
     "graph-loop.svg": ("--scan", "rnn"),
-    "graph-unrolled.svg": ("--unrolled", "3"),
+    "graph-unrolled.svg": ("--before", "--unrolled", "3"),
     "graph-diff.svg": ("--diff", "PushOutSeqScan"),
     "graph-mappings.svg": ("--mappings", "--scan", "rnn"),
 }

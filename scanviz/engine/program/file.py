@@ -45,6 +45,7 @@ _ABSENT: dict[str, Callable[[], Any]] = {
     "frees": tuple,
     "fuse": lambda: True,  # programs of before say nothing of it
     "backwards": lambda: False,  # nor of that
+    "over": lambda: None,
     "provenance": lambda: Provenance(None),
 }
 _OF_A_PROCESS = frozenset(("key", "node_id", "frees"))

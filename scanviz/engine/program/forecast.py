@@ -10,13 +10,14 @@ shape depends on the elements of arrays are named, and not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 from typing import Protocol
 
 import numpy as np
 
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -43,7 +44,7 @@ from scanviz.engine.program.plan import (
     single,
     wraps,
 )
-from scanviz.engine.program.plan.location import packed, ring_size
+from scanviz.engine.program.plan.location import SHORTEST_OVER, packed, ring_size
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
 from scanviz.engine.program.slots import passed
 from scanviz.engine.slotted import dataclass, replace
@@ -155,6 +156,24 @@ class PlansLoops(Protocol):
         ...
 
 
+class _Held(NamedTuple):
+    """What is held for an instruction.
+
+    Attributes
+    ----------
+    bytes : int
+        What is held beside everything before while it runs.
+    made : dict
+        By its results the bytes of the arrays that they look into.
+    looks_into : dict
+        Results that look into the array of another register.
+    """
+
+    bytes: int
+    made: dict[int, int]
+    looks_into: dict[int, int]
+
+
 class _Walk:
     """Goes through programs as they will be run, and notes loops and what has no known size."""
 
@@ -174,17 +193,17 @@ class _Walk:
         users: dict[int, int] = {}  # those of them that are needed
         most: dict[int, int] = {}
         joined = self._joined(program, planned, known) if is_whole and self._emits.joins else {}
+        in_order = _rows_in_order(program) if is_whole else frozenset()
         for index, instruction in enumerate(program.instructions):
             before = sum(alive.values())
-            inside, made = self._instruction(program, planned, known, index, instruction)
-            shared = _shared_rows(instruction)
+            inside, made, shared = self._instruction(program, planned, known, index, instruction)
             for number in joined.keys() & made:
                 rows = joined[number]
                 made[number] = self._bytes(program, planned, known, rows.joined)
                 shared |= {number: rows.read} if number == rows.joined else {}
             for number, size in made.items():
                 base = bases.get(shared.get(number, -1))
-                base = _base(planned, instruction, number, bases) if base is None else base
+                base = _base(planned, instruction, number, bases, in_order) if base is None else base
                 if base is not None:
                     bases[number] = users[number] = base
                     alive.setdefault(base, size)
@@ -219,7 +238,7 @@ class _Walk:
 
     def _instruction(
         self, program: Program, planned: Plan, known: Known, index: int, instruction: AnyInstruction
-    ) -> tuple[int, dict[int, int]]:
+    ) -> _Held:
         """Return what is held beside everything before while an instruction runs, and the bytes of what it makes."""
         if isinstance(instruction, LoopInstruction):
             return self._loop(known, planned.inner.get(index), instruction)
@@ -230,8 +249,8 @@ class _Walk:
                 pairs = dict(zip(side.inputs, reads, strict=True))
                 there = known.inside(side, pairs, [known.shapes[number] for number in reads])
                 held.append(max(self.program(side, inner, there).values(), default=0))
-            return max(held, default=0), made
-        return 0, made
+            return _Held(max(held, default=0), made, {})
+        return _Held(0, made, {})
 
     def _bytes(self, program: Program, planned: Plan, known: Known, number: int) -> int:
         if isinstance(planned.places[number].location, Size) or is_scalar(program, number):
@@ -242,9 +261,7 @@ class _Walk:
             return 0
         return prod(shape) * _itemsize(program, number)
 
-    def _loop(
-        self, known: Known, plans: Sequence[Plan] | None, loop: LoopInstruction
-    ) -> tuple[int, dict[int, int]]:
+    def _loop(self, known: Known, plans: Sequence[Plan] | None, loop: LoopInstruction) -> _Held:
         """Return what a loop holds while it runs, and the bytes of its results.
 
         It is planned as it will be, for shapes alone: with what surrounds it or, where they depend on numbers, when it is run.
@@ -254,7 +271,7 @@ class _Walk:
         inner = plans[0] if inner is None and plans else inner
         if steps is None or inner is None:
             self.unknown += loop.outputs
-            return 0, {}
+            return _Held(0, {}, _shared_rows(loop))
         pairs = {slot.inner: slot.outer for slot in loop.non_sequences}
         there = known.inside(loop.body, pairs, shapes)
         self.unknown += [
@@ -263,7 +280,7 @@ class _Walk:
             if there.shape(number) is None and not is_scalar(loop.body, number)
         ]
         taken = [known.shape(slot.outer) for slot in loop.states]
-        rows, made = _rows(loop, inner, there, max(int(steps), 0), taken)
+        rows, made, over = _rows(loop, inner, there, max(int(steps), 0), taken)
         whole = rows + inner.arena
         if steps > 0:
             whole += fresh_bytes(loop.body, inner, there)
@@ -271,7 +288,7 @@ class _Walk:
         self.loops[loop.key] = max(self.loops.get(loop.key, 0), whole)
         self.kept[loop.key] = max(self.kept.get(loop.key, 0), rows)
         made |= {slot.result: 0 for slot in loop.carries if slot.result is not None}
-        return whole, made
+        return _Held(whole, made, _shared_rows(loop) | over)
 
     def _planned(self, loop: LoopInstruction, given: Sequence[Partial]) -> Plan | None:
         """Return the plan of a loop whose inputs have these shapes, in C order; None where one is not known."""
@@ -285,7 +302,7 @@ class _Walk:
     def program_in_step(self, body: Program, planned: Plan, known: Known) -> list[int]:
         """Return what each loop and branch inside of a step holds while it runs."""
         return [
-            self._instruction(body, planned, known, index, instruction)[0]
+            self._instruction(body, planned, known, index, instruction).bytes
             for index, instruction in enumerate(body.instructions)
             if isinstance(instruction, LoopInstruction | BranchInstruction)
         ]
@@ -301,20 +318,34 @@ def _given_strides(loop: LoopInstruction, shapes: Sequence[ConcreteShape]) -> li
     ]
 
 
-def _shared_rows(instruction: AnyInstruction) -> dict[int, int]:
+def _shared_rows(loop: LoopInstruction) -> dict[int, int]:
     """Return the results of a loop that look into an array that it was given and works in, or into that of a result before."""
     found: dict[int, int] = {}
-    if isinstance(instruction, LoopInstruction):
-        for slot in instruction.states:
-            seen = [slot.outer] if slot.in_place else []
-            for number in (slot.result, slot.history):
-                if number is not None:
-                    found |= {number: seen[0]} if seen else {}
-                    seen.append(number)
+    for slot in loop.states:
+        seen = [slot.outer] if slot.in_place else []
+        for number in (slot.result, slot.history):
+            if number is not None:
+                found |= {number: seen[0]} if seen else {}
+                seen.append(number)
     return found
 
 
-def _base(planned: Plan, instruction: AnyInstruction, number: int, bases: Mapping[int, int]) -> int | None:
+def _rows_in_order(program: Program) -> frozenset[int]:
+    """Return the registers whose rows surely lie from the first to the last: another shape of them is a view."""
+    if not any(isinstance(one, LoopInstruction) for one in program.instructions):
+        return frozenset()
+    from scanviz.engine.program.row_order import rows_turned
+
+    return frozenset(number for number, turned in rows_turned(program).items() if not turned)
+
+
+def _base(
+    planned: Plan,
+    instruction: AnyInstruction,
+    number: int,
+    bases: Mapping[int, int],
+    in_order: Collection[int] = (),
+) -> int | None:
     """Return the array that a register looks into, by the register it was made for; None where that is no array of the call's."""
     place = planned.places[number]
     if place.over is not None:
@@ -325,7 +356,9 @@ def _base(planned: Plan, instruction: AnyInstruction, number: int, bases: Mappin
         viewed = instruction.op.declaration.views
         source = None if viewed is None else instruction.inputs[viewed]
         if source is not None and (
-            instruction.op.facts.always_view or place.shape == planned.places[source].shape is not None
+            instruction.op.facts.always_view
+            or place.shape == planned.places[source].shape is not None
+            or (instruction.op.name == "reshape" and source in in_order)
         ):
             return bases.get(source)  # a view of it, wherever its elements lie
     return None if place.location in (Where.GIVEN, Where.CONSTANT) else number
@@ -333,23 +366,27 @@ def _base(planned: Plan, instruction: AnyInstruction, number: int, bases: Mappin
 
 def _rows(
     loop: LoopInstruction, planned: Plan, known: Known, steps: int, initial: Sequence[ConcreteShape]
-) -> tuple[int, dict[int, int]]:
-    """Return the bytes of a loop's rows, and of the arrays that its results look into."""
-    total, made = 0, dict[int, int]()
+) -> _Held:
+    """Return the bytes of a loop's rows, and of the arrays that its results look into, with outputs over rows of sequences."""
+    total, made, over = 0, dict[int, int](), dict[int, int]()
     for k, slot in enumerate(loop.states):
         store, given = planned.stores["state", k], initial[k]
         size = _rows_of(slot, steps, given) * store.row_bytes
         total += 0 if slot.in_place else size
         made.update({number: size for number in (slot.result, slot.history) if number is not None})
-    for output in loop.step_outputs:
+    for k, output in enumerate(loop.step_outputs):
         if output.result is not None:
             count = steps if output.keep_last is None else min(steps, output.keep_last)
             row = known.shape(output.inner)
             made[output.result] = count * (
                 0 if row is None else prod(row) * _itemsize(loop.body, output.inner)
             )
-            total += made[output.result]
-    return total, made
+            sequence = planned.stores["output", k].over
+            if sequence is not None and made[output.result] >= SHORTEST_OVER:
+                over[output.result] = loop.sequences[sequence].outer
+            else:
+                total += made[output.result]
+    return _Held(total, made, over)
 
 
 def _rows_of(slot: StateSlot, steps: int, given: ConcreteShape) -> int:

@@ -144,7 +144,8 @@ class StepOutputSlot:
     """The value of ``inner`` at step t is row t of ``result`` (None if nothing uses it).
 
     With ``backwards`` the rows lie in memory from the last to the first, where the tier can do that: the result is a view, of which
-    what is read from the last row on lies in order.
+    what is read from the last row on lies in order.  Where nothing else needs the rows of a sequence, ``over`` is its number among
+    the loop's: the tier may write each row over the one that the step has read.
     """
 
     name: str
@@ -152,6 +153,7 @@ class StepOutputSlot:
     result: int | None
     keep_last: int | None
     backwards: bool = False
+    over: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ array they were given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -26,22 +26,31 @@ def aliases(program: Program) -> dict[int, frozenset[int]]:
     """Return for each register that may be a view the registers whose memory it may share, those on the way included."""
     found: dict[int, frozenset[int]] = {}
     for instruction in program.instructions:
-        shared = _NOTHING.union(*({number, *found.get(number, _NOTHING)} for number in _viewed(instruction)))
-        if shared:
-            found.update(dict.fromkeys(instruction.outputs, shared))
+        for outputs, viewed in _viewed(instruction):
+            shared = _NOTHING.union(*({number, *found.get(number, _NOTHING)} for number in viewed))
+            found.update(dict.fromkeys(outputs, shared))
     return found
 
 
-def _viewed(instruction: AnyInstruction) -> tuple[int, ...]:
+def _viewed(instruction: AnyInstruction) -> Sequence[tuple[Sequence[int], Sequence[int]]]:
+    """Return pairs of results that may look into what an instruction is given, and what that is."""
     if isinstance(instruction, BranchInstruction):
-        return instruction.inputs
+        return [(instruction.outputs, instruction.inputs)]
     # a loop gives arrays of its own, but for those it was allowed to take over
     if isinstance(instruction, LoopInstruction):
-        return tuple(slot.outer for slot in instruction.states if slot.in_place)
+        return [(results, (outer,)) for results, outer in _taken(instruction)]
     views = instruction.op.declaration.views
-    if views is None:
-        return ()
-    return (instruction.inputs[views],)
+    return () if views is None else [(instruction.outputs, (instruction.inputs[views],))]
+
+
+def _taken(loop: LoopInstruction) -> Iterator[tuple[list[int], int]]:
+    """Iterate over the results of a loop that lie in an array that it was given, and that array."""
+    for state in loop.states:
+        if state.in_place:
+            yield [number for number in (state.result, state.history) if number is not None], state.outer
+    for output in loop.step_outputs:
+        if output.over is not None and output.result is not None:
+            yield [output.result], loop.sequences[output.over].outer
 
 
 def gives_own(program: Program) -> bool:

@@ -314,6 +314,7 @@ def _results(loop: LoopInstruction) -> Iterator[tuple[int | None, int, str]]:
             yield state.history, state.writes[0][1], f"state {state.name}, all rows after the initial ones"
     for output in loop.step_outputs:
         kept = _rows(output.result, output.keep_last) + (", the last first" if output.backwards else "")
+        kept += "" if output.over is None else f", over those of {loop.sequences[output.over].name}"
         yield output.result, output.inner, f"output {output.name}, {kept}"
     for carry in loop.carries:
         yield carry.result, carry.write, f"carry {carry.name}, the last"

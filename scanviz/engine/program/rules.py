@@ -31,6 +31,7 @@ from scanviz.engine.slotted import replace as with_fields
 
 Changed = tuple[Program, list[str]]
 WHEN_PLANNED = frozenset(("fuse_elementwise", "reuse_buffers"))
+OUTERMOST = frozenset(("rows_over_sequences",))  # arrays of a step stay from one to the next
 
 
 def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program, list[Application]]:
@@ -43,7 +44,7 @@ def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program,
         if not selection.has(rule):
             program = without(program, rule.name) if rule.name in WHEN_PLANNED else program
             continue
-        program, messages = _everywhere(program, rule.act)
+        program, messages = rule.act(program) if rule.name in OUTERMOST else _everywhere(program, rule.act)
         if messages:
             elapsed = time.perf_counter_ns() - begun
             found.append(
@@ -148,6 +149,24 @@ def lay_rows_backwards(program: Program) -> Changed:
 
     fresh, turned = laid_backwards(program.instructions, program.outputs)
     messages = [f"`{loop}` lays down `{rows}` from the last row to the first" for loop, rows in turned]
+    return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
+
+
+@program_rule(name="rows_over_sequences", tags=("scan", "inplace"))
+def rows_over_sequences(program: Program) -> Changed:
+    """Let a loop write each row of a result over the row of a sequence that the step has read, where nothing else needs that."""
+    if not any(
+        isinstance(one, LoopInstruction) and one.step_outputs and one.sequences
+        for one in program.instructions
+    ):
+        return program, []
+    from scanviz.engine.program.rows_over import rows_over
+
+    fresh, over = rows_over(program)
+    messages = [
+        f"`{loop}` may write `{output}` over the rows of `{rows}`, which nothing reads again"
+        for loop, output, rows in over
+    ]
     return (with_fields(program, instructions=tuple(fresh)), messages) if messages else (program, [])
 
 

@@ -70,6 +70,7 @@ def verify_plan(program: Program, plan: Plan) -> None:
         read = [
             (index, number)
             for index in group
+            if index not in plan.idle  # of what it asks for nothing but the shape, which is known
             for number in program.instructions[index].inputs
             if number not in written  # what the group gives is in memory when it is done
         ]
@@ -110,9 +111,11 @@ def _verify_groups(program: Program, groups: Sequence[Group]) -> None:
 def _memory(plan: Plan, location: Location) -> object:
     """Return what tells the memory of a location from all other."""
     if isinstance(location, Row) and location.slot in plan.stores:
-        one = plan.stores[location.slot].kind is StoreKind.SINGLE
-        return location.slot if one else location
-    return location
+        store = plan.stores[location.slot]
+        if store.over is not None:
+            return "sequence", store.over
+        return location.slot if store.kind is StoreKind.SINGLE else location
+    return location.slot if isinstance(location, Row) and location.slot[0] == "sequence" else location
 
 
 def _written(plan: Plan, number: int) -> object:

@@ -20,6 +20,7 @@ from scanviz.engine.program.instructions import (
     LoopInstruction,
     Program,
     StateSlot,
+    all_loops,
     dtype_of,
 )
 from scanviz.engine.program.slots import kept, passed, written
@@ -126,6 +127,14 @@ def _verify_loop(program: Program, loop: LoopInstruction) -> None:
         raise wrong(program, f"loop `{loop.name}`: its number of steps or its condition is no number")
     if loop.until is not None and any(slot.backwards for slot in loop.step_outputs):
         raise wrong(program, f"loop `{loop.name}` may end early, and lays rows backwards")
+    if any(slot.over is not None for slot in loop.step_outputs):
+        from scanviz.engine.program.rows_over import may_be_over
+
+        if not may_be_over(program, loop):
+            raise wrong(program, f"loop `{loop.name}` writes over rows that something else needs")
+    for inside, _ in all_loops(body):
+        if any(slot.over is not None for slot in inside.step_outputs):
+            raise wrong(program, f"loop `{inside.name}` writes over rows that other steps need")
 
 
 def _is_number(program: Program, number: int, dtype: str | None) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from scanviz.engine.graph.dims import SIZES
@@ -20,30 +20,24 @@ from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import State
 
 
-def handed_on(states: Sequence[State], view: ScanView, level: Level) -> Match | Refusal:
-    """Return a loop whose first such state hands on a row, or why none does."""
-    refusals: list[Refusal] = []
-    for state in states:
-        found = _first_row(state, view, level)
-        if isinstance(found, Refusal):
-            refusals.append(found)
-        else:
-            return Match(
-                _handed_on(state, found, view, level),
-                f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row",
-            )
-    return max(refusals, key=lambda refusal: refusal.preconditions_met)
+def handed_on(state: State, view: ScanView, level: Level) -> Match | Refusal:
+    """Return a loop in which a state hands on a row that had a buffer of zeros but for the first row, or why it does not."""
+    found = _first_row(state, view, level)
+    if isinstance(found, Refusal):
+        return found
+    return Match(
+        _handed_on(state, found, view, level),
+        f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row",
+    )
 
 
 def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal:
     """Return the first row of a buffer whose other rows are zeros, and of whose result the last row is read alone."""
-    if set(state.reads) != {0, 1} or set(state.writes) != {1}:
-        return Refusal(f"steps read or write other rows of `{state.name}` than their own and the next", 0)
     given = view.outer(state).owner
-    if given is not None and _is_zeros(given):
+    if given is not None and is_zeros(given):
         return _of_zeros(state, given, view, level)
     zeros = given.inputs[0].owner if given is not None else None
-    if given is None or given.op.name != "assign" or zeros is None or not _is_zeros(zeros):
+    if given is None or given.op.name != "assign" or zeros is None or not is_zeros(zeros):
         return Refusal(f"rows of `{state.name}` are no zeros when the loop begins", 1)
     from scanviz.engine.rewrites.places import (  # gradients have such buffers, few others
         is_whole,
@@ -59,7 +53,7 @@ def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal
     one_a_step = _has_one_a_step(shape[0], view)
     if not one_a_step and not surely_exists(entries, shape):
         return Refusal(f"it is not known that `{state.name}` has a row", 3)
-    if not _is_read_at_its_end(state, view, level):
+    if not is_read_at_its_end(state, view, level):
         return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
     if not one_a_step and _is_read(state, view, level):
         return Refusal(f"the last row of `{state.name}` may be one that no step writes", 4)
@@ -70,7 +64,7 @@ def _of_zeros(state: State, zeros: Apply, view: ScanView, level: Level) -> Varia
     """Return the first row of a buffer that is all zeros, and of whose result the last row is read alone."""
     if not _has_one_a_step(level.shape(zeros.outputs[0])[0], view):
         return Refusal(f"it is not known that `{state.name}` has a row a step", 3)
-    if not _is_read_at_its_end(state, view, level):
+    if not is_read_at_its_end(state, view, level):
         return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 4)
     return getitem(_one_row(zeros), 0)
 
@@ -84,7 +78,7 @@ def _one_row(zeros: Apply) -> Variable:
     return rebuild(zeros, [zeros.inputs[0], constant(1, "int64"), *zeros.inputs[2:]]).outputs[0]
 
 
-def _is_read_at_its_end(state: State, view: ScanView, level: Level) -> bool:
+def is_read_at_its_end(state: State, view: ScanView, level: Level) -> bool:
     """Return whether of a state's result the last row is read, or nothing."""
     result = view.outer_output(state)
     if result is None or not _is_read(state, view, level):
@@ -97,7 +91,7 @@ def _is_read(state: State, view: ScanView, level: Level) -> bool:
     return result is not None and level.is_read(result)
 
 
-def _is_zeros(node: Apply) -> bool:
+def is_zeros(node: Apply) -> bool:
     """Return whether a node makes an array of zeros without a sign."""
     value = node.inputs[0] if node.op.declaration is ALLOC else None
     return isinstance(value, Constant) and value.value.size == 1 and is_positive_zero(value.value.reshape(()))

@@ -199,6 +199,7 @@ ORDER: Sequence[str] = (
     "share_state_history",
     "ScanInplaceOptimizer",
     "lay_rows_backwards",
+    "rows_over_sequences",
     "fuse_elementwise",
     "reuse_buffers",
 )

@@ -170,9 +170,9 @@ class LoopArena:
     def _take(self, memory: RunMemory | None, buffers: list[Any], steps_at_once: int | None) -> None:
         self.memory, self.buffers, self._steps_at_once = memory, buffers, steps_at_once
         if memory is not None:
-            for rows, row in zip(self.outputs, memory.outputs, strict=True):
+            for rows, row, over in zip(self.outputs, memory.outputs, memory.over, strict=True):
                 if rows.array is None and row is not None:
-                    rows.start(row)
+                    rows.start(row, None if over is None else self.sequences[over])
 
     def check_rows(self) -> None:
         """Raise where the shapes met say that the first step writes a row of another shape than was read."""
@@ -249,7 +249,9 @@ class LoopArena:
 
     def _own_bytes(self) -> int:
         """Return the bytes held, without arrays that were taken over."""
-        return self.bytes_held() - sum(int(rows.array.nbytes) for rows in self.states if rows.slot.in_place)
+        taken = [rows.array for rows in self.states if rows.slot.in_place]
+        taken += [rows.array for rows in self.outputs if rows.is_over]
+        return self.bytes_held() - sum(int(array.nbytes) for array in taken)
 
     def _weigh_grown(self, rows: StateRows | OutputRows) -> None:
         """Count rows that were made longer: those before were there until they were copied."""

@@ -22,7 +22,7 @@ from scanviz.engine.program.instructions import (
     dtype_of,
 )
 from scanviz.engine.program.plan import wraps
-from scanviz.engine.program.plan.location import ring_size
+from scanviz.engine.program.plan.location import SHORTEST_OVER, packed, ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
 
 if TYPE_CHECKING:
@@ -241,6 +241,30 @@ class OutputForm:
         self.dtype = np.dtype(dtype_of(loop.body, slot.inner))
         self.backwards = slot.backwards and module.lays_backwards
 
+    def made(self, rows: int, row_shape: tuple[int, ...], over: Any = None) -> tuple[Any, bool]:
+        """Return an array of so many rows, and whether these are rows of a sequence, which steps write over.
+
+        Parameters
+        ----------
+        rows : int
+            How many.
+        row_shape : tuple of int
+            The shape of each.
+        over : array, optional
+            The sequence, where a step is done with its row when it writes.
+        """
+        if over is not None and self._fits(over, row_shape) and over[:rows].nbytes >= SHORTEST_OVER:
+            return over[:rows], True
+        made = self.module.empty((rows, *row_shape), self.dtype)
+        return (made[::-1] if self.backwards else made), False
+
+    def _fits(self, sequence: Any, row_shape: tuple[int, ...]) -> bool:
+        """Return whether rows of a sequence lie as those of the output would, in memory that may be written."""
+        row = packed(row_shape, self.dtype.itemsize)
+        step = row_shape[0] * row[0] if row_shape else self.dtype.itemsize
+        strides = (-step if self.backwards else step, *row)
+        return bool(sequence.dtype == self.dtype and sequence.strides == strides and sequence.flags.writeable)
+
 
 class OutputRows:
     """The rows of one step output; made when the shape of the first row is known.
@@ -253,10 +277,10 @@ class OutputRows:
         How many steps are wanted.
     """
 
-    __slots__ = ("array", "form", "row_shape", "size")
+    __slots__ = ("array", "form", "is_over", "row_shape", "size")
 
     def __init__(self, form: OutputForm, steps: int) -> None:
-        self.form = form
+        self.form, self.is_over = form, False
         self.size = first_room(form.loop, steps) if form.keep is None else min(steps, form.keep)
         self.row_shape: tuple[int, ...] | None = None
         self.array: Any = None
@@ -266,11 +290,10 @@ class OutputRows:
         """The output."""
         return self.form.slot
 
-    def start(self, row_shape: tuple[int, ...]) -> None:
-        """Make the buffer."""
+    def start(self, row_shape: tuple[int, ...], over: Any = None) -> None:
+        """Make the buffer, or take the rows of a sequence for it that steps may write over."""
         self.row_shape = row_shape
-        made = self.form.module.empty((self.size, *row_shape), self.form.dtype)
-        self.array = made[::-1] if self.form.backwards else made
+        self.array, self.is_over = self.form.made(self.size, row_shape, over)
 
     def reserve(self, room: int) -> None:
         """Make rows for ``room`` steps, keeping what is there."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
 from scanviz.testing.laws.law import law
+from scanviz.testing.laws.limits import constants_set, over_always
 from scanviz.testing.laws.tiers import NAMES
 
 # what a step may do next with a value of the state's shape: (value, state, row, weights, rows that stay, a number a row that stays)
@@ -144,7 +144,7 @@ def parts_always() -> Iterator[None]:
 
     names = {"PAYS_NS": 0.0, "SHORTEST_NS": 0.0, "COMPILED_NS": 0.0, "LOST": np.inf}
     allowed = config.native.threads
-    with _set(threads, names):
+    with constants_set(threads, names):
         try:
             yield
         finally:
@@ -157,22 +157,10 @@ def parts_first() -> Iterator[None]:
     from scanviz.engine.backends.native import threads, tier
 
     with (
-        _set(threads, {"FORESEEN_NS": 0.0, "FORESEEN_STEP_NS": 0.0, "FEWEST": 0.0}),
-        _set(tier, {"LEARNT": 1}),
+        constants_set(threads, {"FORESEEN_NS": 0.0, "FORESEEN_STEP_NS": 0.0, "FEWEST": 0.0}),
+        constants_set(tier, {"LEARNT": 1}),
     ):
         yield
-
-
-@contextmanager
-def _set(module: ModuleType, names: Mapping[str, float]) -> Iterator[None]:
-    before = {name: getattr(module, name) for name in names}
-    for name, value in names.items():
-        setattr(module, name, value)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(module, name, value)
 
 
 @law(sample=10, case=CASES, rewrites=st.booleans(), first=st.integers(0, 3))
@@ -186,7 +174,7 @@ def a_loop_gives_the_same_bits_with_any_number_of_threads(case: RowsCase, rewrit
     inputs, wanted = case.built()
     given, found = case.values(), []
     how = Mode("native", "all" if rewrites else "none")
-    with parts_always():
+    with parts_always(), over_always():
         f = scanviz.function(inputs, wanted, mode=how, on_unused_input="ignore")
         if first:
             config.native.threads = first

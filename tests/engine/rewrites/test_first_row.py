@@ -1,4 +1,7 @@
-"""mitmot_to_sitsot: a buffer of zeros but for its first row becomes a row that steps hand on; not where others are read or set."""
+"""mitmot_to_sitsot: a buffer of zeros but for its first row becomes a row that steps hand on; not where others are read or set.
+
+Where rows arrive from outside is tested in ``test_arriving_rows.py``.
+"""
 
 import numpy as np
 import pytest
@@ -51,11 +54,6 @@ def test_it_saves_the_buffer():
         for mode in (Mode("native"), Mode("native").excluding(RULE))
     )
     assert without - with_it > 0.9 * 1001 * 3 * 8
-
-
-def test_rows_that_are_all_read_keep_their_buffer():
-    _, outputs = gradient(lambda rows: (rows**2).sum())
-    assert "rows of `∂h` are no zeros when the loop begins" in why_not(outputs)
 
 
 def test_another_row_keeps_its_buffer():

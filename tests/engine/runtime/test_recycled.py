@@ -175,7 +175,9 @@ def test_calls_use_the_memory_of_earlier_ones(mode):
         assert rows.flags.writeable and owner_of(rows) != owner_of(gradient) != owner_of(row)
         del rows, row, gradient
         waiting.append(waiting_bytes())
-    assert 2 * x.nbytes <= waiting[-1] == waiting[-2]
+    assert (
+        x.nbytes <= waiting[-1] == waiting[-2]
+    )  # the gradient lies where what arrives did, a short result of NumPy
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native", "auto"])

@@ -38,7 +38,12 @@ def to_bytes(loop: LoopInstruction, handed: CallArguments, memory: RunMemory, co
         [_site_data(site) for site in handed.sites],
         handed.holds_inside,
         [[loops.index(counted.key), counted.is_timed] for counted in handed.counted],
-        [memory.buffers, memory.arena, memory.outputs],  # no rows mismatch: there is no code for such a loop
+        [
+            memory.buffers,
+            memory.arena,
+            memory.outputs,
+            memory.over,
+        ],  # no rows mismatch: there is no code for such a loop
     ]
     told = marshal.dumps(data, FORMAT)
     return len(told).to_bytes(_LENGTH, "little") + told + code
@@ -100,16 +105,18 @@ def _site(loop: LoopInstruction, data: Any) -> Site:
 
 def _memory(loop: LoopInstruction, handed: CallArguments, data: Any) -> RunMemory:
     """Return what a run needs of a plan, or raise where that is not all: code writes into what is made by it."""
-    buffers, arena, outputs = data
+    buffers, arena, outputs, over = data
     memory = RunMemory(
         tuple((_shape(shape), np.dtype(dtype).name) for shape, dtype in buffers),
         arena,
         tuple(None if row is None else _shape(row) for row in outputs),
+        tuple(over),
     )
     used = [k for kind, k, _ in handed.addresses if kind == "buffer"]
     if (
         type(arena) is not int
         or len(memory.outputs) != len(loop.step_outputs)
+        or any(told not in (None, slot.over) for told, slot in zip(over, loop.step_outputs, strict=True))
         or max(used, default=-1) >= len(memory.buffers)
     ):
         raise ValueError("sizes are missing")

@@ -125,6 +125,13 @@ def _divided(
     # what gives all rows of inputs that a part has as a whole would be written beyond the part's own
     _must(all(_shape(plan, number)[0] * count == size for number in around))
     _check_stores(whole, plan)
+    _must(
+        all(
+            loop.sequences[store.over].inner in divided
+            for store in plan.stores.values()
+            if store.over is not None
+        )
+    )
     _check_sizes(loop, whole, plan)
     _check_shapes(loop, whole, plan, along)
     return Parts(
@@ -217,7 +224,8 @@ def _check_stores(whole: Plan, part: Plan) -> None:
     """Look whether rows lie as they do in the whole loop."""
     _must(part.mismatch is None and part.groups == whole.groups)
     for key, store in part.stores.items():
-        _must(store.kind is whole.stores[key].kind and not store.checked and store.row is not None)
+        alike = store.kind is whole.stores[key].kind and store.over == whole.stores[key].over
+        _must(alike and not store.checked and store.row is not None)
 
 
 def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:

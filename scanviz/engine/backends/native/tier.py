@@ -45,6 +45,7 @@ MORE = 16  # times as many steps as in the call before are taken in one, at most
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,
     lambda instruction, program: range(min(instruction.op.facts.overwrites, len(instruction.inputs))),
+    over_sequences=True,
 )
 
 

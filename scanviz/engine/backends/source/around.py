@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, is_scalar
-from scanviz.engine.program.plan import Plan, StoreKind, wraps
-from scanviz.engine.program.plan.location import ring_size
+from scanviz.engine.program.plan import Plan, Store, StoreKind, wraps
+from scanviz.engine.program.plan.location import SHORTEST_OVER, ring_size
 from scanviz.engine.runtime.recycled import SHORTEST
-from scanviz.engine.runtime.rows import last_rows
+from scanviz.engine.runtime.rows import OutputForm, last_rows
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.emitter import Emitter
@@ -195,6 +195,16 @@ class AroundSteps:
             self._make(self.names.outputs[k], size, store.row, store.dtype)
             if output.backwards and self.module.lays_backwards:
                 self.rows[-1] += "[::-1]"
+            if store.over is not None and store.row_bytes:
+                self._take_over(k, self.names.sequences[store.over], store)
+
+    def _take_over(self, k: int, sequence: str, store: Store) -> None:
+        """Take the rows of a sequence for those of an output where they are many."""
+        name, made = self.rows.pop().split(" = ", 1)
+        form = OutputForm(self.loop, self.loop.step_outputs[k], self.module)
+        rows = f"{self.emitter.bind(form.made, 'made')}(last, {store.row!r}, {sequence})[0]"
+        fewest = -(-SHORTEST_OVER // store.row_bytes)
+        self.rows.append(f"{name} = {made} if last < {fewest} else {rows}")
 
     def take(self, outer: int, inner: int) -> None:
         """Take what is the same in all steps, or is carried from one to the next."""

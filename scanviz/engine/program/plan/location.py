@@ -144,6 +144,8 @@ class Store:
         Rows before the row of step 0.
     checked : bool
         Whether a row's shape is compared when it is stored, for it was not known before.
+    over : int or None
+        The sequence, by its number, whose rows those of an output may be written over.
     """
 
     kind: StoreKind
@@ -151,6 +153,7 @@ class Store:
     row: ConcreteShape
     offset: int
     checked: bool
+    over: int | None = None
 
     @property
     def row_bytes(self) -> int:
@@ -169,17 +172,24 @@ class Emits(NamedTuple):
         ``overwrites(instruction, program)``: positions of the inputs that this array may be.
     joins : bool
         Whether long rows outside of loops are computed where they are joined with others.
+    over_sequences : bool
+        Whether rows of an output may be written over those of a sequence.
     """
 
     writes: Callable[[Instruction, Program], bool]
     overwrites: Callable[[Instruction, Program], Sequence[int]]
     joins: bool = False
+    over_sequences: bool = False
 
 
 def overwritable(instruction: Instruction, program: Program) -> Sequence[int]:
     """Return the positions of the inputs that the operation's meaning allows to write over."""
     return range(min(instruction.op.facts.overwrites, len(instruction.inputs)))
 
+
+SHORTEST_OVER = (
+    1 << 16
+)  # bytes of all rows of an output: fewer are not written over those of a sequence, which gains nothing
 
 Group = tuple[int, ...]  # instructions done as one, by index, in order
 

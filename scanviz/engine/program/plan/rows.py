@@ -77,6 +77,7 @@ def place_rows(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]
     """Let results be written straight into the rows that they become, where their shapes are known to be those of the rows."""
     made = [(("state", k), slot.writes[0][1]) for k, slot in enumerate(loop.states) if slot.kind != "mitmot"]
     made += [(("output", k), slot.inner) for k, slot in enumerate(loop.step_outputs)]
+    _place_over(loop, draft, stores)
     for slot_key, number in made:
         store = stores[slot_key]
         free = store.kind is not StoreKind.NONE and not store.checked and number not in draft.located
@@ -91,6 +92,44 @@ def place_rows(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]
                 draft, new, old, Row(("state", k))
             ):
                 stores["state", k] = with_fields(stores["state", k], kind=StoreKind.SINGLE)
+
+
+def _place_over(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]) -> None:
+    """Let rows of outputs be written over those of sequences, where a step is done with these when it writes."""
+    given_twice = [number for number in loop.body.outputs if loop.body.outputs.count(number) > 1]
+    for k, slot in enumerate(loop.step_outputs):
+        if slot.over is None or not draft.emits.over_sequences:
+            continue
+        slot_key: SlotKey = ("output", k)
+        store, read = stores[slot_key], loop.sequences[slot.over].inner
+        alike = draft.shapes[read] == draft.shapes[slot.inner] is not None
+        plain = store.kind is StoreKind.WHOLE and not store.checked and slot.inner in draft.made
+        if not alike or not plain or slot.inner in given_twice:
+            continue
+        draft.needed[read] = _values_needed(draft, read)
+        if draft.writable(slot.inner) is None:  # it is stored when the step has done all else
+            is_over = draft.needed.get(read, -1) < len(draft.groups)
+        elif draft.needed.get(read, -1) < draft.time[draft.made[slot.inner]]:
+            is_over = True
+        else:
+            is_over = _taken_over(draft, slot.inner, read, Row(slot_key))
+        if is_over:
+            stores[slot_key] = with_fields(store, over=slot.over)
+
+
+def _values_needed(draft: Draft, number: int) -> int:
+    """Return the last group that needs the elements of a register: what asks for its sizes, which are known, does not."""
+    looking = {number, *(other for other, seen in draft.shared.items() if number in seen)}
+    if not looking.isdisjoint(draft.program.outputs):
+        return len(draft.groups)
+    return max(
+        (
+            draft.time[index]
+            for index, instruction in enumerate(draft.program.instructions)
+            if not looking.isdisjoint(instruction.inputs) and not draft.sizes.keys() >= {*instruction.outputs}
+        ),
+        default=-1,
+    )
 
 
 def _place_in_mitmot(draft: Draft, k: int, slot: StateSlot) -> None:

@@ -25,6 +25,8 @@ class RunMemory(NamedTuple):
         Bytes of all buffers.
     outputs : tuple of shape or None
         Of each step output the shape of its rows; None where none are kept, or the first row that is stored says it.
+    over : tuple of int or None
+        Of each step output the sequence whose rows it may be written over.
     mismatch : tuple or None
         A state whose rows cannot have the shape that the step gives, and both shapes: an error of the first step.
     """
@@ -32,15 +34,18 @@ class RunMemory(NamedTuple):
     buffers: tuple[tuple[tuple[int, ...], str], ...]
     arena: int
     outputs: tuple[ConcreteShape, ...]
+    over: tuple[int | None, ...]
     mismatch: tuple[StateSlot, tuple[int, ...], tuple[int, ...]] | None = None
 
 
 def run_memory(plan: Plan) -> RunMemory:
     """Return what a run of a loop needs of its plan."""
     outputs: list[ConcreteShape] = []
+    over: list[int | None] = []
     while (store := plan.stores.get(("output", len(outputs)))) is not None:
         outputs.append(None if store.kind is StoreKind.NONE or store.checked else store.row)
-    return RunMemory(plan.buffers, plan.arena, tuple(outputs), plan.mismatch)
+        over.append(store.over)
+    return RunMemory(plan.buffers, plan.arena, tuple(outputs), tuple(over), plan.mismatch)
 
 
 class LatePlan:

@@ -1,0 +1,177 @@
+"""Rows that a loop writes over those of a sequence, which nothing else needs.
+
+Back through time a loop reads rows that were kept for it, each once, and gives as many rows of gradients.  Where the rows that it
+reads are needed by nobody after, each row of the result may lie where the row was that the step has read: that is half the memory,
+and no line of it has to be fetched to be written.
+
+Here it is found which rows nobody else needs.  Whether a step is done with a row when it writes its result depends on what is done
+as one, and is planned when shapes are met (:mod:`scanviz.engine.program.plan.rows`); how arrays lie in memory is looked at when the
+loop runs (:class:`scanviz.engine.runtime.rows.OutputRows`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    Instruction,
+    LoopInstruction,
+    Program,
+    SequenceSlot,
+    StepOutputSlot,
+    dtype_of,
+    rank_of,
+)
+from scanviz.engine.program.lifetimes import aliases
+from scanviz.engine.program.row_order import rows_turned
+from scanviz.engine.slotted import replace as with_fields
+
+
+def rows_over(program: Program) -> tuple[list[AnyInstruction], list[tuple[str, str, str]]]:
+    """Return instructions whose loops may write rows over those of sequences, with names of loops, outputs and sequences.
+
+    Parameters
+    ----------
+    program : Program
+        A function's, not the step of a loop: there arrays stay from step to step.
+    """
+    arrays = _Arrays(program)
+    fresh, names = list(program.instructions), list[tuple[str, str, str]]()
+    for index, loop in enumerate(program.instructions):
+        if not isinstance(loop, LoopInstruction) or loop.until is not None:
+            continue
+        over = arrays.of_loop(index, loop)
+        if not over:
+            continue
+        slots = tuple(with_fields(slot, over=over.get(k)) for k, slot in enumerate(loop.step_outputs))
+        fresh[index] = with_fields(loop, step_outputs=slots)
+        names += [(loop.name, loop.step_outputs[k].name, loop.sequences[s].name) for k, s in over.items()]
+    return fresh, names
+
+
+def may_be_over(program: Program, loop: LoopInstruction) -> bool:
+    """Return whether the rows that a loop may write over are needed by nothing else."""
+    told = {k: slot.over for k, slot in enumerate(loop.step_outputs) if slot.over is not None}
+    if not told:
+        return True
+    if loop.until is not None:
+        return False
+    plain = tuple(map(_with_own_rows, program.instructions))
+    arrays = _Arrays(with_fields(program, instructions=plain))
+    index = next(k for k, instruction in enumerate(program.instructions) if instruction is loop)
+    once = len({*told.values()}) == len(told)
+    return once and all(arrays.fit(index, loop, loop.step_outputs[k], s) for k, s in told.items())
+
+
+def _with_own_rows(instruction: AnyInstruction) -> AnyInstruction:
+    """Return a loop whose rows all lie in arrays of their own."""
+    if not isinstance(instruction, LoopInstruction):
+        return instruction
+    slots = tuple(with_fields(slot, over=None) for slot in instruction.step_outputs)
+    return with_fields(instruction, step_outputs=slots)
+
+
+class _Arrays:
+    """Which registers may look into one array, who reads these, and how rows lie in it.
+
+    Parameters
+    ----------
+    program : Program
+        Whose registers they are; its loops write no rows over others yet.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._makers: dict[int, AnyInstruction] = {}
+        self._readers: dict[int, list[int]] = {}
+        for index, instruction in enumerate(program.instructions):
+            self._makers.update(dict.fromkeys(instruction.outputs, instruction))
+            for number in instruction.inputs:
+                self._readers.setdefault(number, []).append(index)
+        self._shared, self._turned = aliases(program), rows_turned(program)
+        self._family: dict[int, set[int]] = {}
+        for number, others in self._shared.items():
+            self._join({number, *others})
+        for instruction in program.instructions:
+            if isinstance(instruction, LoopInstruction):
+                for slot in instruction.states:  # one is a part of the other
+                    self._join({number for number in (slot.result, slot.history) if number is not None})
+        self._kept = {*program.inputs, *program.outputs, *program.constants}
+
+    def _join(self, numbers: set[int]) -> None:
+        """Note that registers may look into one array."""
+        joined = numbers.union(*(self._family.get(one, {one}) for one in numbers))
+        self._family.update(dict.fromkeys(joined, joined))
+
+    def of_loop(self, index: int, loop: LoopInstruction) -> dict[int, int]:
+        """Return by the number of an output that of the sequence whose rows it may be written over."""
+        fitting = {
+            k: [s for s in range(len(loop.sequences)) if self.fit(index, loop, output, s)]
+            for k, output in enumerate(loop.step_outputs)
+        }
+        found: dict[int, int] = {}
+        for k in sorted(fitting, key=lambda k: len(fitting[k])):  # who has no choice takes the only one
+            over = next((s for s in fitting[k] if s not in found.values()), None)
+            if over is not None:
+                found[k] = over
+        return found
+
+    def fit(self, index: int, loop: LoopInstruction, output: StepOutputSlot, number: int) -> bool:
+        """Return whether all rows of an output may be written over those of a sequence."""
+        if output.result is None or output.keep_last is not None or not 0 <= number < len(loop.sequences):
+            return False
+        sequence, body = loop.sequences[number], loop.body
+        kinds = [(dtype_of(body, n), rank_of(body, n)) for n in (sequence.inner, output.inner)]
+        if kinds[0] != kinds[1] or not _is_done_with(body, sequence.inner, output.inner):
+            return False
+        lies_alike = self._turned.get(sequence.outer) == output.backwards
+        return lies_alike and self._is_free(index, loop, sequence)
+
+    def _is_free(self, index: int, loop: LoopInstruction, sequence: SequenceSlot) -> bool:
+        """Return whether nothing but a sequence of a loop needs the array that it looks into from that loop on."""
+        family = self._family.get(sequence.outer, {sequence.outer})
+        if not family.isdisjoint(self._kept) or any(not self._is_ours(number) for number in family):
+            return False
+        if any(reader > index for number in family for reader in self._readers.get(number, ())):
+            return False
+        return [number for number in _read_by(loop) if number in family] == [sequence.outer]
+
+    def _is_ours(self, number: int) -> bool:
+        """Return whether a register looks into another one, or holds an array that was made for it."""
+        maker = self._makers.get(number)
+        if isinstance(maker, Instruction):
+            return number in self._shared or maker.op.declaration.fresh
+        return isinstance(maker, LoopInstruction)
+
+
+def _read_by(loop: LoopInstruction) -> Iterator[int]:
+    """Iterate over what a loop is given, as often as it is."""
+    yield loop.n_steps
+    for slots in (loop.sequences, loop.states, loop.carries, loop.non_sequences):
+        yield from (slot.outer for slot in slots)
+
+
+def _is_done_with(body: Program, read: int, made: int) -> bool:
+    """Return whether a step has read a row for the last time when a result is made, or may write that over it."""
+    makers = [k for k, one in enumerate(body.instructions) if made in one.outputs]
+    looking = {read, *(number for number, seen in aliases(body).items() if read in seen)}
+    if not makers or not looking.isdisjoint(body.outputs):
+        return False
+    last = max(
+        (
+            k
+            for k, one in enumerate(body.instructions)
+            if one.op.facts.size != "is" and not looking.isdisjoint(one.inputs)
+        ),
+        default=-1,
+    )
+    maker = body.instructions[makers[0]]
+    if last != makers[0]:
+        return last < makers[0]
+    if not isinstance(maker, Instruction) or looking.intersection(maker.inputs) != {read}:
+        return False  # it reads a view of the row
+    places = [place for place, number in enumerate(maker.inputs) if number == read]
+    return max(places) < maker.op.facts.overwrites
+
+
+__all__ = ["may_be_over", "rows_over"]

@@ -1,0 +1,254 @@
+"""Rows written over those of a sequence that nothing else needs: half the memory of a gradient, and no number is another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.codec import MisfitError
+from scanviz.engine.config import config
+from scanviz.engine.program.file import from_data, to_data
+from scanviz.engine.program.instructions import all_loops
+from scanviz.engine.program.plan.location import SHORTEST_OVER
+from scanviz.engine.program.printer import program_text
+from scanviz.testing.comparing import assert_close, assert_same_bits
+from scanviz.testing.laws.limits import over_always
+from scanviz.testing.laws.memory import counted
+
+RULE = "rows_over_sequences"
+TIERS = ["numpy", "native", "auto"]
+drawn = np.random.default_rng(9)
+
+
+@pytest.fixture
+def short_rows_too() -> Iterator[None]:
+    with over_always():
+        yield
+
+
+def linear(wanted: str = "ab") -> tuple[list[Any], list[Any]]:
+    """Return the inputs of a loop of products and sums, and gradients of a cost of all its rows."""
+    a, b, h = T.matrix("a"), T.matrix("b"), T.vector("h")
+    rows, _ = scanviz.scan(lambda a_t, b_t, h: a_t * h + b_t, [a, b], h, name="linear")
+    inputs = {"a": a, "b": b, "h": h}
+    return [a, b, h], scanviz.grad(T.mean(rows * rows), [inputs[letter] for letter in wanted])
+
+
+def given(steps: int = 500, width: int = 32) -> list[Any]:
+    return [
+        drawn.uniform(0.2, 0.9, (steps, width)),
+        drawn.normal(size=(steps, width)),
+        drawn.normal(size=width),
+    ]
+
+
+def both(inputs: list[Any], outputs: Any, mode: str) -> list[scanviz.Function]:
+    """Return a function with the rule and one without it."""
+    return [scanviz.function(inputs, outputs, mode=how) for how in (Mode(mode), Mode(mode).excluding(RULE))]
+
+
+def over(f: scanviz.Function) -> dict[str, str]:
+    """Return by the names of outputs the sequences that they may be written over."""
+    return {
+        slot.name: loop.sequences[slot.over].name
+        for loop, _ in all_loops(f.program)
+        for slot in loop.step_outputs
+        if slot.over is not None
+    }
+
+
+def sums() -> tuple[Any, Any, Any]:
+    """Return an input, rows computed of it, and the output of a loop over these."""
+    x = T.matrix("x")
+    rows = T.exp(x)
+    (_, made), _ = scanviz.scan(
+        lambda r, h: (T.tanh(h + r), h * r), rows, [T.zeros_like(x[0]), None], name="sums"
+    )
+    return x, rows, made
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_a_gradient_takes_the_memory_of_the_rows_that_it_reads(mode: str) -> None:
+    inputs, outputs = linear()
+    with_it, without = both(inputs, outputs, mode)
+    assert over(with_it) == {"∂a": "∂h from outside", "∂b": "h"} and over(without) == {}
+    (said,) = (rewrite.message for rewrite in with_it.rewrites if rewrite.rule == RULE)
+    assert "`grad_of_linear` may write `∂b` over the rows of `h`, which nothing reads again" in said
+    values = given()
+    expected = scanviz.function(inputs, outputs, mode="reference")(*values)
+    for f in (with_it, without):
+        for _ in range(3):
+            for found, other in zip(f(*values), expected, strict=True):
+                assert_close(found, other)
+    rows = values[0].nbytes
+    assert counted(without, values) - counted(with_it, values) == pytest.approx(2 * rows, rel=0.05)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_what_is_forecast_is_what_is_held(mode: str) -> None:
+    inputs, outputs = linear("bh")  # `∂a` is added to zeros, which are counted and not held
+    for f in both(inputs, outputs, mode):
+        values = given()
+        assert f.memory_forecast(*values).peak_bytes == pytest.approx(counted(f, values), rel=0.02)
+
+
+@pytest.mark.parametrize("mode", TIERS)
+def test_results_are_the_callers_own(mode: str) -> None:
+    inputs, outputs = linear("abh")
+    f = scanviz.function(inputs, outputs, mode=mode)
+    values, kept = given(), []
+    before = [value.copy() for value in values]
+    for _ in range(4):
+        found = f(*values)
+        kept.append((found, [result.copy() for result in found]))
+        found_at = [result for results, _ in kept for result in results]
+        assert all(result.flags.writeable for result in found)
+        assert not any(
+            np.shares_memory(one, other) for k, one in enumerate(found_at) for other in found_at[:k]
+        )
+    for results, copies in kept:
+        for result, copy in zip(results, copies, strict=True):
+            assert_same_bits(result, copy)
+    for value, copy in zip(values, before, strict=True):
+        assert_same_bits(value, copy)
+
+
+def test_rows_that_somebody_else_needs_are_left_alone() -> None:
+    x, rows, made = sums()
+    cases: dict[str, tuple[list[Any], bool]] = {
+        "nobody": ([made], True),
+        "the caller": ([made, rows], False),
+        "an operation after the loop": ([made, T.sum(rows[::-1] * made)], False),
+        "an operation before it": ([T.sum(rows), made], True),
+        "the input itself": ([scanviz.scan(lambda r: r * r.sum(), x, name="given")[0]], False),
+    }
+    for name, (outputs, expected) in cases.items():
+        f = scanviz.function([x], outputs, mode="numpy")
+        assert bool(over(f)) == expected, name
+
+
+def test_loops_that_end_early_and_loops_inside_of_others_write_over_nothing() -> None:
+    x = T.tensor3("x")
+
+    def step(x_t: Any) -> Any:
+        inner, _ = scanviz.scan(
+            lambda r, h: (T.tanh(h + r), h * r), T.exp(x_t), [T.zeros_like(x_t[0]), None], name="inner"
+        )
+        return inner[1]
+
+    f = scanviz.function([x], scanviz.scan(step, x, name="outer")[0], mode="numpy")
+    assert not over(f)
+    y = T.matrix("y")
+    ends, _ = scanviz.scan(
+        lambda r, h: ((T.tanh(h + r), h * r), {}, scanviz.until(h.sum() > 2.0)),
+        T.exp(y),
+        [T.zeros_like(y[0]), None],
+        name="ends",
+    )
+    assert not over(scanviz.function([y], ends[1], mode="numpy"))
+
+
+STEPS = {  # what a step does after it has written, or with a part of the row that it would write over
+    "the row turned": lambda r, h: r[::-1] * h,
+    "its sum": lambda r, h: r * r.sum(),
+    "sorted": lambda r, h: T.sort(r),
+    "added up": lambda r, h: T.cumsum(r),
+    "a part set": lambda r, h: T.set_subtensor(r[:2], 0.5),
+    "a part added to": lambda r, h: T.inc_subtensor(r[1:], h[1:]),
+    "a product": lambda r, h: T.dot(r[:, None], h[None, :]).sum(axis=0),
+    "the row as it is": lambda r, h: r,
+}
+
+
+@pytest.mark.usefixtures("short_rows_too")
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_has_read_a_row_before_it_writes_over_it(name: str, mode: str) -> None:
+    x = T.matrix("x")
+    (last, made, more), _ = scanviz.scan(
+        lambda r, h: (T.tanh(h + r * 0.5), STEPS[name](r, h), r + h * r.max()),
+        T.exp(x),
+        [T.zeros_like(x[0]), None, None],
+        name="steps",
+    )
+    f, plain = (scanviz.function([x], [last, made, more], mode=how) for how in (mode, "reference"))
+    values = drawn.normal(size=(7, 5))
+    for _ in range(2):
+        for found, expected in zip(f(values), plain(values), strict=True):
+            assert_close(found, expected)
+
+
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_a_sequence_whose_rows_lie_otherwise_is_left_alone(mode: str) -> None:
+    x = T.matrix("x")
+    rows = T.exp(x.T)  # NumPy lays this as its input lies
+    (_, made), _ = scanviz.scan(
+        lambda r, h: (T.tanh(h + r), h * r), rows, [T.zeros_like(x[:, 0]), None], name="sums"
+    )
+    f, plain = (scanviz.function([x], made, mode=how) for how in (mode, "reference"))
+    values = drawn.normal(size=(64, 400))
+    assert values.nbytes > SHORTEST_OVER
+    for _ in range(2):
+        assert_close(f(values), plain(values))
+
+
+def test_threads_that_take_some_of_the_rows_write_over_their_own() -> None:
+    h, x, w = T.matrix("h"), T.tensor3("x"), T.matrix("w")
+    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(x_t + T.dot(h, w)), x, h, w, name="rnn")
+    outputs = scanviz.grad(T.sum(rows * rows), [x, w])
+    f = scanviz.function([h, x, w], outputs, mode="native")
+    assert over(f)
+    values = drawn.normal(size=(64, 16)), drawn.normal(size=(800, 64, 16)), drawn.normal(size=(16, 16)) / 9
+    found, threads = [], config.native.threads
+    try:
+        for config.native.threads in (1, 2, 2, 2):
+            found.append(f(*values))
+    finally:
+        config.native.threads = threads
+    for other in found[1:]:
+        for one, result in zip(found[0], other, strict=True):
+            assert_same_bits(result, one)
+
+
+def test_a_damaged_program_that_would_write_over_what_is_needed_is_refused() -> None:
+    x, rows, made = sums()
+    without = frozenset(("key", "node_id", "frees"))
+    data, arrays = to_data(scanviz.function([x], [made, T.sum(rows)], mode="numpy").program, without)
+    from_data(data, arrays)
+    keeps, _ = to_data(scanviz.function([x], [made, rows], mode="numpy").program, without)
+    for damaged, place in ((keeps, 0), (data, 7), (data, -1)):
+        (loop,) = (one for one in damaged["instructions"] if one["kind"] == "loop")
+        loop["step_outputs"][0]["over"] = place
+        with pytest.raises(MisfitError, match="writes over rows that something else needs"):
+            from_data(damaged, arrays)
+
+
+def test_a_damaged_program_whose_inner_loop_would_write_over_rows_is_refused() -> None:
+    x = T.tensor3("x")
+
+    def step(x_t: Any) -> Any:
+        inner, _ = scanviz.scan(
+            lambda r, h: (T.tanh(h + r), h * r), T.exp(x_t), [T.zeros_like(x_t[0]), None], name="inner"
+        )
+        return inner[1]
+
+    program = scanviz.function([x], scanviz.scan(step, x, name="outer")[0], mode="numpy").program
+    data, arrays = to_data(program, frozenset(("key", "node_id", "frees")))
+    from_data(data, arrays)
+    (outer,) = (one for one in data["instructions"] if one["kind"] == "loop")
+    (inner,) = (one for one in outer["body"]["instructions"] if one["kind"] == "loop")
+    inner["step_outputs"][0]["over"] = 0
+    with pytest.raises(MisfitError, match="writes over rows that"):
+        from_data(data, arrays)
+
+
+def test_a_listing_says_whose_rows_are_written_over() -> None:
+    inputs, outputs = linear()
+    f = scanviz.function(inputs, outputs, mode="numpy")
+    assert "output ∂b, all rows, the last first, over those of h" in program_text(f.program)

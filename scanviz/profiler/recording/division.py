@@ -181,7 +181,8 @@ def divided(
     added = [
         price * held[row] + (recording * time / inner if holds[row] else 0.0) for row, time in enumerate(raw)
     ]
-    left = [time - more for time, more in zip(raw, added, strict=True)]
+    # what holds no stamp, as a size that is known before the step, is not done in it: a histogram's least time is no time of its
+    left = [time - more if stamp else 0.0 for time, more, stamp in zip(raw, added, held, strict=True)]
     weights = _weights(left, [_error(tally, row) for row in range(len(left))])
     known = _with_known(weights, typical, nested, inside)
     if known is not None:

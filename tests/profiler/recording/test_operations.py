@@ -150,6 +150,22 @@ def test_shares_of_what_is_done_as_one_are_not_rounded_to_whole_nanoseconds() ->
     assert found is not None and found.operations == pytest.approx([0.5] * count, rel=0.05)
 
 
+def test_what_is_known_before_the_step_has_none_of_the_time_of_short_operations() -> None:
+    count, stamp = 4, 10  # operations that take 1 ns together, and a size, which holds no stamp
+    tally, shares = StepTally(count + 1), [*[1 / count] * count, 0.0]
+    operations = np.zeros((count + 1, 40))
+    operations[:count] = (1 + stamp) / count
+    copies = np.full(40, 1 + stamp, np.int64)
+    whole = np.full(40, 3 + 3 * stamp, np.int64)
+    tally.add(StepSeries(1, 0, whole, operations, copies, op_stamps=shares))
+    single = Histogram()
+    single.add(np.full(40, 8, np.int64))  # of which the stamp of the step takes five
+    found = divided(tally, single, Histogram(), float(stamp), [False] * (count + 1))
+    assert found is not None and found.typical_ns == 3
+    *done, size = found.operations
+    assert size == 0.0 and min(done) > 0.0
+
+
 def test_operations_done_as_one_hold_one_stamp_together_and_keep_the_proportion_of_their_times() -> None:
     tally = StepTally(3)
     stamp, group = 60, np.array([[8], [80], [12]], np.int64)  # of the operations; copies take 5, the rest 15

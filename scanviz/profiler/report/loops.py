@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
@@ -347,18 +347,17 @@ def pairs(record: ProfileRecord) -> list[tuple[list[LoopRecord], list[LoopRecord
 def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return a table with one line a loop that has a gradient; nothing where there is none.
 
-    Time and steps of a loop are those of all its runs, without making its code, which says nothing of what a gradient costs; the
-    gradient's of all its backward loops.  "keeps" are the rows that the
-    forward loop stores for it, and "kept" the loop variables they belong to.  There is no ratio where one side was merged with
-    what the other knows nothing of.
+    Time and steps of a loop are those of all its runs, without making its code and that of loops inside, which says nothing of
+    what a gradient costs; the gradient's of all its backward loops.  "keeps" are the rows that the forward loop stores for it, and
+    "kept" the loop variables they belong to.  There is no ratio where one side was merged with what the other knows nothing of.
     """
     found = pairs(record)
     if not found:
         return []
-    titles = loop_titles(record)
+    titles, code_ns = loop_titles(record), _code_ns(record)
     rows = [["  forward and backward", "steps", "forward", "backward", "ratio", "keeps", "kept"]]
-    for forward, backward in sorted(found, key=lambda pair: -_time(pair[0]))[:top]:
-        there, back = _time(forward), _time(backward)
+    for forward, backward in sorted(found, key=lambda pair: -_time(pair[0], code_ns))[:top]:
+        there, back = _time(forward, code_ns), _time(backward, code_ns)
         kept = [
             sanitize(variable.name)
             for loop in forward
@@ -375,13 +374,23 @@ def gradient_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
     lines = [ReportLine(""), ReportLine(heading, TITLE), *map(ReportLine, others)]
     if len(found) > top:
         lines.append(ReportLine(f"  {len(found) - top} more pairs", QUIET))
-    if any(loop.code_ns for sides in found for loops in sides for loop in loops):
+    if any(code_ns[loop.key] for sides in found for loops in sides for loop in loops):
         lines.append(ReportLine("  without making code, which is in the times above", QUIET, wraps=True))
     return lines
 
 
-def _time(loops: Sequence[LoopRecord]) -> int:
-    return sum(loop.total_ns - loop.code_ns for loop in loops)
+def _code_ns(record: ProfileRecord) -> dict[int, int]:
+    """Return how long making code took in the time of each loop: its own code, and that of the loops inside."""
+    found: dict[int, int] = {}
+    inside: dict[int | None, int] = {}
+    for loop in reversed(record.loops):  # those inside come after it
+        found[loop.key] = min(loop.code_ns + inside.get(loop.key, 0), loop.total_ns)
+        inside[loop.parent] = inside.get(loop.parent, 0) + found[loop.key]
+    return found
+
+
+def _time(loops: Sequence[LoopRecord], code_ns: Mapping[int, int]) -> int:
+    return sum(loop.total_ns - code_ns[loop.key] for loop in loops)
 
 
 def _listed(names: list[str]) -> str:

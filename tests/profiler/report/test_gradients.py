@@ -68,6 +68,36 @@ def test_making_code_is_no_part_of_what_a_gradient_costs_beside_its_loop():
     assert "without making code" in text
 
 
+def test_making_code_of_loops_inside_is_no_part_either_of_what_a_gradient_costs():
+    def build():
+        x, w = T.tensor3("x"), T.vector("w")
+
+        def outer(rows, h, w):
+            inner, _ = scanviz.scan(lambda r, h, w: T.tanh(h * w + r), rows, h, w, name="inner")
+            return inner[-1]
+
+        rows, _ = scanviz.scan(outer, x, w, w, name="outer")
+        return [x, w], [T.sum(rows), scanviz.grad(T.sum(rows), w)]
+
+    record = recorded(build, np.ones((3, 5, 2)) * 0.1, np.ones(2))
+    assert {loop.name for loop in record.loops if loop.parent is not None} == {"inner", "grad_of_inner"}
+    own, inside = (
+        (TierRecord("native", "machine code for the shapes met", 1, ms * 1_000_000),) for ms in (20, 50)
+    )
+    times = {  # of "outer" 10 ms are work, and of its gradient 30
+        "outer": (80_000_000, own), "inner": (55_000_000, inside),
+        "grad_of_outer": (80_000_000, ()), "grad_of_inner": (58_000_000, inside),
+    }  # fmt: skip
+    loops = [
+        replace(loop, total_ns=times[loop.name][0], tiers=times[loop.name][1], setup_ns=0)
+        for loop in record.loops
+    ]
+    text = render_report(replace(record, loops=tuple(loops)), width=100)
+    lines = {line.split()[0]: line for line in text.splitlines() if "×" in line}
+    assert all(number in lines["outer"] for number in ("10.0 ms", "30.0 ms", "3.0×"))
+    assert all(number in lines["inner"] for number in ("5.00 ms", "8.00 ms", "1.6×"))
+
+
 def test_second_order_has_a_pair_for_each_gradient():
     def build():
         x = T.vector("x")

@@ -254,6 +254,23 @@ def test_the_number_keys_choose_views_and_the_address_keeps_them(browser, file):
         assert f"view={view}" in browser.evaluate("location.hash")
 
 
+@pytest.mark.parametrize(("typical_ns", "p50_ns", "told"), [(2.5, 2, "2.50 ns"), (16.5, 16, "16.0 ns")])
+def test_median_steps_of_few_nanoseconds_have_fractions_in_the_chart_and_in_the_table(
+    browser, record, tmp_path, typical_ns, p50_ns, told
+):
+    numbers = {"body_ns": typical_ns, "copy_ns": 0.0, "overhead_ns": 0.0}
+    loops = tuple(
+        replace(loop, step_times=replace(loop.step_times, p50_ns=p50_ns), **numbers) for loop in record.loops
+    )
+    path = tmp_path / "short.html"
+    path.write_text(page(replace(record, loops=loops)), "utf-8")
+    browser.open(path, "#view=report")
+    assert any(told in row for row in browser.texts("table tr"))
+    browser.open(path, "#view=steps")
+    label = browser.evaluate("document.querySelector('.chart').getAttribute('aria-label')")
+    assert f"median {told}." in label
+
+
 def test_the_chart_moves_its_cursor_and_zooms(browser, file, record):
     browser.open(file, f"#view=steps&loop={key(record, 'rnn')}")
     browser.evaluate("document.querySelector('.chart').focus()")

@@ -157,7 +157,7 @@ function slowestStep(loop) {
 /** The median step: of few nanoseconds with fractions, where it is the typical one. */
 function medianStepNs(loop) {
   const typical = loop.body_ns + loop.copy_ns + loop.overhead_ns;
-  return loop.step_times.p50_ns < 10 && Math.round(typical) === loop.step_times.p50_ns ? typical : loop.step_times.p50_ns;
+  return loop.step_times.p50_ns < 10 && Math.abs(typical - loop.step_times.p50_ns) <= 0.5 ? typical : loop.step_times.p50_ns;
 }
 
 /** The operation that takes most of a step; null where none has a time. */

@@ -24,7 +24,7 @@ function stepsOf(loop, run, logarithmic) {
   const covers = coversOf(loop);
   const points = rows.flatMap((row) => Array.from({ length: Math.min(64, covers.get(row)) }, (_, k) => ({ x: row[1] + Math.floor((k * covers.get(row)) / Math.min(64, covers.get(row))), y: row[2], why: row[3] }))).sort((a, b) => a.x - b.x);
   const slow = rows.reduce((best, row) => (row[2] > best[2] ? row : best), rows[0]);
-  const label = `Time of ${points.length} steps of ${loop.name}, from ${duration(loop.step_times.min_ns)} to ${duration(loop.step_times.max_ns)}, median ${duration(loop.step_times.p50_ns)}. Arrows move the cursor, plus and minus zoom, 0 shows all.`;
+  const label = `Time of ${points.length} steps of ${loop.name}, from ${duration(loop.step_times.min_ns)} to ${duration(loop.step_times.max_ns)}, median ${duration(medianStepNs(loop))}. Arrows move the cursor, plus and minus zoom, 0 shows all.`;
   const chart = new Chart(label, points, (step) => choose({ step }));
   chart.logarithmic = logarithmic;
   chart.cursor = state.step;

@@ -112,12 +112,15 @@ def woken_elsewhere(threads: Sequence[int]) -> Processors:
 
 @cache
 def _processor() -> Callable[[], int] | None:
-    """Return what tells the processor that a thread runs on; None where the system's C library does not."""
+    """Return what tells the processor that a thread runs on; None where the system's C library does not.
+
+    It keeps Python's lock meanwhile: a thread of Python that is busy would have it for milliseconds before the others are woken.
+    """
     if not hasattr(os, "sched_setaffinity"):
         return None
-    from ctypes import CDLL  # LLVM has imported it
+    from ctypes import PyDLL  # LLVM has imported it
 
-    here: Callable[[], int] | None = getattr(CDLL(None), "sched_getcpu", None)
+    here: Callable[[], int] | None = getattr(PyDLL(None), "sched_getcpu", None)
     return here
 
 

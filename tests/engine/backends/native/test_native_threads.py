@@ -5,6 +5,7 @@ import re
 import signal
 import threading
 import time
+from _ctypes import FUNCFLAG_PYTHONAPI
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +19,7 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import threads, tier
+from scanviz.engine.backends.native import threads, tier, workers
 from scanviz.engine.backends.native.cycles import counter
 from scanviz.engine.backends.native.stamps import NativeRecord
 from scanviz.engine.backends.native.threads import InParts, PartedCode
@@ -354,6 +355,14 @@ def test_threads_wake_on_another_processor_than_the_callers_and_may_use_all_when
     (woken, elsewhere), awake = asked
     assert woken == other and elsewhere < allowed and len(elsewhere) == len(allowed) - 1
     assert awake == (0, allowed)
+
+
+def test_asking_for_the_processor_hands_pythons_lock_to_no_other_thread():
+    asks = workers._processor()
+    if asks is None:
+        pytest.skip("this system does not tell the processor of a thread")
+    assert asks() in os.sched_getaffinity(0)
+    assert asks._flags_ & FUNCFLAG_PYTHONAPI, "a busy thread of Python would have the lock for milliseconds"
 
 
 @pytest.mark.parametrize("error", [PermissionError, ProcessLookupError])

@@ -355,6 +355,20 @@ class LoopRecord(Shown):
         p50, typical = self.step_times.p50_ns, self.typical_ns
         return typical if p50 < FEW_NS and round(typical) == p50 else p50
 
+    @property
+    def step_quantiles_ns(self) -> tuple[float, float, float]:
+        """The median step, what 95 of 100 do not exceed, and the longest: these are whole nanoseconds, and no less than the median.
+
+        Examples
+        --------
+        >>> from scanviz.record.values import DurationRecord
+        >>> times = DurationRecord(90, 291, p50_ns=3, p95_ns=3, max_ns=80)
+        >>> LoopRecord(1, 1, None, "s", None, body_ns=3.25, step_times=times).step_quantiles_ns
+        (3.25, 3.25, 80)
+        """
+        median, times = self.median_step_ns, self.step_times
+        return median, max(median, times.p95_ns), max(median, times.max_ns)
+
     def ran_ns(self, operation: OperationRecord) -> float:
         """Return the estimated time of an operation in all steps; one that only some steps run is in so many."""
         part = min(1.0, operation.samples / self.sampled_steps) if self.sampled_steps else 1.0

@@ -67,13 +67,12 @@ def _numbers(word: str, width: int, *texts: str) -> Text:
 def _of_loop(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
     """Iterate over the lines of a loop."""
     yield _heading(loop.name, str(loop.source or ""), width)
-    times = loop.step_times
     yield _numbers(
         "took", width, duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")
     )
-    if times.count:
-        ends = f"p95 {duration(times.p95_ns)}", f"max {duration(times.max_ns)}"
-        yield _numbers("a step", width, duration(loop.median_step_ns), *ends)
+    if loop.step_times.count:
+        median, p95, longest = map(duration, loop.step_quantiles_ns)
+        yield _numbers("a step", width, median, f"p95 {p95}", f"max {longest}")
     found = state.first_bad()
     if found is not None:
         bad = _numbers("NaN", width, f"step {found[1].step}", sanitize(found[1].variable.name))

@@ -97,12 +97,11 @@ def _tree(
     whole = whole or record.wall_ns
     loops = [loop for loop in record.loops_of(function.key, parent) if loop.runs]
     for loop in loops[:top]:
-        times = loop.step_times
-        percentiles = [duration(number) for number in (loop.median_step_ns, times.p95_ns, times.max_ns)]
+        percentiles = [duration(number) for number in loop.step_quantiles_ns]
         body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
         name = "  " * min(depth, 8) + sanitize(loop.name)
         cells = [name, duration(loop.total_ns), share(loop.total_ns, whole), amount(loop.steps)]
-        steps = percentiles if times.count else ["–"] * 3
+        steps = percentiles if loop.step_times.count else ["–"] * 3
         rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
         if depth < 30:
             rows.extend(_tree(record, function, loop.key, depth + 1, width, top, whole))
@@ -203,8 +202,8 @@ def _division(loop: LoopRecord) -> list[ReportLine]:
     typical = typical_step(loop)
     lines = [ReportLine(f"  {typical}", wraps=True)] if typical else []
     parts = [] if typical and loop.typical_ns else [f"median {duration(times.p50_ns)}"]
-    parts += [f"mean {duration(times.mean_ns)}", f"p95 {duration(times.p95_ns)}"]
-    parts.append(f"max {duration(times.max_ns)}")
+    _, p95, longest = map(duration, loop.step_quantiles_ns)
+    parts += [f"mean {duration(times.mean_ns)}", f"p95 {p95}", f"max {longest}"]
     # of few steps, most of another code, an average is none of all
     steps = "steps that have a time" if other_code_ns(loop) and 2 * times.count < loop.steps else "steps"
     lines.append(ReportLine(f"  {steps}: " + ", ".join(parts) + _slowest(loop), wraps=True))

@@ -241,7 +241,7 @@ def all_steps(state: ViewState, width: int, height: int) -> Text:
 
 def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
     """Return what is drawn: the times of all runs are also those that one run stands beside."""
-    times, kept = loop.step_times, loop.series
+    kept, (median, p95, longest) = loop.series, map(duration, loop.step_quantiles_ns)
     text = Text(f"{sanitize(loop.name)}: ", style="bold")
     if run is None:
         text.append(f"{counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}, ")
@@ -249,7 +249,7 @@ def _about(loop: LoopRecord, run: int | None, logarithmic: bool) -> Text:
         kept = kept[kept[:, 0] == run]
         text.append(f"run {run}; of {counted(loop.runs, 'run')}, {counted(loop.steps, 'step')}: ")
     words = (
-        f"median {duration(loop.median_step_ns)}, p95 {duration(times.p95_ns)}, max {duration(times.max_ns)}; "
+        f"median {median}, p95 {p95}, max {longest}; "
         f"{amount(len(kept))} kept{', logarithmic' if logarithmic else ''}; █ median ░ p95 • above"
     )
     blocks = (

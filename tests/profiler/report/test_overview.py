@@ -185,6 +185,14 @@ def test_runs_that_did_not_end_well_are_noted() -> None:
     assert "times slower, by 440 ms in all" in " ".join(text.split())
 
 
+def test_steps_of_few_nanoseconds_are_no_longer_at_the_median_than_95_of_100_are() -> None:
+    times = DurationRecord(20_000, 66_000, p50_ns=3, p95_ns=3, p99_ns=4, max_ns=80)
+    text = render_report(
+        loop_changed(body_ns=2.0, copy_ns=0.75, overhead_ns=0.5, step_times=times), width=100
+    )
+    assert "3.25 ns  3.25 ns  80.0 ns" in text and "p95 3.25 ns, max 80.0 ns" in text
+
+
 def test_calls_are_said_to_be_told_without_recording_where_that_took_a_part_of_the_function() -> None:
     assert "then 1.90 ms a call\n" in render_report(SMALL)
     (function,) = SMALL.functions

@@ -45,7 +45,7 @@ function stepsOf(loop, run, logarithmic) {
       button("zoom out", () => chart.zoom(1.7)), button("all", () => chart.show(...chart.whole)),
       button("values of this step", () => choose({ view: "player" }))),
     about,
-    element("p", { class: "note" }, `${keptInWords(loop)} p95 ${duration(loop.step_times.p95_ns)}, p99 ${duration(loop.step_times.p99_ns)}.${loop.blocks ? ` ${count(loop.block_steps)} steps were timed in ${loop.blocks === 1 ? "1 block" : `${count(loop.blocks)} blocks`}: the time of one is its block's average.` : ""}`),
+    element("p", { class: "note" }, `${keptInWords(loop)} p95 ${duration(Math.max(medianStepNs(loop), loop.step_times.p95_ns))}, p99 ${duration(Math.max(medianStepNs(loop), loop.step_times.p99_ns))}.${loop.blocks ? ` ${count(loop.block_steps)} steps were timed in ${loop.blocks === 1 ? "1 block" : `${count(loop.blocks)} blocks`}: the time of one is its block's average.` : ""}`),
     element("details", {}, element("summary", {}, "the 20 slowest as a table"),
       table("Slowest steps", [{ name: "step", numeric: true }, { name: "run", numeric: true }, { name: "time", numeric: true }, { name: "kept as" }],
         [...rows].sort((a, b) => b[2] - a[2]).slice(0, 20).map((row) => [

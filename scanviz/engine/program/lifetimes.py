@@ -28,7 +28,8 @@ def aliases(program: Program) -> dict[int, frozenset[int]]:
     for instruction in program.instructions:
         for outputs, viewed in _viewed(instruction):
             shared = _NOTHING.union(*({number, *found.get(number, _NOTHING)} for number in viewed))
-            found.update(dict.fromkeys(outputs, shared))
+            if shared:
+                found.update(dict.fromkeys(outputs, shared))
     return found
 
 

@@ -82,12 +82,11 @@ def _added(state: State, view: ScanView) -> Variable | None:
     kinds = {(one.type.dtype, len(one.type.shape)) for one in (term, arriving, written)}
     if read != 1 or results or len(kinds) > 1:
         return None
-    if view.op.settings.gradient_of is not None:
-        return term  # the cotangent of a row, and of its shape
     alike = zip(shape_of(term), shape_of(state.reads[0]), strict=True)
-    return (
-        term if all(surely_equal(one, other) for one, other in alike) else None
-    )  # else it could be repeated
+    # the cotangent of a row is of its shape, but for sizes of 1 that addition repeats; anything else could be repeated, too
+    is_cotangent = view.op.settings.gradient_of is not None
+    is_of_its_shape = all(surely_equal(one, other) or (is_cotangent and one != 1) for one, other in alike)
+    return term if is_of_its_shape else None
 
 
 def _reading(

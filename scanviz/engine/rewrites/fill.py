@@ -14,7 +14,8 @@ from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.shape import ALLOC, DIMSHUFFLE
-from scanviz.engine.ops.symbolic_shape import same_shape
+from scanviz.engine.ops.sizes import surely_equal
+from scanviz.engine.ops.symbolic_shape import same_shape, shape_of
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Rewritten, graph_rule
 
@@ -75,11 +76,22 @@ def _without_fill(node: Apply) -> Apply:
             continue  # of one exponent for all, NumPy takes squares and roots: (-inf) ** 0.5 is no infinity then
         if other.owner is not None and other.owner.op.declaration is ALLOC:
             continue  # two filled arrays: see _of_fills
+        if node.op.declaration is e.add and not _repeats_only_what_it_says(filled.inputs[0], other):
+            continue  # what a gradient adds has its row's shape, but for sizes that are said to be 1: see arriving_rows
         inputs = list(node.inputs)
         inputs[k] = filled.inputs[0]
         with made_by(NAME, node.provenance, (node.node_id,)):
             return rebuild(node, inputs)
     return node
+
+
+def _repeats_only_what_it_says(value: Variable, whole: Variable) -> bool:
+    """Return whether a value that fills an array is known to have one element along each size that differs from the array's."""
+    sizes, wanted = shape_of(value), shape_of(whole)
+    return all(
+        one == 1 or surely_equal(one, other)
+        for one, other in zip(sizes, wanted[len(wanted) - len(sizes) :], strict=True)
+    )
 
 
 def _of_fills(node: Apply) -> Variable | None:

@@ -280,8 +280,19 @@ def test_the_forward_loop_runs_once_and_keeps_what_backwards_needs():
     assert len([slot for slot in loops["two"].step_outputs if slot.result is not None]) == 2
     (state,) = loops["two"].states
     assert state.history is not None  # the rows with the initial one in front, without a copy
-    (adjoint,) = [slot for slot in loops["grad_of_two"].states if slot.kind == "mitmot"]
-    assert adjoint.in_place  # the buffer that was made for it
+    (adjoint,) = loops["grad_of_two"].states
+    assert (adjoint.name, adjoint.kind) == ("∂y", "sitsot")  # no buffer is made for what arrives
+    assert "∂y from outside" in {slot.name for slot in loops["grad_of_two"].sequences}
+
+
+def test_a_gradient_through_two_taps_works_in_the_buffer_that_was_made_for_it():
+    x = T.vector("x")
+    taps = {"initial": T.zeros(2), "taps": [-2, -1]}
+    y, _ = scanviz.scan(lambda x_t, before, y: T.exp(x_t * before) - y, x, taps, name="two")
+    f = scanviz.function([x], scanviz.grad(T.sum(y), x))
+    (backwards,) = (loop for loop, _ in all_loops(f.program) if loop.name == "grad_of_two")
+    (adjoint,) = [slot for slot in backwards.states if slot.kind == "mitmot"]
+    assert adjoint.in_place
 
 
 @pytest.mark.parametrize("mode", MODES)

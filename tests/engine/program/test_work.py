@@ -149,9 +149,10 @@ def test_what_another_profile_met_is_none_of_this_one_s() -> None:
 
 
 def test_rows_that_lie_where_they_are_joined_are_not_told_as_moved() -> None:
-    """A gradient through time begins with its rows and a row of zeros: long ones are written where they lie."""
+    """A gradient through two taps begins with its rows and two rows of zeros: long ones are written where they lie."""
     x = T.vector("x")
-    sums, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(0.0))
+    taps = {"initial": T.zeros(2), "taps": [-2, -1]}
+    sums, _ = scanviz.scan(lambda x_t, before, h: T.tanh(before) - h + x_t, x, taps)
     f = scanviz.function([x], T.grad((sums**2).sum(), x), mode="numpy")
     with scanviz.profile() as p:
         f(np.ones(200_000))

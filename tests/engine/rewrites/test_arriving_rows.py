@@ -152,3 +152,29 @@ def test_a_loop_inside_a_step_hands_its_row_on_too():
         assert any("nothing is joined" in message for message in messages(f))
         for found, expected in zip(f(*given), plain, strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_what_addition_repeats_over_the_next_row_is_not_handed_on(is_known):
+    """One number of a sum's gradient stands for all elements of the row that it is added to, where nothing fills one with it."""
+    x = T.tensor("float64", (5, 3) if is_known else (None, None), "x")
+    h0 = T.tensor("float64", (3,) if is_known else (None,), "h")
+    rows, _ = scanviz.scan(lambda x_t, h: T.inc_subtensor(x_t[:1], h.sum()), x, h0, name="first")
+    outputs = scanviz.grad((rows**2).sum(), [x, h0])
+    refused = "a step does more with the next row of `∂h` than add to it" in why_not(outputs)
+    with_it, without = both([x, h0], outputs)
+    assert refused == is_known and bool(messages(with_it)) != is_known
+    for found, expected in zip(with_it(X, H), without(X, H), strict=True):
+        assert_same_bits(found, expected)
+
+
+def test_what_fills_a_row_along_a_size_that_is_not_known_goes_on_filling_it():
+    """Of a vector added to an array nothing tells whether it is repeated: who reads sums relies on the sizes that are said to be 1."""
+    v, row = T.vector("v"), T.vector("row")
+    filled = T.alloc(v, row.shape[0]) + row
+    f = scanviz.function([v, row], filled)
+    assert "alloc" in {one.op.name for one in f.program.instructions}
+    np.testing.assert_array_equal(f(H[:1], H), H[:1] + H)
+    one = T.tensor("float64", (1,), "one")
+    g = scanviz.function([one, row], T.alloc(one, row.shape[0]) + row)
+    assert "alloc" not in {one.op.name for one in g.program.instructions}

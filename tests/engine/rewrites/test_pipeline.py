@@ -47,6 +47,13 @@ def rnn(gradient=True):
     return [x, w], [cost, scanviz.grad(cost, w)] if gradient else [cost]
 
 
+def two_taps():
+    x = T.matrix("x")
+    taps = {"initial": T.zeros((2, 3)), "taps": [-2, -1]}
+    h, _ = scanviz.scan(lambda x_t, before, h: T.tanh(x_t + before * h), x, taps, name="two_taps")
+    return [x], [scanviz.grad(T.sum(h**2), x)]
+
+
 def test_every_rule_says_what_it_does_where_it_is_and_when_it_runs():
     for rule in all_rules():
         assert rule.doc.endswith("."), rule
@@ -155,10 +162,10 @@ def test_a_rule_that_raises_nothing_and_refuses_is_asked_why(extra):
 def test_rules_are_chosen_by_name_and_by_tag():
     inputs, wanted = rnn()
     names = {rewrite.rule for rewrite in scanviz.function(inputs, wanted).rewrites}
-    assert {"PushOutDot1", "merge_equal", "ScanInplaceOptimizer"} <= names
-    without = Mode("numpy").excluding("push_out", "ScanInplaceOptimizer")
+    assert {"PushOutDot1", "merge_equal", "rows_over_sequences"} <= names
+    without = Mode("numpy").excluding("push_out", "rows_over_sequences")
     found = {rewrite.rule for rewrite in scanviz.function(inputs, wanted, mode=without).rewrites}
-    assert not found & {"PushOutDot1", "PushOutSeqScan", "PushOutNonSeqScan", "ScanInplaceOptimizer"}
+    assert not found & {"PushOutDot1", "PushOutSeqScan", "PushOutNonSeqScan", "rows_over_sequences"}
     only = Mode("numpy", ["PushOutDot1"])
     assert {rewrite.rule for rewrite in scanviz.function(inputs, wanted, mode=only).rewrites} == {
         "PushOutDot1"
@@ -257,19 +264,28 @@ def test_a_record_tells_what_changed():
     assert record.time_ns > 0 and record.count == 1
 
 
-def test_rules_about_the_program_are_recorded_and_can_be_left_out():
-    inputs, wanted = rnn()
-    values = np.random.default_rng(0).normal(size=(6, 3)), np.eye(3) / 2
+MEMORY = {
+    "share_state_history": "`{0}` gives `{1}` with the initial rows in front, without a copy",
+    "lay_rows_backwards": "`grad_of_{0}` lays down",
+    "rows_over_sequences": "`grad_of_{0}` may write",
+    "ScanInplaceOptimizer": "`grad_of_{0}` works in the array that it starts from: `∂{1}`",
+    "reuse_buffers": "",
+}
+
+
+@pytest.mark.parametrize("loop", [rnn, two_taps])
+def test_rules_about_the_program_are_recorded_and_can_be_left_out(loop):
+    inputs, wanted = loop()
+    values = (np.random.default_rng(0).normal(size=(6, 3)), np.eye(3) / 2)[: len(inputs)]
     f = scanviz.function(inputs, wanted)
     expected = f(*values)
     memory = {rewrite.rule: rewrite.message for rewrite in f.rewrites if rewrite.phase == "memory"}
-    assert set(memory) == {
-        "share_state_history",
-        "ScanInplaceOptimizer",
-        "lay_rows_backwards",
-        "reuse_buffers",
-    }
-    assert memory["ScanInplaceOptimizer"] == "`grad_of_rnn` works in the array that it starts from: `∂h`"
+    foreign = (
+        "ScanInplaceOptimizer" if loop is rnn else "rows_over_sequences"
+    )  # a buffer is begun with, or rows are read
+    assert set(memory) == set(MEMORY) - {foreign}
+    names = ("rnn", "h") if loop is rnn else ("two_taps", "before")
+    assert all(message.startswith(MEMORY[rule].format(*names)) for rule, message in memory.items()), memory
     for rule in memory:
         g = scanviz.function(inputs, wanted, mode=Mode("numpy").excluding(rule))
         for a, b in zip(g(*values), expected, strict=True):

@@ -1,6 +1,6 @@
 """What taking a time costs: the price of a stamp, as generated code takes it between NumPy calls.
 
-It is the difference that stamps make to a short loop of NumPy calls, the median over a few rounds, and it is measured when it is
+It is the difference that stamps make to a short loop of NumPy calls, by the least of a few rounds, and it is measured when it is
 first asked for, not at start-up.  So is what entering and leaving a function takes, which no clock inside it can see.  What else
 watching takes is measured where it happens (``OwnTime`` in :mod:`scanviz.engine.runtime.own_time`).
 """
@@ -132,8 +132,7 @@ def stamp_cost() -> float:
     """
     values, result = np.ones(64), np.empty(64)
     kept: list[int] = []
-    stamped = _differences(lambda: _stamped(values, result, kept), lambda: _unstamped(values, result))
-    return max(0, sorted(stamped)[_ROUNDS // 2]) / _STAMPS
+    return _difference(lambda: _stamped(values, result, kept), lambda: _unstamped(values, result)) / _STAMPS
 
 
 @cache
@@ -182,10 +181,7 @@ def entering_cost() -> float:
         for _ in range(_CALLS):
             enter([values])
 
-    # the least of each: what disturbs one of two short pieces of work would be taken for a difference
-    rounds = [(_timed(entered), _timed(alone)) for _ in range(2 * _ROUNDS)]
-    more, less = (min(times) for times in zip(*rounds, strict=True))
-    return float(max(0, more - less)) / _CALLS
+    return _difference(entered, alone) / _CALLS
 
 
 class _Told:
@@ -213,9 +209,14 @@ def _timed(work: Callable[[], object]) -> int:
     return perf_counter_ns() - begun
 
 
-def _differences(work: Callable[[], object], less: Callable[[], object]) -> list[int]:
-    """Return how much longer one piece of work takes than another, round by round."""
-    return [_timed(work) - _timed(less) for _ in range(_ROUNDS)]
+def _difference(work: Callable[[], object], less: Callable[[], object]) -> float:
+    """Return how much longer one piece of work takes than another, by the least that each takes in turns.
+
+    What disturbs one of two short pieces of work would be taken for a difference.
+    """
+    rounds = [(_timed(work), _timed(less)) for _ in range(2 * _ROUNDS)]
+    more, fewer = (min(times) for times in zip(*rounds, strict=True))
+    return float(max(0, more - fewer))
 
 
 def _stamped(values: Any, result: Any, kept: list[int]) -> None:

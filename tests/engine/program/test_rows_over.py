@@ -98,6 +98,20 @@ def test_what_is_forecast_is_what_is_held(mode: str) -> None:
         assert f.memory_forecast(*values).peak_bytes == pytest.approx(counted(f, values), rel=0.02)
 
 
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+def test_rows_that_lie_as_permuted_axes_do_are_forecast_to_be_held_beside_the_results(mode: str) -> None:
+    """NumPy lays what it computes of `x.T` as that lies, and no row of it is one piece: products begin a new array."""
+    x = T.matrix("x")
+    cases = {"exp": T.exp(x.T), "cumsum": T.cumsum(x.T * 0.5, axis=0), "product": T.dot(x.T, x)}
+    values = drawn.normal(size=(200, 200))
+    for name, rows in cases.items():
+        start = T.zeros_like(rows[0])
+        (_, made), _ = scanviz.scan(lambda r, h: (T.tanh(h + r), h * r), rows, [start, None], name="sums")
+        f = scanviz.function([x], made, mode=mode)
+        assert bool(over(f)) == (name == "product")
+        assert f.memory_forecast(values).peak_bytes == pytest.approx(counted(f, [values]), rel=0.02), name
+
+
 @pytest.mark.parametrize("mode", TIERS)
 def test_results_are_the_callers_own(mode: str) -> None:
     inputs, outputs = linear("abh")
@@ -186,13 +200,10 @@ def test_a_step_has_read_a_row_before_it_writes_over_it(name: str, mode: str) ->
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
 def test_a_sequence_whose_rows_lie_otherwise_is_left_alone(mode: str) -> None:
-    x = T.matrix("x")
-    rows = T.exp(x.T)  # NumPy lays this as its input lies
-    (_, made), _ = scanviz.scan(
-        lambda r, h: (T.tanh(h + r), h * r), rows, [T.zeros_like(x[:, 0]), None], name="sums"
-    )
+    x, _, made = sums()  # NumPy lays the rows as its input lies
     f, plain = (scanviz.function([x], made, mode=how) for how in (mode, "reference"))
-    values = drawn.normal(size=(64, 400))
+    assert over(f)
+    values = np.asfortranarray(drawn.normal(size=(400, 64)))
     assert values.nbytes > SHORTEST_OVER
     for _ in range(2):
         assert_close(f(values), plain(values))

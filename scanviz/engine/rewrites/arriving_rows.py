@@ -71,7 +71,7 @@ def _are_zeros(rows: Variable) -> bool:
 
 
 def _added(state: State, view: ScanView) -> Variable | None:
-    """Return what a step adds to the next row, where it does nothing else with it."""
+    """Return what a step adds to the next row, repeated as addition repeats it, where it does nothing else with it."""
     arriving, written = state.reads[1], state.writes[1]
     node = written.owner
     if node is None or node.op.declaration is not e.add or arriving not in node.inputs:
@@ -79,14 +79,15 @@ def _added(state: State, view: ScanView) -> Variable | None:
     read = sum(given is arriving for other in view.op.once(nodes_of) for given in other.inputs)
     results = sum(result is arriving for result in view.op.inner_outputs)
     (term,) = [given for given in node.inputs if given is not arriving] or [arriving]
-    kinds = {(one.type.dtype, len(one.type.shape)) for one in (term, arriving, written)}
-    if read != 1 or results or len(kinds) > 1:
+    if read != 1 or results or len({one.type.dtype for one in (term, arriving, written)}) > 1:
         return None
-    alike = zip(shape_of(term), shape_of(state.reads[0]), strict=True)
+    row, sizes = shape_of(state.reads[0]), shape_of(term)
     # the cotangent of a row is of its shape, but for sizes of 1 that addition repeats; anything else could be repeated, too
     is_cotangent = view.op.settings.gradient_of is not None
-    is_of_its_shape = all(surely_equal(one, other) or (is_cotangent and one != 1) for one, other in alike)
-    return term if is_of_its_shape else None
+    is_of_its_shape = len(sizes) == len(row) and all(
+        surely_equal(one, other) or (is_cotangent and one != 1) for one, other in zip(sizes, row, strict=True)
+    )
+    return term if is_of_its_shape else alloc(term, [as_size(size) for size in row])
 
 
 def _reading(

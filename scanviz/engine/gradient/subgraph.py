@@ -123,7 +123,7 @@ def _by_rule(
         if given is None or not is_floating(inputs[k]):
             continue
         kind, derivative = tensor_type(inputs[k]), as_value(given)
-        if not isinstance(derivative.type, TensorType) or derivative.type.ndim != kind.ndim:
+        if not isinstance(derivative.type, TensorType) or not _may_be_of(derivative.type, kind):
             raise ScanvizTypeError(
                 f"the pullback of {op} gives a derivative that does not fit",
                 expected=kind,
@@ -131,6 +131,14 @@ def _by_rule(
             )
         results[k] = cast(derivative, kind.dtype)
     return results
+
+
+def _may_be_of(given: TensorType, kind: TensorType) -> bool:
+    """Return whether arrays of a type may have the shape of another: sizes that are not known may be any."""
+    return given.ndim == kind.ndim and all(
+        one is None or other is None or one == other
+        for one, other in zip(given.shape, kind.shape, strict=True)
+    )
 
 
 @PUSHFORWARDS.row(SUBGRAPH)

@@ -106,6 +106,12 @@ def test_a_rule_that_gives_what_does_not_fit_is_told():
     ):
         with pytest.raises(ScanvizTypeError, match=text):
             scanviz.grad(step_function(pullback)(y).sum(), y)
+    three = T.tensor("float64", (3,), "three")
+    one = named_subgraph(
+        three, T.tanh(three), "one", pullback=lambda inputs, outputs, cotangents: [cotangents[0][:1]]
+    )
+    with pytest.raises(ScanvizTypeError, match="does not fit"):
+        scanviz.grad(one(three).sum(), three)
     nothing = step_function(lambda inputs, outputs, cotangents: [None])
     assert scanviz.grad(nothing(y).sum(), y).eval({y: X}).tolist() == [0.0, 0.0]
 

@@ -44,7 +44,7 @@ from scanviz.engine.program.plan import (
     single,
     wraps,
 )
-from scanviz.engine.program.plan.location import SHORTEST_OVER, packed, ring_size
+from scanviz.engine.program.plan.location import SHORTEST_OVER, packed, ring_size, takes_most
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
 from scanviz.engine.program.slots import passed
 from scanviz.engine.slotted import dataclass, replace
@@ -279,8 +279,7 @@ class _Walk:
             for number in fresh_registers(inner)
             if there.shape(number) is None and not is_scalar(loop.body, number)
         ]
-        taken = [known.shape(slot.outer) for slot in loop.states]
-        rows, made, over = _rows(loop, inner, there, max(int(steps), 0), taken)
+        rows, made, over = _rows(loop, inner, there, max(int(steps), 0), known)
         whole = rows + inner.arena
         if steps > 0:
             whole += fresh_bytes(loop.body, inner, there)
@@ -364,13 +363,14 @@ def _base(
     return None if place.location in (Where.GIVEN, Where.CONSTANT) else number
 
 
-def _rows(
-    loop: LoopInstruction, planned: Plan, known: Known, steps: int, initial: Sequence[ConcreteShape]
-) -> _Held:
-    """Return the bytes of a loop's rows, and of the arrays that its results look into, with outputs over rows of sequences."""
+def _rows(loop: LoopInstruction, planned: Plan, known: Known, steps: int, around: Known) -> _Held:
+    """Return the bytes of a loop's rows, and of the arrays that its results look into, with outputs over rows of sequences.
+
+    ``known`` is known in a step, ``around`` where the loop stands.
+    """
     total, made, over = 0, dict[int, int](), dict[int, int]()
     for k, slot in enumerate(loop.states):
-        store, given = planned.stores["state", k], initial[k]
+        store, given = planned.stores["state", k], around.shape(slot.outer)
         size = _rows_of(slot, steps, given) * store.row_bytes
         total += 0 if slot.in_place else size
         made.update({number: size for number in (slot.result, slot.history) if number is not None})
@@ -382,7 +382,9 @@ def _rows(
                 0 if row is None else prod(row) * _itemsize(loop.body, output.inner)
             )
             sequence = planned.stores["output", k].over
-            if sequence is not None and made[output.result] >= SHORTEST_OVER:
+            there = None if sequence is None else around.shape(loop.sequences[sequence].outer)
+            is_over = there is not None and takes_most(count, there[0])
+            if sequence is not None and is_over and made[output.result] >= SHORTEST_OVER:
                 over[output.result] = loop.sequences[sequence].outer
             else:
                 total += made[output.result]

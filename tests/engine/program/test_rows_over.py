@@ -133,6 +133,25 @@ def test_results_are_the_callers_own(mode: str) -> None:
         assert_same_bits(value, copy)
 
 
+@pytest.mark.parametrize("mode", ["numpy", "native"])
+@pytest.mark.parametrize("steps", [300, 900])
+def test_whoever_keeps_few_rows_does_not_keep_all_of_a_sequence(mode: str, steps: int) -> None:
+    x = T.matrix("x")
+    (_, made), _ = scanviz.scan(
+        lambda r, h: (T.tanh(h + r), h * r), T.exp(x), [T.zeros_like(x[0]), None], n_steps=steps, name="sums"
+    )
+    f, plain = (scanviz.function([x], made, mode=how) for how in (mode, "reference"))
+    values = drawn.normal(size=(1_000, 32))
+    assert over(f) and steps * 32 * 8 > SHORTEST_OVER
+    assert f.memory_forecast(values).peak_bytes == pytest.approx(counted(f, [values]), rel=0.02)
+    found = f(values)
+    assert_close(found, plain(values))
+    held = found
+    while isinstance(held.base, np.ndarray):
+        held = held.base
+    assert held.nbytes == (values.nbytes if steps == 900 else found.nbytes)
+
+
 def test_rows_that_somebody_else_needs_are_left_alone() -> None:
     x, rows, made = sums()
     cases: dict[str, tuple[list[Any], bool]] = {

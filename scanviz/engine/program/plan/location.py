@@ -191,6 +191,12 @@ SHORTEST_OVER = (
     1 << 16
 )  # bytes of all rows of an output: fewer are not written over those of a sequence, which gains nothing
 
+
+def takes_most(rows: int, there: int) -> bool:
+    """Return whether rows are written over those of a sequence that has so many: whoever keeps few of many would keep all."""
+    return 2 * rows >= there
+
+
 Group = tuple[int, ...]  # instructions done as one, by index, in order
 
 

@@ -153,6 +153,12 @@ def _multiplies_backwards(wide: Wide) -> bool:
     return False
 
 
+def _buffered(wide: Wide) -> int:
+    """Return the bytes that NumPy reads rows through which a gradient squares from the last on: buffers that no ledger counts."""
+    squares = any(name.startswith("gradient") for name, _, _ in wide.parts)
+    return 2 * np.getbufsize() * np.dtype(wide.dtype).itemsize * squares
+
+
 def _built(wide: Wide) -> tuple[Function, list[Array]]:
     a, b = T.matrix("a", dtype=wide.dtype), T.matrix("b", dtype=wide.dtype)
     values = [a, b]
@@ -188,10 +194,10 @@ def a_ledger_counts_what_tracemalloc_sees(wide: Wide) -> None:
     """The most that a call holds is, by its ledger and by its forecast, what tracemalloc saw of a call that nobody watched."""
     assume(not _multiplies_backwards(wide))
     f, given = _built(wide)
-    seen, held = traced(f, given), counted(f, given)
-    assert abs(held - seen) <= 0.05 * seen + SMALL, (held, seen)
+    seen, held, few = traced(f, given), counted(f, given), SMALL + _buffered(wide)
+    assert abs(held - seen) <= 0.05 * seen + few, (held, seen)
     told = f.memory_forecast(*given)
-    assert abs(told.peak_bytes - seen) <= 0.05 * seen + SMALL, (told, seen)
+    assert abs(told.peak_bytes - seen) <= 0.05 * seen + few, (told, seen)
 
 
 class Chunked(NamedTuple):

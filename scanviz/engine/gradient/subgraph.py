@@ -21,7 +21,7 @@ from scanviz.engine.gradient.table import (
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import depending_on, toposort
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.subgraph import SUBGRAPH, Subgraph
 from scanviz.engine.ops.support import as_value
@@ -123,22 +123,15 @@ def _by_rule(
         if given is None or not is_floating(inputs[k]):
             continue
         kind, derivative = tensor_type(inputs[k]), as_value(given)
-        if not isinstance(derivative.type, TensorType) or not _may_be_of(derivative.type, kind):
+        found_type = derivative.type
+        if not isinstance(found_type, TensorType) or not fits(found_type.with_dtype(kind.dtype), kind):
             raise ScanvizTypeError(
                 f"the pullback of {op} gives a derivative that does not fit",
                 expected=kind,
-                found=derivative.type,
+                found=found_type,
             )
         results[k] = cast(derivative, kind.dtype)
     return results
-
-
-def _may_be_of(given: TensorType, kind: TensorType) -> bool:
-    """Return whether arrays of a type may have the shape of another: sizes that are not known may be any."""
-    return given.ndim == kind.ndim and all(
-        one is None or other is None or one == other
-        for one, other in zip(given.shape, kind.shape, strict=True)
-    )
 
 
 @PUSHFORWARDS.row(SUBGRAPH)

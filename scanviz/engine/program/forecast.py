@@ -44,7 +44,7 @@ from scanviz.engine.program.plan import (
     single,
     wraps,
 )
-from scanviz.engine.program.plan.location import SHORTEST_OVER, packed, ring_size, takes_most
+from scanviz.engine.program.plan.location import are_worth_over, packed, ring_size
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
 from scanviz.engine.program.slots import passed
 from scanviz.engine.slotted import dataclass, replace
@@ -383,8 +383,8 @@ def _rows(loop: LoopInstruction, planned: Plan, known: Known, steps: int, around
             )
             sequence = planned.stores["output", k].over
             there = None if sequence is None else around.shape(loop.sequences[sequence].outer)
-            is_over = there is not None and takes_most(count, there[0])
-            if sequence is not None and is_over and made[output.result] >= SHORTEST_OVER:
+            is_over = there is not None and are_worth_over(count, made[output.result], there[0])
+            if sequence is not None and is_over:
                 over[output.result] = loop.sequences[sequence].outer
             else:
                 total += made[output.result]

@@ -22,7 +22,7 @@ from scanviz.engine.program.instructions import (
     dtype_of,
 )
 from scanviz.engine.program.plan import wraps
-from scanviz.engine.program.plan.location import SHORTEST_OVER, packed, ring_size, takes_most
+from scanviz.engine.program.plan.location import are_worth_over, packed, ring_size
 from scanviz.engine.program.shapes import KnownValues, partial_shapes
 
 if TYPE_CHECKING:
@@ -253,9 +253,9 @@ class OutputForm:
         over : array, optional
             The sequence, where a step is done with its row when it writes.
         """
-        if over is not None and takes_most(rows, len(over)) and self._fits(over, row_shape):
+        if over is not None and self._fits(over, row_shape):
             taken = over[:rows]
-            if taken.nbytes >= SHORTEST_OVER:
+            if are_worth_over(rows, taken.nbytes, len(over)):
                 return taken, True
         made = self.module.empty((rows, *row_shape), self.dtype)
         return (made[::-1] if self.backwards else made), False

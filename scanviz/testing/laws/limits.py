@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from types import ModuleType
 
 
@@ -24,10 +24,8 @@ def constants_set(module: ModuleType, names: Mapping[str, float]) -> Iterator[No
 def over_always() -> Iterator[None]:
     """Let rows be written over those of sequences however few they are."""
     from scanviz.engine.backends.source import around
-    from scanviz.engine.program import forecast
-    from scanviz.engine.runtime import rows
+    from scanviz.engine.program.plan import location
 
-    with ExitStack() as stack:
-        for module in (around, forecast, rows):
-            stack.enter_context(constants_set(module, {"SHORTEST_OVER": 0}))
+    few = {"SHORTEST_OVER": 0}
+    with constants_set(around, few), constants_set(location, few):
         yield

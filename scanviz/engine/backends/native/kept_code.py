@@ -38,12 +38,8 @@ def to_bytes(loop: LoopInstruction, handed: CallArguments, memory: RunMemory, co
         [_site_data(site) for site in handed.sites],
         handed.holds_inside,
         [[loops.index(counted.key), counted.is_timed] for counted in handed.counted],
-        [
-            memory.buffers,
-            memory.arena,
-            memory.outputs,
-            memory.over,
-        ],  # no rows mismatch: there is no code for such a loop
+        # no rows mismatch: there is no code for such a loop
+        [memory.buffers, memory.arena, memory.outputs, memory.over],
     ]
     told = marshal.dumps(data, FORMAT)
     return len(told).to_bytes(_LENGTH, "little") + told + code

@@ -148,7 +148,7 @@ class AroundSteps:
                 continue
             size = self.names.sizes[k]
             self.rows.append(f"{size} = {self._rows_of(slot)}")
-            self._make(rows, size, store.row, store.dtype)
+            self.rows.append(f"{rows} = {self._made(size, store.row, store.dtype)}")
             if slot.kind == "sitsot":
                 self.rows.append(f"{rows}[0] = {given}")
             else:
@@ -169,14 +169,15 @@ class AroundSteps:
             return str(slot.offset + 1)
         return f"{self.emitter.bind(partial(ring_size, slot), 'ring_size')}(last)"
 
-    def _make(self, name: str, size: str, row: tuple[int, ...], dtype: str) -> None:
+    def _made(self, size: str, row: tuple[int, ...], dtype: str) -> str:
+        """Return what makes an array of rows."""
         element, kind = self.emitter.bind(np.dtype(dtype), "dtype"), np.dtype(dtype)
         shape = f"({', '.join(map(str, (size, *row)))},)"
         make = self.emitter.bind(np.empty, "empty")
         if row_bytes := prod(row) * kind.itemsize:  # of many rows the module knows better where they lie
             longer = self.emitter.bind(self.module.empty, "long")
             make = f"({make} if {size} < {-(-self.shortest // row_bytes)} else {longer})"
-        self.rows.append(f"{name} = {make}({shape}, {element})")
+        return f"{make}({shape}, {element})"
 
     def _others(self) -> None:
         """Take carries and non-sequences, and make the rows of outputs."""
@@ -192,19 +193,18 @@ class AroundSteps:
             if output.keep_last is not None:
                 size = self.names.output_sizes[k]
                 self.rows.append(f"{size} = min(last, {output.keep_last})")
-            self._make(self.names.outputs[k], size, store.row, store.dtype)
+            made = self._made(size, store.row, store.dtype)
             if output.backwards and self.module.lays_backwards:
-                self.rows[-1] += "[::-1]"
+                made += "[::-1]"
             if store.over is not None and store.row_bytes:
-                self._take_over(k, self.names.sequences[store.over], store)
+                made += f" if last < {-(-SHORTEST_OVER // store.row_bytes)} else {self._over(k, store)}"
+            self.rows.append(f"{self.names.outputs[k]} = {made}")
 
-    def _take_over(self, k: int, sequence: str, store: Store) -> None:
-        """Take the rows of a sequence for those of an output where they are many."""
-        name, made = self.rows.pop().split(" = ", 1)
+    def _over(self, k: int, store: Store) -> str:
+        """Return what takes rows of a sequence for those of an output."""
+        assert store.over is not None
         form = OutputForm(self.loop, self.loop.step_outputs[k], self.module)
-        rows = f"{self.emitter.bind(form.made, 'made')}(last, {store.row!r}, {sequence})[0]"
-        fewest = -(-SHORTEST_OVER // store.row_bytes)
-        self.rows.append(f"{name} = {made} if last < {fewest} else {rows}")
+        return f"{self.emitter.bind(form.made, 'made')}(last, {store.row!r}, {self.names.sequences[store.over]})[0]"
 
     def take(self, outer: int, inner: int) -> None:
         """Take what is the same in all steps, or is carried from one to the next."""

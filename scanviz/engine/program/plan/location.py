@@ -187,14 +187,16 @@ def overwritable(instruction: Instruction, program: Program) -> Sequence[int]:
     return range(min(instruction.op.facts.overwrites, len(instruction.inputs)))
 
 
-SHORTEST_OVER = (
-    1 << 16
-)  # bytes of all rows of an output: fewer are not written over those of a sequence, which gains nothing
+# bytes of all rows of an output: fewer are not written over those of a sequence, which gains nothing
+SHORTEST_OVER = 1 << 16
 
 
-def takes_most(rows: int, there: int) -> bool:
-    """Return whether rows are written over those of a sequence that has so many: whoever keeps few of many would keep all."""
-    return 2 * rows >= there
+def are_worth_over(rows: int, size: int, there: int) -> bool:
+    """Return whether rows of so many bytes together are written over those of a sequence, of which so many are there.
+
+    Whoever keeps few of many would keep all.
+    """
+    return 2 * rows >= there and size >= SHORTEST_OVER
 
 
 Group = tuple[int, ...]  # instructions done as one, by index, in order

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.formatting import counted, named
@@ -132,36 +132,65 @@ def _computed_after(
 
 def sums_of_rows(view: ScanView, level: Level, found: Sequence[RunningSum]) -> Match | None:
     """Add up after the loop what states only add up, where the rows are there anyway."""
-    from scanviz.engine.ops.reduce import sum as sum_of  # as above: few loops only add up
+    from scanviz.engine.gradient.loop_rows import reversed_rows  # as above: few loops only add up
+    from scanviz.engine.ops.reduce import sum as sum_of
     from scanviz.engine.rewrites.rows import Rows
 
     rows = Rows(view, level)
-    chosen: list[RunningSum] = []
+    chosen: list[tuple[RunningSum, _RowSum]] = []
     for running_sum in found:
-        source, _ = _summand(running_sum.term)
-        if rows.has(source) and rows.costs_nothing(source) and tensor_type(source).ndim:
-            chosen.append(running_sum)
-    gone: list[LoopVariable] = [running_sum.state for running_sum in chosen]
+        summed = _row_sum(running_sum.term, rows)
+        if tensor_type(summed.source).ndim and rows.costs_nothing(summed.source):
+            chosen.append((running_sum, summed))
+    gone: list[LoopVariable] = [running_sum.state for running_sum, _ in chosen]
     if not chosen or not rows.possible(gone) or rows.unchecked(gone) is not None:
         return None
     new, mapping = rows.rebuilt(gone)
-    for running_sum in chosen:
-        source, axes = _summand(running_sum.term)
+    for running_sum, summed in chosen:
         with moved_from(*maker_of(running_sum)):
-            total = sum_of(rows.of(source), axis=(0, *(axis + 1 for axis in axes)))
+            given = rows.of(summed.source)
+            if rows.read_from_the_last(summed.source):  # in one order with the others: so they may lie in it
+                given = reversed_rows(given)
+            total = sum_of(given, axis=(0, *(axis + 1 for axis in summed.axes)))
+            if summed.to_shape is not None:
+                sizes = [rows.size(size) for size in summed.to_shape.inputs[1:]]
+                total = build_one(summed.to_shape.op, total, *sizes)
         mapping.update(last_rows(running_sum, total, view, level, new.n_steps))
-    return Match(
-        mapping, f"{named(running_sum.state.name for running_sum in chosen)}: rows are summed after the loop"
-    )
+    says = f"{named(running_sum.state.name for running_sum, _ in chosen)}: rows are summed after the loop"
+    return Match(mapping, says)
 
 
-def _summand(term: Variable) -> tuple[Variable, tuple[int, ...]]:
-    """Return what a term is a sum of, and along which axes."""
+class _RowSum(NamedTuple):
+    """A term as a sum of a variable of the step.
+
+    Attributes
+    ----------
+    source : Variable
+        What is summed; the term itself where it is no sum.
+    axes : tuple of int
+        Along which axes.
+    to_shape : Apply or None
+        What sums the sum to a shape that is known after the loop too, which comes to the same for the sum of all steps.
+    """
+
+    source: Variable
+    axes: tuple[int, ...]
+    to_shape: Apply | None
+
+
+def _row_sum(term: Variable, rows: Rows) -> _RowSum:
+    """Return what a term is a sum of."""
+    from scanviz.engine.ops.reduce import SUM_TO_SHAPE
     from scanviz.engine.ops.reduce import sum as sum_of
 
-    node = term.owner
-    if node is not None and node.op.declaration is sum_of:
+    node, to_shape = term.owner, None
+    if node is not None and node.op.declaration is SUM_TO_SHAPE and not rows.has(term):
+        if not all(rows.is_size(size) for size in node.inputs[1:]):
+            return _RowSum(term, (), None)
+        term, to_shape = node.inputs[0], node
+        node = term.owner
+    if node is not None and node.op.declaration is sum_of and not rows.has(term):
         parameters = node.op.parameters
         if not parameters.keepdims and parameters.dtype is None:
-            return node.inputs[0], parameters.axes
-    return term, ()
+            return _RowSum(node.inputs[0], parameters.axes, to_shape)
+    return _RowSum(term, (), to_shape)

@@ -126,7 +126,7 @@ class RowsCase:
 
 CASES = st.builds(
     RowsCase,
-    rows=st.sampled_from([32, 48, 64, 96, 17]),
+    rows=st.sampled_from([32, 48, 64, 96, 17, 33, 40, 50, 63, 79, 100]),
     width=st.sampled_from([0, 1, 3, 8, 20]),
     steps=st.integers(1, 6),
     taps=st.integers(1, 2),
@@ -157,7 +157,9 @@ def parts_first() -> Iterator[None]:
     from scanviz.engine.backends.native import threads, tier
 
     with (
-        constants_set(threads, {"FORESEEN_NS": 0.0, "FORESEEN_STEP_NS": 0.0, "FEWEST": 0.0}),
+        constants_set(
+            threads, {"FORESEEN_NS": 0.0, "FORESEEN_STEP_NS": 0.0, "FEWEST": 0.0, "UNEVEN_NS": 0.0}
+        ),
         constants_set(tier, {"LEARNT": 1}),
     ):
         yield

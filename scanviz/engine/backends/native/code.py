@@ -51,8 +51,8 @@ class Kind(NamedTuple):
         Whether loops and branches inside are written where they stand.
     counts : str
         What is counted of runs of loops inside.
-    parts : int
-        How many parts the loop is divided into, where it is the code of one.
+    share : tuple of int
+        How many rows of a batch the loop has, and how many of them the part whose code it is; (1, 1) for the whole loop.
     calls_out : bool
         Whether it may call an operation out; else there is no code for a loop with such a one.
     """
@@ -60,7 +60,7 @@ class Kind(NamedTuple):
     variant: Variant
     inline: bool = True
     counts: Counts = "nothing"
-    parts: int = 1
+    share: tuple[int, int] = (1, 1)
     calls_out: bool = True
 
 
@@ -84,10 +84,10 @@ def text_of(
         marked,
         inline=kind.inline,
         counts=kind.counts,
-        parts=kind.parts,
+        share=kind.share,
     )
     text, handed = emitter.write()
-    if kind.parts > 1 and handed.sites:
+    if kind.share != (1, 1) and handed.sites:
         raise NotWrittenError("parts of it may fail")
     if not kind.calls_out and handed.callouts:
         raise NotWrittenError(handed.callouts[0].why)

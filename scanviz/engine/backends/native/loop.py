@@ -36,8 +36,8 @@ class LoopEmitter(StepsWriter):
     ----------
     inline : bool
         Whether loops and branches inside are written where they stand; else they are called out, so that who observes is notified.
-    parts : int
-        How many parts the rows of states and outputs have, of which the code does one.
+    share : tuple of int
+        How many rows of a batch states and outputs have in memory, and with how many of them the code goes on; (1, 1) with all.
     counts : str
         What is counted of runs of loops inside (:mod:`scanviz.engine.backends.native.counts`).
     """
@@ -50,11 +50,11 @@ class LoopEmitter(StepsWriter):
         vector_bytes: int,
         marked: bool = False,
         inline: bool = True,
-        parts: int = 1,
+        share: tuple[int, int] = (1, 1),
         counts: Counts = "nothing",
     ) -> None:
         super().__init__(loop, plan, vector_bytes, Shared(Code(marked), counts))
-        self.parts = parts
+        self.share = share
         self.variant, self.inline = variant, inline
         self.stamped: list[tuple[int, ...]] = []
         self.stamps: StampWriter | None = None
@@ -138,13 +138,14 @@ class LoopEmitter(StepsWriter):
     def _leave_single(self, k: int, done: Value) -> None:
         """Copy the one row of a state to where that of the last step is looked for."""
         start, row, offset = self.start("state", k), self.row_bytes("state", k), self.loop.states[k].offset
+        apart = self.bytes_apart("state", k)
         code = self.code
         size = self.numbers["state", k].text
         ends = []
         for step in (self.first, done):
             position = code.add(step, offset - 1)
             position = code.op(f"urem i64 {position.text}, {size}", "int64")
-            ends.append(code.at(start, code.times(position, row * self.parts)))
+            ends.append(code.at(start, code.times(position, apart)))
         code.declared["memmove"] = "declare ptr @memmove(ptr, ptr, i64)"
         code.line(f"call ptr @memmove(ptr {ends[1].text}, ptr {ends[0].text}, i64 {row})")
 

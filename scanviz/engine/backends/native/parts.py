@@ -2,8 +2,9 @@
 
 That is so where a step never mixes some axis of what goes in and out (:mod:`scanviz.engine.program.axes`), the first one of all
 that has it.  A part is the same loop over fewer rows, which lie where those of the whole loop do, and threads need not wait for one
-another before the last step.  Parts end where whole registers do, so every element is made as it would be without them: the bits do
-not hang on how many threads there are.
+another before the last step.  Parts begin where whole registers do, so every element is made as it would be without them: the bits
+do not hang on how many threads there are.  All parts have the same number of rows, for which there is one code, but for the last:
+of a batch of 50 that has 18 where the first has 32, and a code of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.slotted import dataclass
 
-ROWS = 16  # a part has a multiple of so many: the lanes of the widest registers of the narrowest numbers that count
+ROWS = 16  # a part begins at a multiple of so many: the lanes of the widest registers of the narrowest numbers that count
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,16 +32,31 @@ class Parts:
     ----------
     count : int
         How many parts.
-    plan : Plan
-        Of the step of one.
+    rows, last_rows : int
+        How many rows each has, and how many the last.
+    plan, last_plan : Plan
+        Of the step of one, and of the last; the same where they have as many rows.
     sequences, fixed : frozenset of int
         Sequences and non-sequences of which a part has some rows; it has all of the others.
     """
 
     count: int
+    rows: int
+    last_rows: int
     plan: Plan
+    last_plan: Plan
     sequences: frozenset[int]
     fixed: frozenset[int]
+
+    @property
+    def size(self) -> int:
+        """How many rows the loop has."""
+        return (self.count - 1) * self.rows + self.last_rows
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether the last has another number of rows, and so a code of its own."""
+        return self.rows != self.last_rows
 
 
 class _WholeError(Exception):
@@ -92,13 +108,33 @@ def _written(loop: LoopInstruction) -> list[int]:
 def _may_divide(loop: LoopInstruction, whole: Plan) -> bool:
     """Return whether parts could share all rows: a look that takes no time, and says no of most backward loops."""
     sizes = {shape[0] if shape else 0 for shape in (whole.places[number].shape for number in _written(loop))}
-    return len(sizes) == 1 and all(size >= 2 * ROWS and size % ROWS == 0 for size in sizes)
+    return len(sizes) == 1 and all(size >= 2 * ROWS for size in sizes)
+
+
+def shares(size: int, most: int) -> tuple[int, int, int]:
+    """Return into how many parts rows are divided, at most so many, how many rows each has, and how many the last.
+
+    The longest is as short as can be; of several ways the one in which all have as many, then that of fewest parts.
+
+    Examples
+    --------
+    >>> shares(64, 2), shares(50, 2), shares(100, 3), shares(31, 2)
+    ((2, 32, 32), (2, 32, 18), (3, 32, 36), (1, 31, 31))
+    """
+    found = [(size, False, 1, size, size)]
+    for count in range(2, most + 1):
+        below = size // count // ROWS * ROWS
+        for rows in (below, below + ROWS):
+            last = size - (count - 1) * rows
+            if rows and last >= ROWS:
+                found.append((max(rows, last), rows != last, count, rows, last))
+    return min(found)[2:]
 
 
 def _divided(
     loop: LoopInstruction,
     shapes: Sequence[ConcreteShape],
-    rows: Sequence[ConcreteShape],
+    state_rows: Sequence[ConcreteShape],
     whole: Plan,
     most: int,
     how: tuple[Grouping, Emits],
@@ -112,31 +148,33 @@ def _divided(
     sizes = {_shape(whole, number)[0] for number in around}
     _must(len(sizes) == 1)
     (size,) = sizes
-    count = next((k for k in range(most, 1, -1) if size % (k * ROWS) == 0), 1)
+    count, rows, last_rows = shares(size, most)
     _must(count > 1)
     _must(not any(_counts_places(line, whole, size) for line in body.instructions))
     along = _going_along(loop, whole, around, size)
     divided = along.intersection(body.inputs)
-    smaller = [
-        _part(shape, count) if number in divided else shape
-        for number, shape in zip(body.inputs, shapes, strict=True)
-    ]
-    plan = plan_loop(loop, smaller, how[0], how[1], [_part(shape, count) for shape in rows])
-    # what gives all rows of inputs that a part has as a whole would be written beyond the part's own
-    _must(all(_shape(plan, number)[0] * count == size for number in around))
-    _check_stores(whole, plan)
-    _must(
-        all(
-            loop.sequences[store.over].inner in divided
-            for store in plan.stores.values()
-            if store.over is not None
-        )
-    )
-    _check_sizes(loop, whole, plan)
-    _check_shapes(loop, whole, plan, along)
+
+    def plan_of(wanted: int) -> Plan:
+        """Return the plan of a part of so many rows, or raise."""
+        smaller = [
+            _part(shape, wanted) if number in divided else shape
+            for number, shape in zip(body.inputs, shapes, strict=True)
+        ]
+        plan = plan_loop(loop, smaller, how[0], how[1], [_part(shape, wanted) for shape in state_rows])
+        # what gives all rows of inputs that a part has as a whole would be written beyond the part's own
+        _must(all(_shape(plan, number)[0] == wanted for number in around))
+        _check_stores(loop, whole, plan, divided)
+        _check_sizes(loop, whole, plan)
+        _check_shapes(loop, whole, plan, along)
+        return plan
+
+    plan = plan_of(rows)
     return Parts(
         count,
+        rows,
+        last_rows,
         plan,
+        plan if last_rows == rows else plan_of(last_rows),
         frozenset(k for k, slot in enumerate(loop.sequences) if slot.inner in divided),
         frozenset(k for k, slot in enumerate(loop.non_sequences) if slot.inner in divided),
     )
@@ -154,10 +192,10 @@ def _shape(plan: Plan, number: int) -> tuple[int, ...]:
     return shape
 
 
-def _part(shape: ConcreteShape, count: int) -> ConcreteShape:
+def _part(shape: ConcreteShape, rows: int) -> ConcreteShape:
     if not shape:
         raise _WholeError
-    return (shape[0] // count, *shape[1:])
+    return (rows, *shape[1:])
 
 
 def _going_along(loop: LoopInstruction, whole: Plan, around: set[int], size: int) -> set[int]:
@@ -220,12 +258,13 @@ def _shape_or_number(plan: Plan, number: int) -> tuple[int, ...]:
     return plan.places[number].shape or ()
 
 
-def _check_stores(whole: Plan, part: Plan) -> None:
-    """Look whether rows lie as they do in the whole loop."""
+def _check_stores(loop: LoopInstruction, whole: Plan, part: Plan, divided: set[int]) -> None:
+    """Look whether rows lie as they do in the whole loop, and over rows alone of which a part has its own."""
     _must(part.mismatch is None and part.groups == whole.groups)
     for key, store in part.stores.items():
         alike = store.kind is whole.stores[key].kind and store.over == whole.stores[key].over
         _must(alike and not store.checked and store.row is not None)
+        _must(store.over is None or loop.sequences[store.over].inner in divided)
 
 
 def _check_sizes(loop: LoopInstruction, whole: Plan, part: Plan) -> None:

@@ -37,11 +37,11 @@ class StepsWriter(ProgramWriter):
         Slot → bytes between rows of a sequence, number of rows of a state or an output.
     held : list of int
         States that are numbers in registers.
-    parts : int
-        How many parts rows in memory have, of which the code does one.
+    share : tuple of int
+        How many rows of a batch there are in memory, and with how many of them the code goes on; (1, 1) with all.
     """
 
-    parts = 1
+    share = (1, 1)
 
     def __init__(
         self,
@@ -115,12 +115,12 @@ class StepsWriter(ProgramWriter):
         if own == "sequence":
             moved = self._times(self.step, self.numbers[own, k])
         elif own == "state":
-            moved = code.times(self.position(k, self.step, tap), self.row_bytes(own, k) * self.parts)
+            moved = code.times(self.position(k, self.step, tap), self.bytes_apart(own, k))
         else:
             position = self.turning.get((own, k), self.step)
             # the address is that of the first row, which of a loop that is run by itself may lie last
             turned = -1 if self.around is None and self.loop.step_outputs[k].backwards else 1
-            moved = code.times(position, turned * self.row_bytes(own, k) * self.parts)
+            moved = code.times(position, turned * self.bytes_apart(own, k))
         self.rows[base] = code.at(start, moved)
         return self.rows[base]
 
@@ -189,6 +189,11 @@ class StepsWriter(ProgramWriter):
         """Return the bytes of a row of a state or an output."""
         number = self.loop.states[k].writes[0][1] if kind == "state" else self.loop.step_outputs[k].inner
         return bytes_of(self.places.shape(number) or (), dtype_of(self.body, number))
+
+    def bytes_apart(self, kind: str, k: int) -> int:
+        """Return the bytes from a row of a state or an output to that of the next step, of which it may be a part."""
+        of_all, of_part = self.share
+        return self.row_bytes(kind, k) * of_all // of_part
 
     # states that are numbers
 

@@ -24,6 +24,7 @@ from scanviz.engine.runtime.recycled import lent_bytes
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.parts import Parts
     from scanviz.engine.backends.native.places import Base
+    from scanviz.engine.program.plan import Plan
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.schedule import Variant
 
@@ -37,8 +38,24 @@ SHORTEST_NS = (
 COMPILED_NS = 60e6  # the steps of a loop have taken so long, or are about to, when code for its parts is made
 FORESEEN_NS = 1e7  # of steps by estimate, which is rather short: in parts from the first call on, and no other code is made
 FORESEEN_STEP_NS = 400.0  # and of one
+UNEVEN_NS = (
+    2e8  # of all steps by estimate where the last part needs code of its own: making that takes as long again
+)
 FEWEST = 1e6  # elements of rows: fewer surely take less
 LOST = 0.02  # of their time that calls may lose to trying whether parts are quicker by now
+
+
+class _CodeOfPart:
+    """Machine code of one part, and what it is handed."""
+
+    def __init__(
+        self, loop: LoopInstruction, plan: Plan, kind: Kind, others: Callable[[], None] | None = None
+    ) -> None:
+        self.plan = plan
+        shapes = tuple(plan.places[number].shape for number in loop.body.inputs)
+        rows = tuple(plan.stores["state", k].row for k in range(len(loop.states)))
+        self.machine, self.handed = code_of(loop, LatePlan(lambda: plan), Met(shapes, rows), kind, others)
+        self.constants = constants_of(loop, self.handed)
 
 
 class PartedCode:
@@ -70,12 +87,11 @@ class PartedCode:
     ) -> None:
         self._loop, self._parts = loop, parts
         self._timed: PartedCode | None = None
-        plan = parts.plan
-        shapes = tuple(plan.places[number].shape for number in loop.body.inputs)
-        rows = tuple(plan.stores["state", k].row for k in range(len(loop.states)))
-        kind = Kind(variant, parts=parts.count)
-        self._machine, self._handed = code_of(loop, LatePlan(lambda: plan), Met(shapes, rows), kind, others)
-        self._constants = constants_of(loop, self._handed)
+        self._code = _CodeOfPart(loop, parts.plan, Kind(variant, share=(parts.size, parts.rows)), others)
+        self._last = self._code
+        if parts.is_uneven and variant == "plain":  # times are noted by the first part alone
+            kind = Kind(variant, share=(parts.size, parts.last_rows))
+            self._last = _CodeOfPart(loop, parts.last_plan, kind)
 
     @property
     def is_timed(self) -> bool:
@@ -85,7 +101,7 @@ class PartedCode:
     @property
     def was_kept(self) -> bool:
         """Whether the cache on disk had it."""
-        return self._machine.was_kept
+        return self._code.machine.was_kept and self._last.machine.was_kept
 
     def prepare_times(self) -> None:
         """Make the code that notes times, where it is not there."""
@@ -121,24 +137,23 @@ class PartedCode:
 
     def _call(self, arena: LoopArena, part: int) -> Callable[[int, int], int]:
         """Return what takes the steps of one part from one step to another."""
-        buffers = [
-            lent_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in self._parts.plan.buffers
-        ]
-        arrays, numbers = gathered(self._handed, self._constants, arena, buffers)
+        code = self._last if part == self._parts.count - 1 else self._code
+        buffers = [lent_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in code.plan.buffers]
+        arrays, numbers = gathered(code.handed, code.constants, arena, buffers)
         addresses = [
             address(data) + part * self._bytes(base)
-            for base, data in zip(self._handed.addresses, arrays, strict=True)
+            for base, data in zip(code.handed.addresses, arrays, strict=True)
         ]
         held = arrays, array("Q", addresses), array("q", numbers)
 
         def call(start: int, end: int) -> int:
             where, what = (buffer.buffer_info()[0] for buffer in held[1:])
-            return self._machine.function(start, end, where, what)
+            return code.machine.function(start, end, where, what)
 
         return call
 
     def _bytes(self, base: Base) -> int:
-        """Return how far the rows of a part are from those of the part before it."""
+        """Return how far the rows of a part are from those of the part before it, which is not the last."""
         kind, k, _ = base
         loop, parts = self._loop, self._parts
         if kind == "sequence" and k in parts.sequences:
@@ -204,7 +219,7 @@ class InParts:
         step_ns = machine_step_ns(self._loop.body, self._late.plan)
         if step_ns < FORESEEN_STEP_NS or steps * step_ns < FORESEEN_NS:
             return None
-        return self._code(met.shapes, met.rows, others)
+        return self._code(met.shapes, met.rows, others, uneven=steps * step_ns >= UNEVEN_NS)
 
     def run(self, arena: LoopArena, first: int, last: int, times: bool = False) -> bool:
         """Take steps in parts where that pays; return whether it did.  With ``times`` one part notes when steps begin."""
@@ -240,8 +255,9 @@ class InParts:
         shapes: Sequence[ConcreteShape],
         rows: Sequence[ConcreteShape],
         others: Callable[[], None] | None = None,
+        uneven: bool = True,
     ) -> PartedCode | None:
-        """Return the code of the parts, None where the loop is done as a whole."""
+        """Return the code of the parts, None where the loop is done as a whole; or is to be unless one code does for all parts."""
         from scanviz.engine.runtime.beside import threads_allowed  # few loops take long enough
 
         threads = threads_allowed()
@@ -249,6 +265,8 @@ class InParts:
             from scanviz.engine.backends.native.parts import parts_of
 
             parts = parts_of(self._loop, shapes, rows, self._late.plan, threads, self._how)
+            if parts is not None and parts.is_uneven and not uneven:
+                return None
             try:
                 self._made[threads] = None if parts is None else PartedCode(self._loop, parts, others=others)
             except NotWrittenError:

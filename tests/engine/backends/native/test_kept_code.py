@@ -150,22 +150,23 @@ def test_a_process_that_finds_all_on_disk_imports_neither_llvm_nor_what_writes_c
     assert "native.operations" in written and read == "[]"
 
 
-def test_code_of_parts_that_threads_take_is_found_too(monkeypatch):
+@pytest.mark.parametrize(("rows", "parts"), [(64, [(64, 32)]), (50, [(50, 32), (50, 18)])])
+def test_code_of_parts_that_threads_take_is_found_too(monkeypatch, rows, parts):
     monkeypatch.setattr(config.native, "threads", 2)
     x, h0 = T.tensor3("x"), T.matrix("h0")
-    given = np.linspace(-1, 1, 50 * 64 * 4).reshape(50, 64, 4), np.ones((64, 4))
+    given = np.linspace(-1, 1, 50 * rows * 4).reshape(50, rows, 4), np.ones((rows, 4))
     written, usual = [], code.text_of
 
     def noted(loop, plan, kind, *rest, **more):
-        written.append(kind.parts)
+        written.append(kind.share)
         return usual(loop, plan, kind, *rest, **more)
 
     monkeypatch.setattr(code, "text_of", noted)
     found = []
     with parts_always():
-        for expected in ([1, 2], []):
-            rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t - h), x, h0)
-            f = scanviz.function([x, h0], rows, mode="native")
+        for expected in ([(1, 1), *parts], []):
+            states, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t - h), x, h0)
+            f = scanviz.function([x, h0], states, mode="native")
             found += [f(*given), f(*given)]  # after the first it is known how long steps take
             (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
             assert any(made.written("plain")._in_parts._made.values())
@@ -216,7 +217,7 @@ def test_whatever_a_loop_says_of_its_step_is_part_of_the_key():
     keys = [known, loop_key.key_of_loop(loop, met._replace(shapes=((5,),)), kind)]
     keys += [
         loop_key.key_of_loop(loop, met, other)
-        for other in (code.Kind("steps"), kind._replace(inline=False), kind._replace(parts=2))
+        for other in (code.Kind("steps"), kind._replace(inline=False), kind._replace(share=(64, 32)))
     ]
     for holder, put in (
         (loop, lambda found: found),

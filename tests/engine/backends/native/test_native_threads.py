@@ -65,6 +65,26 @@ def code_of(f):
     return made.written("plain")
 
 
+@pytest.mark.parametrize("size", [50, 100, 33, 31, 47])
+def test_a_batch_of_any_size_is_divided_where_whole_registers_end(size):
+    x, w = T.tensor3("x"), T.matrix("w")
+    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(h, w) + x_t), x, T.zeros((size, 5)), w)
+    f = scanviz.function([x, w], rows, mode="native")
+    rng = np.random.default_rng(0)
+    given = rng.normal(size=(60, size, 5)), rng.normal(size=(5, 5))
+    found = []
+    for count in (1, 2, 3):
+        config.native.threads = count
+        found += [f(*given), f(*given)]
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+    assert divided(f) == (size >= 32)
+    h = np.zeros((size, 5))
+    for x_t, mine in zip(given[0], found[0], strict=True):
+        h = np.tanh(h @ given[1] + x_t)
+        np.testing.assert_allclose(mine, h, rtol=1e-6, atol=1e-9)
+
+
 def test_a_first_run_that_is_surely_long_has_the_code_of_its_parts_alone_until_one_is_short(monkeypatch):
     f, given = batch_of_rows()
     config.native.threads = 1
@@ -81,6 +101,21 @@ def test_a_first_run_that_is_surely_long_has_the_code_of_its_parts_alone_until_o
     assert not code.is_made
     np.testing.assert_array_equal(f(given[:2]), alone[:2])
     assert code.is_made
+
+
+@pytest.mark.parametrize(
+    ("size", "long_ns", "is_made"), [(64, 1e18, False), (50, 1e18, True), (50, 0.0, False)]
+)
+def test_the_last_part_needs_code_of_its_own_which_a_first_run_is_to_be_long_for(
+    monkeypatch, size, long_ns, is_made
+):
+    x = T.tensor3("x")
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.1 * x_t), x, T.zeros((size, 3)))
+    f = scanviz.function([x], rows, mode="native")
+    with parts_first():
+        monkeypatch.setattr(threads, "UNEVEN_NS", long_ns)
+        f(np.random.default_rng(0).normal(size=(300, size, 3)))
+    assert code_of(f).is_made == is_made
 
 
 def test_a_first_run_of_few_long_steps_is_taken_by_threads_too(monkeypatch):

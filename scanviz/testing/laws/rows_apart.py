@@ -20,35 +20,41 @@ from scanviz.testing.laws.law import law
 from scanviz.testing.laws.limits import constants_set, over_always
 from scanviz.testing.laws.tiers import NAMES
 
-# what a step may do next with a value of the state's shape: (value, state, row, weights, rows that stay, a number a row that stays)
-_Turn = Callable[[Variable, Variable, Variable, Variable, Variable, Variable], Variable]
+# what a step may do next with a value of the state's shape:
+# (value, state, row, weights, rows that stay, a number a row that stays, a bias)
+_Turn = Callable[[Variable, Variable, Variable, Variable, Variable, Variable, Variable], Variable]
 TURNS: dict[str, _Turn] = {
-    "tanh": lambda v, h, x, w, a, c: T.tanh(v),
-    "and the row": lambda v, h, x, w, a, c: v * 0.5 + x,
-    "and the state": lambda v, h, x, w, a, c: v * 0.25 - h,
-    "times weights": lambda v, h, x, w, a, c: T.dot(v, w) if v.ndim == 2 else v * T.sum(w),
-    "times what stays": lambda v, h, x, w, a, c: v * a,
-    "what stays alone": lambda v, h, x, w, a, c: T.dot(a, T.dot(x.T, x)) * 0.01 if v.ndim == 2 else v,
-    "what stays as a whole": lambda v, h, x, w, a, c: v + T.sum(a, axis=0),
-    "one what stays in both ways": lambda v, h, x, w, a, c: v * a + T.max(a),
-    "a number a row": lambda v, h, x, w, a, c: v + (T.dot(v, w[:, 0])[:, None] if v.ndim == 2 else c),
-    "largest of a row": lambda v, h, x, w, a, c: v - T.max(v, axis=-1, keepdims=True) if v.ndim == 2 else v,
-    "softmax of rows": lambda v, h, x, w, a, c: T.nnet.softmax(v, axis=-1) if v.ndim == 2 else T.exp(-v * v),
-    "rows mixed": lambda v, h, x, w, a, c: v - T.mean(v, axis=0),
-    "rows turned round": lambda v, h, x, w, a, c: v + h[::-1],
-    "how many rows": lambda v, h, x, w, a, c: v / v.shape[0],
-    "at how many rows": lambda v, h, x, w, a, c: v + c[h.shape[0] - 1],
-    "new zeros": lambda v, h, x, w, a, c: v + T.zeros_like(h),
-    "as many numbers as rows, added up": lambda v, h, x, w, a, c: (
+    "tanh": lambda v, h, x, w, a, c, b: T.tanh(v),
+    "and the row": lambda v, h, x, w, a, c, b: v * 0.5 + x,
+    "and the state": lambda v, h, x, w, a, c, b: v * 0.25 - h,
+    "times weights": lambda v, h, x, w, a, c, b: T.dot(v, w) if v.ndim == 2 else v * T.sum(w),
+    "times what stays": lambda v, h, x, w, a, c, b: v * a,
+    "what stays alone": lambda v, h, x, w, a, c, b: T.dot(a, T.dot(x.T, x)) * 0.01 if v.ndim == 2 else v,
+    "what stays as a whole": lambda v, h, x, w, a, c, b: v + T.sum(a, axis=0),
+    "one what stays in both ways": lambda v, h, x, w, a, c, b: v * a + T.max(a),
+    "plus a bias": lambda v, h, x, w, a, c, b: v + b,
+    "a number a row": lambda v, h, x, w, a, c, b: v + (T.dot(v, w[:, 0])[:, None] if v.ndim == 2 else c),
+    "largest of a row": lambda v, h, x, w, a, c, b: (
+        v - T.max(v, axis=-1, keepdims=True) if v.ndim == 2 else v
+    ),
+    "softmax of rows": lambda v, h, x, w, a, c, b: (
+        T.nnet.softmax(v, axis=-1) if v.ndim == 2 else T.exp(-v * v)
+    ),
+    "rows mixed": lambda v, h, x, w, a, c, b: v - T.mean(v, axis=0),
+    "rows turned round": lambda v, h, x, w, a, c, b: v + h[::-1],
+    "how many rows": lambda v, h, x, w, a, c, b: v / v.shape[0],
+    "at how many rows": lambda v, h, x, w, a, c, b: v + c[h.shape[0] - 1],
+    "new zeros": lambda v, h, x, w, a, c, b: v + T.zeros_like(h),
+    "as many numbers as rows, added up": lambda v, h, x, w, a, c, b: (
         v + T.sum(T.alloc(w[0, 0], h.shape[0])) * 0.01
     ),
-    "numbered rows": lambda v, h, x, w, a, c: (
+    "numbered rows": lambda v, h, x, w, a, c, b: (
         v + (T.arange(h.shape[0]) * 0.01)[:, None] if v.ndim == 2 else v
     ),
-    "part of a row": lambda v, h, x, w, a, c: T.set_subtensor(v[..., :1], 0.5) if v.ndim == 2 else v,
-    "one of the rows": lambda v, h, x, w, a, c: T.inc_subtensor(v[0], 0.25),
-    "a number of the rows": lambda v, h, x, w, a, c: T.set_subtensor((h * 0.5)[1:-3:2], 0.5) + v,
-    "joined": lambda v, h, x, w, a, c: T.concatenate([v[:, 1:], h[:, :1]], axis=1) if v.ndim == 2 else v,
+    "part of a row": lambda v, h, x, w, a, c, b: T.set_subtensor(v[..., :1], 0.5) if v.ndim == 2 else v,
+    "one of the rows": lambda v, h, x, w, a, c, b: T.inc_subtensor(v[0], 0.25),
+    "a number of the rows": lambda v, h, x, w, a, c, b: T.set_subtensor((h * 0.5)[1:-3:2], 0.5) + v,
+    "joined": lambda v, h, x, w, a, c, b: T.concatenate([v[:, 1:], h[:, :1]], axis=1) if v.ndim == 2 else v,
 }
 
 
@@ -60,6 +66,8 @@ class RowsCase:
     ----------
     rows, width : int
         Of the state; a width of 0 for a vector.
+    one_bias : bool
+        Whether the bias is one number for all places of a row.
     steps, taps : int
         How many steps, and how many rows back it reads.
     turns : tuple of str
@@ -75,6 +83,7 @@ class RowsCase:
 
     rows: int
     width: int
+    one_bias: bool
     steps: int
     taps: int
     turns: tuple[str, ...]
@@ -88,10 +97,15 @@ class RowsCase:
         return (self.rows, self.width) if self.width else (self.rows,)
 
     def values(self) -> list[Array]:
-        """Return the sequence, the rows it starts from, the weights, and what stays the same."""
+        """Return the sequence, the rows it starts from, the weights, what stays the same, and the bias."""
         rng = np.random.default_rng(self.rows + self.steps)
         shapes = [(2 * self.steps, *self.shape), (self.taps, *self.shape)]
-        shapes += [(max(self.width, 1),) * 2, self.shape, (self.rows,)]
+        shapes += [
+            (max(self.width, 1),) * 2,
+            self.shape,
+            (self.rows,),
+            (1,) if self.one_bias else self.shape[-1:],
+        ]
         found = [np.asarray(rng.uniform(-1, 1, shape), self.dtype) for shape in shapes]
         found[2] /= max(self.width, 1)  # the rows are to stay about as large as they are
         return [found[0][::2] if self.strided else found[0][: self.steps].copy(), *found[1:]]
@@ -99,12 +113,12 @@ class RowsCase:
     def built(self) -> tuple[list[Variable], Any]:
         """Return the inputs, and what is asked for."""
         inputs = [T.tensor(self.dtype, (None,) * array.ndim) for array in self.values()]
-        x, start, w, a, c = inputs
+        x, start, w, a, c, b = inputs
 
         def step(x_t: Variable, *given: Variable) -> list[Variable]:
             value = h = given[0]
             for turn in self.turns:
-                value = TURNS[turn](value, h, x_t, w, a, c)
+                value = TURNS[turn](value, h, x_t, w, a, c, b)
             return [T.cast(value * 0.5, self.dtype), T.cast(value, self.dtype)]
 
         begin = {"initial": start[0] if self.taps == 1 else start, "taps": list(range(-self.taps, 0))}
@@ -119,7 +133,7 @@ class RowsCase:
                 return inputs, [rows[1]]
             case "gradient":
                 return inputs, scanviz.grad(
-                    T.sum(rows[0] * rows[0]), [x, start, w], disconnected_inputs="ignore"
+                    T.sum(rows[0] * rows[0]), [x, start, w, b], disconnected_inputs="ignore"
                 )
         return inputs, [rows[0]]
 
@@ -128,6 +142,7 @@ CASES = st.builds(
     RowsCase,
     rows=st.sampled_from([32, 48, 64, 96, 17, 33, 40, 50, 63, 79, 100]),
     width=st.sampled_from([0, 1, 3, 8, 20]),
+    one_bias=st.booleans(),
     steps=st.integers(1, 6),
     taps=st.integers(1, 2),
     turns=st.lists(st.sampled_from(sorted(TURNS)), min_size=1, max_size=5).map(tuple),

@@ -1,6 +1,6 @@
 """What taking a time costs: the price of a stamp, as generated code takes it between NumPy calls.
 
-It is the difference that stamps make to a short loop of NumPy calls, by the least of a few rounds, and it is measured when it is
+It is the difference that stamps make to a short loop of NumPy calls, by many short rounds in turns, and it is measured when it is
 first asked for, not at start-up.  So is what entering and leaving a function takes, which no clock inside it can see.  What else
 watching takes is measured where it happens (``OwnTime`` in :mod:`scanviz.engine.runtime.own_time`).
 """
@@ -119,20 +119,24 @@ class MeasuredOverhead:
 
 
 FREE = OverheadCalibration()
-_STAMPS = 200
+_STAMPS = 40
+_PAIRS = 35  # of pairs of rounds in turns, each some thirty microseconds
 _ROUNDS = 7
 _CALLS = 60
+_RUNS = 15
 
 
 @cache
 def stamp_cost() -> float:
     """Return the nanoseconds that one ``record(clock())`` takes between NumPy calls.
 
-    Alone in a loop it takes about half: there it finds caches and branch predictors as it left them.
+    Alone in a loop it takes about half: there it finds caches and branch predictors as it left them.  It never takes less, whatever
+    a machine does that changes its speed meanwhile.
     """
     values, result = np.ones(64), np.empty(64)
     kept: list[int] = []
-    return _difference(lambda: _stamped(values, result, kept), lambda: _unstamped(values, result)) / _STAMPS
+    between = _difference(lambda: _stamped(values, result, kept), lambda: _unstamped(values, result))
+    return max(between, min(_timed(lambda: _stamps(kept)) for _ in range(_ROUNDS))) / _STAMPS
 
 
 @cache
@@ -174,14 +178,14 @@ def entering_cost() -> float:
     runner.enter, runner.effects = enter, False
 
     def entered() -> None:
-        for _ in range(_CALLS):
+        for _ in range(_RUNS):
             runner([values], None)
 
     def alone() -> None:
-        for _ in range(_CALLS):
+        for _ in range(_RUNS):
             enter([values])
 
-    return _difference(entered, alone) / _CALLS
+    return _difference(entered, alone) / _RUNS
 
 
 class _Told:
@@ -210,13 +214,15 @@ def _timed(work: Callable[[], object]) -> int:
 
 
 def _difference(work: Callable[[], object], less: Callable[[], object]) -> float:
-    """Return how much longer one piece of work takes than another, by the least that each takes in turns.
+    """Return how much longer one piece of work takes than another: the median of what neighbours differ by.
 
-    What disturbs one of two short pieces of work would be taken for a difference.
+    Pieces are short and their order turns, since a machine changes its speed, and what is taken for a difference then is none.
     """
-    rounds = [(_timed(work), _timed(less)) for _ in range(2 * _ROUNDS)]
-    more, fewer = (min(times) for times in zip(*rounds, strict=True))
-    return float(max(0, more - fewer))
+    found = []
+    for _ in range(_PAIRS):
+        more, fewer, fewer_again, more_again = _timed(work), _timed(less), _timed(less), _timed(work)
+        found += [more - fewer, more_again - fewer_again]
+    return max(0.0, float(sorted(found)[_PAIRS]))
 
 
 def _stamped(values: Any, result: Any, kept: list[int]) -> None:
@@ -225,6 +231,13 @@ def _stamped(values: Any, result: Any, kept: list[int]) -> None:
     for _ in range(_STAMPS):
         multiply(values, 0.5, result)
         tanh(result, result)
+        record(clock())
+
+
+def _stamps(kept: list[int]) -> None:
+    kept.clear()
+    record, clock = kept.append, perf_counter_ns
+    for _ in range(_STAMPS):
         record(clock())
 
 

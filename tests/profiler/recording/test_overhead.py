@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import pytest
@@ -38,13 +39,28 @@ def test_starting_to_record_measures_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert recorder.progress() == (0, 0)
 
 
-def test_disturbed_rounds_do_not_change_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither do those that disturb the work without stamps: a median of differences was 0 beside a busy process."""
-    quiet = [(141_000, 120_000)] * 5
-    disturbed = [(9_000_000, 120_000), (141_000, 9_000_000), (150_000, 180_000)] * 3
-    times = iter([time for pair in (*disturbed, *quiet) for time in pair])
+def told(monkeypatch: pytest.MonkeyPatch, rounds: list[tuple[int, int, int, int]], alone: list[int]) -> None:
+    """Let rounds take so long: with stamps, twice without, with stamps again; then seven of stamps alone."""
+    times = itertools.chain(*rounds, alone)
     monkeypatch.setattr(overhead, "_timed", lambda work: next(times))
-    assert stamp_cost() == 21_000 / 200
+
+
+def test_disturbed_rounds_do_not_change_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither do those that disturb the work without stamps, nor a processor that becomes slower for some of them."""
+    quiet, slower = [(28_200, 24_000, 24_000, 28_200)] * 21, [(56_400, 48_000, 48_000, 56_400)] * 2
+    disturbed = [(9_000_000, 24_000, 24_000, 28_200), (28_200, 9_000_000, 24_000, 28_000)] * 6
+    told(monkeypatch, [*disturbed, *slower, *quiet], [2_400] * 7)
+    assert stamp_cost() == 4_200 / 40
+
+
+def test_a_stamp_costs_at_least_what_it_takes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However rounds were disturbed: a price of nothing would have all of a profile's cost told as the script's."""
+    told(
+        monkeypatch,
+        [(28_200, 29_000, 29_000, 28_200)] * 35,
+        [2_400, 3_800, 2_200, 2_400, 2_400, 2_800, 2_400],
+    )
+    assert stamp_cost() == 2_200 / 40
 
 
 def test_what_a_call_takes_more_that_is_passed_over_is_measured_where_nobody_else_is_told_of_it():

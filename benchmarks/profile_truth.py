@@ -151,10 +151,13 @@ def _stated(case: Case, record: Any) -> float:
 
 
 def _beside(stated: list[float], truths: list[Measured], usual_ns: float) -> float:
-    """Return what is stated where a step takes what it usually does: each profile beside what was measured just before."""
-    return usual_ns * statistics.median(
-        one / max(truth.ns, 1e-3) for one, truth in zip(stated, truths, strict=True)
-    )
+    """Return what is stated where a step takes what it usually does: each profile beside what was measured just before.
+
+    As it stands where a step is lost in the noise of calls, which is what was measured then.
+    """
+    if usual_ns <= 0 or any(truth.ns <= 0 for truth in truths):
+        return statistics.median(stated)
+    return usual_ns * statistics.median(one / truth.ns for one, truth in zip(stated, truths, strict=True))
 
 
 def _hottest(case: Case, loops: list[Any], places: list[int], times: list[Measured]) -> Row:

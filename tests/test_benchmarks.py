@@ -49,6 +49,16 @@ def test_nothing_is_timed_that_gives_something_else_than_the_loop_by_hand(tmp_pa
     assert "Not equal to tolerance" in done.stderr
 
 
+def test_what_is_stated_of_steps_that_are_lost_in_noise_stands_as_it_is(tmp_path):
+    done = run_text(
+        tmp_path,
+        "from profile_truth import _beside\nfrom truth_instruments import Measured\n"
+        "print(_beside([30.0, 40.0, 50.0], [Measured(ns, 9.0) for ns in (-20.0, 10.0, 10.0)], 10.0))\n"
+        "print(_beside([30.0, 40.0, 50.0], [Measured(ns, 1.0) for ns in (30.0, 20.0, 50.0)], 30.0))\n",
+    )
+    assert done.stdout.split() == ["40.0", "30.0"], done.stderr
+
+
 def test_no_loop_of_the_memory_benchmark_grows_with_its_steps():
     done = run("memory.py", "--quick")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -304,11 +304,8 @@ def test_copies_of_a_number_as_many_as_there_are_rows_are_added_up_by_one_thread
     assert not divided(f)
 
 
-def test_a_loop_backwards_that_reads_but_the_sizes_of_a_sequence_is_taken_by_threads():
-    x, h, w, u = T.tensor3("x"), T.matrix("h"), T.matrix("w"), T.matrix("u")
-    rows, _ = scanviz.scan(lambda x_t, h, w, u: T.tanh(T.dot(x_t, w) + T.dot(h, u)), x, h, [w, u], name="rnn")
-    f = scanviz.function([x, h, w, u], scanviz.grad(T.mean(rows * rows), [w, u]), mode="native")
-    given = np.random.default_rng(0).normal(size=(300, 64, 8)), np.zeros((64, 8)), np.eye(8), 0.5 * np.eye(8)
+def threads_take_both_loops(f, given):
+    """Assert that a gradient's loops are divided, and that threads give the bits of one."""
     config.native.threads = 1
     alone = f(*given)
     config.native.threads = 2
@@ -321,6 +318,14 @@ def test_a_loop_backwards_that_reads_but_the_sizes_of_a_sequence_is_taken_by_thr
         for made in runner.tier.all_made()
     ]
     assert len(codes) == 2 and all(any(code._in_parts._made.values()) for code in codes)
+
+
+def test_a_loop_backwards_that_reads_but_the_sizes_of_a_sequence_is_taken_by_threads():
+    x, h, w, u = T.tensor3("x"), T.matrix("h"), T.matrix("w"), T.matrix("u")
+    rows, _ = scanviz.scan(lambda x_t, h, w, u: T.tanh(T.dot(x_t, w) + T.dot(h, u)), x, h, [w, u], name="rnn")
+    f = scanviz.function([x, h, w, u], scanviz.grad(T.mean(rows * rows), [w, u]), mode="native")
+    given = np.random.default_rng(0).normal(size=(300, 64, 8)), np.zeros((64, 8)), np.eye(8), 0.5 * np.eye(8)
+    threads_take_both_loops(f, given)
 
 
 def test_a_loop_backwards_whose_rows_a_bias_adds_up_is_taken_by_threads():
@@ -328,18 +333,7 @@ def test_a_loop_backwards_whose_rows_a_bias_adds_up_is_taken_by_threads():
     rows, _ = scanviz.scan(lambda x_t, h, w, b: T.tanh(x_t + T.dot(h, w) + b), x, h, [w, b], name="rnn")
     f = scanviz.function([x, h, w, b], scanviz.grad(T.mean(rows * rows), [w, b]), mode="native")
     given = np.random.default_rng(0).normal(size=(300, 64, 8)), np.zeros((64, 8)), 0.5 * np.eye(8), np.ones(8)
-    config.native.threads = 1
-    alone = f(*given)
-    config.native.threads = 2
-    for _ in range(2):
-        for mine, theirs in zip(f(*given), alone, strict=True):
-            np.testing.assert_array_equal(mine, theirs)
-    codes = [
-        made.written("plain")
-        for runner in f.executable.flat.runners.values()
-        for made in runner.tier.all_made()
-    ]
-    assert len(codes) == 2 and all(any(code._in_parts._made.values()) for code in codes)
+    threads_take_both_loops(f, given)
 
 
 def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():

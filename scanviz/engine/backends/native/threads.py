@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.places import Base
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.program.shapes import ConcreteShape
-    from scanviz.engine.runtime.schedule import Variant
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
 PAYS_NS = (
@@ -38,9 +37,8 @@ SHORTEST_NS = (
 COMPILED_NS = 60e6  # the steps of a loop have taken so long, or are about to, when code for its parts is made
 FORESEEN_NS = 1e7  # of steps by estimate, which is rather short: in parts from the first call on, and no other code is made
 FORESEEN_STEP_NS = 400.0  # and of one
-UNEVEN_NS = (
-    2e8  # of all steps by estimate where the last part needs code of its own: making that takes as long again
-)
+# of all steps by estimate where the last part needs code of its own: making that takes as long again
+UNEVEN_NS = 2e8
 FEWEST = 1e6  # elements of rows: fewer surely take less
 LOST = 0.02  # of their time that calls may lose to trying whether parts are quicker by now
 
@@ -59,7 +57,7 @@ class _CodeOfPart:
 
 
 class PartedCode:
-    """The code of one part of a loop, for all of them.
+    """The code of the parts of a loop: one for all of them, another for a last one that has other rows.
 
     Parameters
     ----------
@@ -67,8 +65,6 @@ class PartedCode:
         The loop.
     parts : Parts
         How it is divided.
-    variant : str
-        ``"steps"``: the code of the first part, which notes times, for who watches; the other parts are plain.
     others : callable, optional
         Is called while it is compiled.
 
@@ -78,19 +74,13 @@ class PartedCode:
         If something of it calls out or may fail: that is done for the whole loop.
     """
 
-    def __init__(
-        self,
-        loop: LoopInstruction,
-        parts: Parts,
-        variant: Variant = "plain",
-        others: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, loop: LoopInstruction, parts: Parts, others: Callable[[], None] | None = None) -> None:
         self._loop, self._parts = loop, parts
-        self._timed: PartedCode | None = None
-        self._code = _CodeOfPart(loop, parts.plan, Kind(variant, share=(parts.size, parts.rows)), others)
+        self._timed: _CodeOfPart | None = None  # of the first part, which notes times for all
+        self._code = _CodeOfPart(loop, parts.plan, Kind("plain", share=(parts.size, parts.rows)), others)
         self._last = self._code
-        if parts.is_uneven and variant == "plain":  # times are noted by the first part alone
-            kind = Kind(variant, share=(parts.size, parts.last_rows))
+        if parts.is_uneven:
+            kind = Kind("plain", share=(parts.size, parts.last_rows))
             self._last = _CodeOfPart(loop, parts.last_plan, kind)
 
     @property
@@ -106,7 +96,8 @@ class PartedCode:
     def prepare_times(self) -> None:
         """Make the code that notes times, where it is not there."""
         if self._timed is None:
-            self._timed = PartedCode(self._loop, self._parts, "steps")
+            kind = Kind("steps", share=(self._parts.size, self._parts.rows))
+            self._timed = _CodeOfPart(self._loop, self._parts.plan, kind)
 
     def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:
         """Take steps, in chunks between which ctrl+c is heard; return how many nanoseconds one took.
@@ -116,10 +107,7 @@ class PartedCode:
         from scanviz.engine.backends.native.workers import WORKERS
 
         begun, start = perf_counter_ns(), first
-        codes = [self] * self._parts.count
-        if times and self._timed is not None:
-            codes[0] = self._timed
-        calls = [code._call(arena, part) for part, code in enumerate(codes)]
+        calls = self._calls(arena, times)
         while start < last:
             end = min(last, start + max(1, int(CHUNK_NS / step_ns)))
             WORKERS.run([partial(call, start, end) for call in calls])
@@ -129,15 +117,21 @@ class PartedCode:
 
     def run_in_turn(self, arena: LoopArena, first: int, last: int, step_ns: float) -> None:
         """Take steps in this thread, one part after the other, in chunks as well."""
-        calls = [self._call(arena, part) for part in range(self._parts.count)]
+        calls = self._calls(arena)
         at_once = max(1, int(CHUNK_NS / step_ns))
         for start in range(first, last, at_once):
             for call in calls:
                 call(start, min(last, start + at_once))
 
-    def _call(self, arena: LoopArena, part: int) -> Callable[[int, int], int]:
+    def _calls(self, arena: LoopArena, times: bool = False) -> list[Callable[[int, int], int]]:
+        """Return for each part what takes its steps from one to another."""
+        codes = [self._code] * (self._parts.count - 1) + [self._last]
+        if times and self._timed is not None:
+            codes[0] = self._timed
+        return [self._call(arena, part, code) for part, code in enumerate(codes)]
+
+    def _call(self, arena: LoopArena, part: int, code: _CodeOfPart) -> Callable[[int, int], int]:
         """Return what takes the steps of one part from one step to another."""
-        code = self._last if part == self._parts.count - 1 else self._code
         buffers = [lent_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in code.plan.buffers]
         arrays, numbers = gathered(code.handed, code.constants, arena, buffers)
         addresses = [
@@ -186,7 +180,8 @@ class InParts:
 
     def __init__(self, loop: LoopInstruction, late: LatePlan, how: tuple[Grouping, Emits]) -> None:
         self._loop, self._late, self._how = loop, late, how
-        self._made: dict[int, PartedCode | None] = {}  # by threads allowed
+        self._divided: dict[int, Parts | None] = {}  # by threads allowed
+        self._made: dict[int, PartedCode | None] = {}  # so too
         self._taken_ns = 0.0  # what all steps have taken
         self.step_ns = 0.0  # what one took last when the loop was done as a whole
         self._apart, self._again = (
@@ -261,10 +256,12 @@ class InParts:
         from scanviz.engine.runtime.beside import threads_allowed  # few loops take long enough
 
         threads = threads_allowed()
-        if threads not in self._made:
+        if threads not in self._divided:
             from scanviz.engine.backends.native.parts import parts_of
 
-            parts = parts_of(self._loop, shapes, rows, self._late.plan, threads, self._how)
+            self._divided[threads] = parts_of(self._loop, shapes, rows, self._late.plan, threads, self._how)
+        if threads not in self._made:
+            parts = self._divided[threads]
             if parts is not None and parts.is_uneven and not uneven:
                 return None
             try:

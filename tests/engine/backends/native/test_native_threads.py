@@ -164,8 +164,8 @@ def test_ctrl_c_is_heard_between_chunks_of_steps_that_one_thread_takes_part_by_p
     monkeypatch.setattr(threads, "CHUNK_NS", 1e8)
     usual = PartedCode._call
 
-    def call(self, arena, part):
-        found = usual(self, arena, part)
+    def call(self, arena, part, code):
+        found = usual(self, arena, part, code)
         return lambda first, last: (seen.append((part, first, last)), found(first, last))
 
     monkeypatch.setattr(PartedCode, "_call", call)

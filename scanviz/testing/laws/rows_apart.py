@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
@@ -20,41 +20,63 @@ from scanviz.testing.laws.law import law
 from scanviz.testing.laws.limits import constants_set, over_always
 from scanviz.testing.laws.tiers import NAMES
 
-# what a step may do next with a value of the state's shape:
-# (value, state, row, weights, rows that stay, a number a row that stays, a bias)
-_Turn = Callable[[Variable, Variable, Variable, Variable, Variable, Variable, Variable], Variable]
-TURNS: dict[str, _Turn] = {
-    "tanh": lambda v, h, x, w, a, c, b: T.tanh(v),
-    "and the row": lambda v, h, x, w, a, c, b: v * 0.5 + x,
-    "and the state": lambda v, h, x, w, a, c, b: v * 0.25 - h,
-    "times weights": lambda v, h, x, w, a, c, b: T.dot(v, w) if v.ndim == 2 else v * T.sum(w),
-    "times what stays": lambda v, h, x, w, a, c, b: v * a,
-    "what stays alone": lambda v, h, x, w, a, c, b: T.dot(a, T.dot(x.T, x)) * 0.01 if v.ndim == 2 else v,
-    "what stays as a whole": lambda v, h, x, w, a, c, b: v + T.sum(a, axis=0),
-    "one what stays in both ways": lambda v, h, x, w, a, c, b: v * a + T.max(a),
-    "plus a bias": lambda v, h, x, w, a, c, b: v + b,
-    "a number a row": lambda v, h, x, w, a, c, b: v + (T.dot(v, w[:, 0])[:, None] if v.ndim == 2 else c),
-    "largest of a row": lambda v, h, x, w, a, c, b: (
-        v - T.max(v, axis=-1, keepdims=True) if v.ndim == 2 else v
+
+class _Given(NamedTuple):
+    """What a step has beside the value that it goes on with.
+
+    Attributes
+    ----------
+    state, row : Variable
+        The state's last row, and that of the sequence.
+    weights : Variable
+        A matrix.
+    rows, numbers : Variable
+        Which stay: of the state's shape, and a number for each row of it.
+    bias : Variable
+        As long as a row, or one number.
+    """
+
+    state: Variable
+    row: Variable
+    weights: Variable
+    rows: Variable
+    numbers: Variable
+    bias: Variable
+
+
+# what a step may do next with a value of the state's shape
+TURNS: dict[str, Callable[[Variable, _Given], Variable]] = {
+    "tanh": lambda v, given: T.tanh(v),
+    "and the row": lambda v, given: v * 0.5 + given.row,
+    "and the state": lambda v, given: v * 0.25 - given.state,
+    "times weights": lambda v, given: T.dot(v, given.weights) if v.ndim == 2 else v * T.sum(given.weights),
+    "times what stays": lambda v, given: v * given.rows,
+    "what stays alone": lambda v, given: (
+        T.dot(given.rows, T.dot(given.row.T, given.row)) * 0.01 if v.ndim == 2 else v
     ),
-    "softmax of rows": lambda v, h, x, w, a, c, b: (
-        T.nnet.softmax(v, axis=-1) if v.ndim == 2 else T.exp(-v * v)
+    "what stays as a whole": lambda v, given: v + T.sum(given.rows, axis=0),
+    "one what stays in both ways": lambda v, given: v * given.rows + T.max(given.rows),
+    "plus a bias": lambda v, given: v + given.bias,
+    "a number a row": lambda v, given: (
+        v + (T.dot(v, given.weights[:, 0])[:, None] if v.ndim == 2 else given.numbers)
     ),
-    "rows mixed": lambda v, h, x, w, a, c, b: v - T.mean(v, axis=0),
-    "rows turned round": lambda v, h, x, w, a, c, b: v + h[::-1],
-    "how many rows": lambda v, h, x, w, a, c, b: v / v.shape[0],
-    "at how many rows": lambda v, h, x, w, a, c, b: v + c[h.shape[0] - 1],
-    "new zeros": lambda v, h, x, w, a, c, b: v + T.zeros_like(h),
-    "as many numbers as rows, added up": lambda v, h, x, w, a, c, b: (
-        v + T.sum(T.alloc(w[0, 0], h.shape[0])) * 0.01
+    "largest of a row": lambda v, given: v - T.max(v, axis=-1, keepdims=True) if v.ndim == 2 else v,
+    "softmax of rows": lambda v, given: T.nnet.softmax(v, axis=-1) if v.ndim == 2 else T.exp(-v * v),
+    "rows mixed": lambda v, given: v - T.mean(v, axis=0),
+    "rows turned round": lambda v, given: v + given.state[::-1],
+    "how many rows": lambda v, given: v / v.shape[0],
+    "at how many rows": lambda v, given: v + given.numbers[given.state.shape[0] - 1],
+    "new zeros": lambda v, given: v + T.zeros_like(given.state),
+    "as many numbers as rows, added up": lambda v, given: (
+        v + T.sum(T.alloc(given.weights[0, 0], given.state.shape[0])) * 0.01
     ),
-    "numbered rows": lambda v, h, x, w, a, c, b: (
-        v + (T.arange(h.shape[0]) * 0.01)[:, None] if v.ndim == 2 else v
+    "numbered rows": lambda v, given: (
+        v + (T.arange(given.state.shape[0]) * 0.01)[:, None] if v.ndim == 2 else v
     ),
-    "part of a row": lambda v, h, x, w, a, c, b: T.set_subtensor(v[..., :1], 0.5) if v.ndim == 2 else v,
-    "one of the rows": lambda v, h, x, w, a, c, b: T.inc_subtensor(v[0], 0.25),
-    "a number of the rows": lambda v, h, x, w, a, c, b: T.set_subtensor((h * 0.5)[1:-3:2], 0.5) + v,
-    "joined": lambda v, h, x, w, a, c, b: T.concatenate([v[:, 1:], h[:, :1]], axis=1) if v.ndim == 2 else v,
+    "part of a row": lambda v, given: T.set_subtensor(v[..., :1], 0.5) if v.ndim == 2 else v,
+    "one of the rows": lambda v, given: T.inc_subtensor(v[0], 0.25),
+    "a number of the rows": lambda v, given: T.set_subtensor((given.state * 0.5)[1:-3:2], 0.5) + v,
+    "joined": lambda v, given: T.concatenate([v[:, 1:], given.state[:, :1]], axis=1) if v.ndim == 2 else v,
 }
 
 
@@ -115,10 +137,11 @@ class RowsCase:
         inputs = [T.tensor(self.dtype, (None,) * array.ndim) for array in self.values()]
         x, start, w, a, c, b = inputs
 
-        def step(x_t: Variable, *given: Variable) -> list[Variable]:
-            value = h = given[0]
+        def step(x_t: Variable, *states: Variable) -> list[Variable]:
+            value = states[0]
+            given = _Given(value, x_t, w, a, c, b)
             for turn in self.turns:
-                value = TURNS[turn](value, h, x_t, w, a, c, b)
+                value = TURNS[turn](value, given)
             return [T.cast(value * 0.5, self.dtype), T.cast(value, self.dtype)]
 
         begin = {"initial": start[0] if self.taps == 1 else start, "taps": list(range(-self.taps, 0))}

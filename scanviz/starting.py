@@ -8,6 +8,9 @@ import of this module until :func:`scanviz.cli.main` takes over.  ``import scanv
 
 Garbage is collected seldom: modules stay, so looking through them again and again finds nothing.
 
+``python -m`` has put the working folder first on ``sys.path``.  The command leaves it: ``json`` is Python's module, whatever files
+lie there, and a program that is run gets its own folder in that place.
+
 Python's own ``signal`` is not imported for that: it takes half a millisecond, in which ctrl+c would find it at work.
 """
 
@@ -47,6 +50,9 @@ def _end_quietly() -> bool:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     return True
 
+
+if is_the_command() and sys.argv[0] == "-m" and not sys.flags.safe_path:
+    sys.path[0] = os.path.dirname(sys.executable)
 
 QUIET = is_the_command() and _end_quietly()
 

@@ -30,7 +30,7 @@ LAYERS = (
     ("compat",),
     ("tensor",),
     ("engine",),
-    ("starting", "finding", "plugins"),
+    ("starting", "finding", "plugins", "child_process"),
 )
 ENGINE_LAYERS = (
     ("measurement",),

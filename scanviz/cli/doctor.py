@@ -10,6 +10,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
+from scanviz.child_process import isolated_code
 from scanviz.cli.fitted import fitted_to
 from scanviz.cli.options import Option, UsageError, parse
 from scanviz.record.plain_text import write_json, write_text
@@ -109,7 +110,7 @@ def _imports(module: str) -> bool | None:
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-c", f"import {module}"], capture_output=True, timeout=_PATIENCE, check=False
+            isolated_code(f"import {module}"), capture_output=True, timeout=_PATIENCE, check=False
         )
     except subprocess.TimeoutExpired:
         return None

@@ -18,6 +18,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from scanviz.child_process import scanviz_command
 from scanviz.cli.options import Option, UsageError, parse
 from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
 from scanviz.lessons.reflow import reflowed
@@ -189,6 +190,6 @@ def _command(
 ) -> subprocess.CompletedProcess[str]:
     """Run a command of scanviz beside a program."""
     try:
-        return run_process([sys.executable, "-m", "scanviz", *arguments], folder=path.parent, stopped=stopped)
+        return run_process(scanviz_command(*arguments), folder=path.parent, stopped=stopped)
     except subprocess.TimeoutExpired:
         raise ScanvizValueError(f"the program did not end within {SECONDS:g} seconds") from None

@@ -9,13 +9,13 @@ import ast
 import json
 import re
 import subprocess
-import sys
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from scanviz.child_process import isolated_code
 from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
 from scanviz.lessons.source import Lesson
 
@@ -162,7 +162,7 @@ def _is_of_a_cell(file: str) -> bool:
 def _run(parts: list[tuple[str, str]], seconds: float, stopped: Stopped) -> Outcome:
     given = json.dumps([parts, [PROGRAM, ANSWER], MARK])
     try:
-        done = run_process([sys.executable, "-c", _RUNNER], given, seconds=seconds, stopped=stopped)
+        done = run_process(isolated_code(_RUNNER), given, seconds=seconds, stopped=stopped)
     except subprocess.TimeoutExpired as late:
         return Outcome(False, f"it did not end within {seconds:g} seconds", output=str(late.stdout or ""))
     printed, mark, told = done.stdout.rpartition("\n" + MARK)

@@ -13,13 +13,13 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from scanviz.child_process import scanviz_command
 from scanviz.record.errors import ScanvizError
 from scanviz.record.file import load, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
@@ -65,18 +65,9 @@ class LiveSource(Source):
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         with self.printed.open("wb") as stream:
             self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-u",
-                    "-m",
-                    "scanviz",
-                    "profile",
-                    "--quiet",
-                    "-o",
-                    str(self.saved),
-                    *options,
-                    *command,
-                ],
+                scanviz_command(
+                    "profile", "--quiet", "-o", str(self.saved), *options, *command, flags=("-u",)
+                ),
                 stdin=subprocess.PIPE,
                 stdout=stream,
                 stderr=subprocess.STDOUT,

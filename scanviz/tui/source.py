@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 
+from scanviz.child_process import scanviz_command
 from scanviz.record.file import load
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
@@ -68,7 +68,7 @@ class Source:
         if not (Path(script).is_file() and Path(self.name).is_file()):
             return f"{sanitize(script)} is not here. Where it is: scanviz {shlex.join(command)}"
         done = subprocess.run(
-            [sys.executable, "-m", "scanviz", *command],
+            scanviz_command(*command),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

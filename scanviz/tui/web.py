@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 
+from scanviz.child_process import scanviz_command
 from scanviz.record.plain_text import write_text
 
 
@@ -18,7 +19,7 @@ def serve(arguments: list[str], port: int) -> int:
     except ImportError:
         write_text('scanviz: --web needs textual-serve: pip install "scanviz[tui-web]"\n', sys.stderr)
         return 1
-    command = shlex.join([sys.executable, "-m", "scanviz", "tui", *arguments])
+    command = shlex.join(scanviz_command("tui", *arguments))
     try:
         LocalServer(command, port).serve()
     except OSError as error:

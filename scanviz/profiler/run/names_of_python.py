@@ -69,11 +69,20 @@ class _PythonsOwn:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return where Python's module is; None for others, and for those that are part of Python itself."""
+        """Return where Python's module is; None for others, and for those that are part of Python itself.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            If Python has none of this name on this system.
+        """
         if name not in self.names or path is not None or name in sys.builtin_module_names:
             return None
         elsewhere = [entry for entry in sys.path if os.path.realpath(entry or os.getcwd()) != self.place]
-        return PathFinder.find_spec(name, elsewhere, target)
+        found = PathFinder.find_spec(name, elsewhere, target)
+        if found is None:  # as msvcrt, which tells Python's subprocess that this is Windows
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return found
 
 
 def _names_in(place: str) -> set[str]:

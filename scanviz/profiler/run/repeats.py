@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from scanviz.child_process import scanviz_command
 from scanviz.profiler.run.exits import Terminated
 from scanviz.profiler.run.repeated_input import RepeatedInput
 from scanviz.record.file import load
@@ -162,7 +163,7 @@ def _this_command() -> list[str]:
     given, whole = sys.argv[1:], sys.orig_argv
     if given and len(whole) > len(given) + 1 and whole[-len(given) :] == given:
         return [sys.executable, *whole[1 : -len(given)]]
-    return [sys.executable, "-m", "scanviz"]
+    return scanviz_command()
 
 
 __all__ = ["MOST", "Repeated", "run_once", "run_repeatedly", "times_alone", "with_repeats"]

@@ -11,13 +11,13 @@ import json
 import os
 import queue
 import subprocess
-import sys
 import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from scanviz.child_process import isolated_module
 from scanviz.profiler.values.budgets import MEMORY, SECONDS
 from scanviz.record.codec import decode
 from scanviz.record.errors import RecomputeError
@@ -93,7 +93,7 @@ class RecomputeService:
             path = Path(self._folder.name) / "asked.scanviz"
             save(_needed(self._record or ProfileRecord()), path)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", _WORKER, str(path), str(self.seconds), str(self.memory)],
+                isolated_module(_WORKER, str(path), str(self.seconds), str(self.memory)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

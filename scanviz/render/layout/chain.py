@@ -9,11 +9,9 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
+from scanviz.child_process import isolated_module
 from scanviz.record.codec import encode
 from scanviz.render.colours import darkened
 from scanviz.render.diagram.chips import with_chips
@@ -164,13 +162,12 @@ def _in_process(
     engine: str, form: str, diagram: Diagram, seconds: float, types: bool, dark: bool
 ) -> tuple[bytes | None, str]:
     given = json.dumps({"diagram": encode(diagram), "types": types, "dark": dark}).encode()
-    command = [sys.executable, "-m", "scanviz.render.layout.worker", engine, form]
+    command = isolated_module("scanviz.render.layout.worker", engine, form)
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env=_environment(),
         start_new_session=True,  # so that what it started ends with it
     ) as process:
         try:
@@ -195,13 +192,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         else:
             process.kill()
     process.communicate()
-
-
-def _environment() -> dict[str, str]:
-    """Return the environment in which this very scanviz is found, whatever the working folder."""
-    root = Path(__file__).resolve().parents[3]
-    paths: Sequence[str] = [str(root), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _drawing(svg: bytes, form: str, engine: str, notes: tuple[str, ...]) -> Drawing:

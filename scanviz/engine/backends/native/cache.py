@@ -2,27 +2,32 @@
 
 An entry is an object file under the name of its key: a digest of the code in LLVM's language, the processor and the version of
 LLVM, in a folder of the user's own.  Whoever can write there can have code run, so the folder and each entry must belong to the
-user, and nobody else may write to them; otherwise there is no cache.
+user, and nobody else may write to them or put another folder in this one's place; otherwise there is no cache.
 
 An entry is written under another name and renamed, so any number of processes may read and write at once, and one that is
 killed leaves no half entry under a name that is read.  A digest stands before the code: an entry that is not as it was written
-is compiled anew.  The folder is kept below a bound: entries that nobody has read for longest go.
+is compiled anew.  Entries are kept below a bound: those that nobody has read for longest go.  Other files in the folder are not
+counted and not touched.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import BinaryIO
 
 from scanviz.engine.backends.native.digest import BYTES, sha256
 from scanviz.engine.config import config
 
 MAGIC = b"scanviz object 1\n"
 TEMPORARY = "being-written-"
+_ENTRY = re.compile("[0-9a-f]{64}")
+_UNFINISHED = re.compile(f"{TEMPORARY}[0-9]+-[0-9a-f]{{16}}")
 ABANDONED_S = 600  # a file that was being written for so long belongs to a process that is dead
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -89,39 +94,66 @@ def _opened(create: bool) -> Iterator[int | None]:
     if path is None:
         yield None
         return
-    if create and not os.path.isdir(path) and _may_make(path):
-        os.makedirs(path, mode=0o700, exist_ok=True)
-    place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    path = os.path.abspath(path)
+    if not _stays_in_place(path):
+        yield None
+        return
+    if create:
+        _make_private(path)
+    place = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield place if _is_own(os.fstat(place)) else None
     finally:
         os.close(place)
 
 
-def _may_make(path: str) -> bool:
-    """Return whether a folder would be made in one of the user's own: with ``sudo`` a home may be somebody else's."""
-    above = os.path.dirname(os.path.abspath(path))
-    while not os.path.exists(above):
-        above = os.path.dirname(above)
-    return os.stat(above).st_uid == os.geteuid()
+def _stays_in_place(path: str) -> bool:
+    """Return whether nobody but the user and root can put another folder in the place of one, or of those around it."""
+    user, linked, above = os.geteuid(), False, path
+    while above != (above := os.path.dirname(above)):
+        with suppress(FileNotFoundError):  # it will be made
+            found = os.lstat(above)
+            # The user's own group has the user's number.  In a sticky folder, as /tmp, everybody keeps to their own files.
+            written = found.st_mode & (stat.S_IWOTH if found.st_gid in (0, user) else OTHERS_WRITE)
+            is_link = stat.S_ISLNK(found.st_mode)
+            if found.st_uid not in (0, user) or (
+                written and not is_link and not found.st_mode & stat.S_ISVTX
+            ):
+                return False
+            linked = linked or is_link
+    return not linked or _stays_in_place(os.path.realpath(path))
+
+
+def _make_private(path: str) -> None:
+    """Make a folder and those around it that are missing, for the user alone."""
+    if not os.path.lexists(path):
+        _make_private(os.path.dirname(path))
+        with suppress(FileExistsError):  # another process was quicker
+            os.mkdir(path, 0o700)
 
 
 def _is_own(found: os.stat_result) -> bool:
     return found.st_uid == os.geteuid() and not found.st_mode & OTHERS_WRITE
 
 
-def _read(place: int, key: str) -> bytes | None:
-    entry = os.open(key, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place)
+@contextmanager
+def _file(place: int, name: str) -> Iterator[BinaryIO | None]:
+    """Open an entry; None for what is no file, a link for instance, and for what others may write."""
+    entry = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=place)
     with open(entry, "rb") as file:
         found = os.fstat(entry)
-        if not stat.S_ISREG(found.st_mode) or not _is_own(found):
+        yield file if stat.S_ISREG(found.st_mode) and _is_own(found) else None
+
+
+def _read(place: int, key: str) -> bytes | None:
+    with _file(place, key) as file:
+        if file is None or os.fstat(file.fileno()).st_size > config.native.cache_bytes:
             return None
         content = file.read()
     begin = len(MAGIC) + BYTES
     code = content[begin:]
     if content[:begin] != _header(key, code):
-        os.unlink(key, dir_fd=place)
-        return None
+        return None  # the one that is compiled takes its place
     with suppress(OSError):  # a folder that cannot be written
         os.utime(key, dir_fd=place)  # it was of use: it goes later
     return code
@@ -146,15 +178,15 @@ def _write(place: int, key: str, code: bytes) -> None:
 
 
 def _keep_bound(place: int, most: int) -> None:
-    """Remove what nobody has read for longest until three quarters of the bound are left, and what dead processes left."""
+    """Remove entries that nobody has read for longest until three quarters of the bound are left, and what dead processes left."""
     found, abandoned = [], time.time() - ABANDONED_S
     with os.scandir(place) as entries:
         for entry in entries:
             with suppress(OSError):  # another process has removed it
                 about = entry.stat(follow_symlinks=False)
-                if entry.name.startswith(TEMPORARY) and about.st_mtime < abandoned:
+                if _UNFINISHED.fullmatch(entry.name) and about.st_mtime < abandoned:
                     os.unlink(entry.name, dir_fd=place)
-                else:
+                elif _ENTRY.fullmatch(entry.name) and _is_entry(place, entry.name):
                     found.append((about.st_mtime_ns, entry.name, about.st_size))
     held = sum(size for _, _, size in found)
     if held <= most:
@@ -165,6 +197,12 @@ def _keep_bound(place: int, most: int) -> None:
         with suppress(OSError):
             os.unlink(name, dir_fd=place)
         held -= size
+
+
+def _is_entry(place: int, name: str) -> bool:
+    """Return whether a file begins as entries of this version and others do."""
+    with _file(place, name) as file:
+        return file is not None and file.read(len(MAGIC))[:-2] == MAGIC[:-2]
 
 
 __all__ = ["folder", "is_empty", "key_of", "load", "store", "usual_folder"]

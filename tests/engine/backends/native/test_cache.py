@@ -192,9 +192,62 @@ def test_the_folder_stays_below_its_bound_and_what_was_read_lately_stays(place, 
     assert cache.load(KEY) is not None
 
 
+def test_files_that_the_cache_did_not_write_are_neither_counted_nor_removed(place, monkeypatch):
+    monkeypatch.setattr(config.native, "cache_bytes", 10_000)
+    place.mkdir(0o700)
+    others = ["thesis.tex", f"{cache.TEMPORARY}notes", KEY, "f" * 64, f"0{'a' * 63}.bak"]
+    for name in others:
+        (place / name).write_bytes(b"mine" * 5_000)
+        os.utime(place / name, (0, 0))
+    (place / ("e" * 64)).mkdir()
+    (place / ("d" * 64)).symlink_to(place / "thesis.tex")
+    for number in range(40):
+        cache.store(f"0{number:063x}", b"c" * 1000)
+    assert all((place / name).read_bytes() == b"mine" * 5_000 for name in others)
+    assert (place / ("e" * 64)).is_dir() and (place / ("d" * 64)).is_symlink()
+    kept = [name for name in keys(place) if cache.load(name) is not None]
+    assert 5 <= len(kept) <= 10 and f"0{39:063x}" in kept
+
+
+def test_a_link_to_a_folder_is_no_cache(place, tmp_path):
+    (tmp_path / "documents").mkdir(0o700)
+    place.symlink_to("documents")
+    cache.store(KEY, b"code")
+    assert cache.load(KEY) is None and not any((tmp_path / "documents").iterdir())
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o757])
+def test_a_folder_inside_one_that_others_may_write_is_no_cache(place, tmp_path, mode):
+    config.native.cache = str(place / "scanviz" / "native")
+    cache.store(KEY, b"code")
+    assert cache.load(KEY) == b"code"
+    place.chmod(mode)  # somebody puts another folder in the place of "scanviz"
+    assert cache.load(KEY) is None
+    (tmp_path / "linked").symlink_to(place)
+    config.native.cache = str(tmp_path / "linked" / "scanviz" / "native")
+    assert cache.load(KEY) is None
+    place.chmod(mode | 0o1000)  # sticky: nobody can
+    assert cache.load(KEY) == b"code"
+
+
+def test_folders_around_the_cache_are_the_users_alone(place):
+    config.native.cache = str(place / "scanviz" / "native")
+    cache.store(KEY, b"code")
+    assert {
+        each.stat().st_mode & 0o777 for each in (place, place / "scanviz", place / "scanviz" / "native")
+    } == {0o700}
+
+
+def test_an_entry_larger_than_the_bound_is_not_read(place, monkeypatch):
+    cache.store(KEY, b"code")
+    with (place / KEY).open("r+b") as file:
+        file.truncate(1 << 40)  # a terabyte that takes no room
+    assert cache.load(KEY) is None
+
+
 def test_what_a_dead_process_was_writing_goes_some_time_later(place):
     cache.store(KEY, b"code")
-    left, young = place / f"{cache.TEMPORARY}1-1", place / f"{cache.TEMPORARY}1-2"
+    left, young = place / f"{cache.TEMPORARY}1-{'1' * 16}", place / f"{cache.TEMPORARY}1-{'2' * 16}"
     left.write_bytes(b"half")
     young.write_bytes(b"half")
     os.utime(left, (0, 0))

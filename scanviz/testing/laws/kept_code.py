@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -28,6 +30,8 @@ from scanviz.testing.laws.law import law
 from scanviz.testing.laws.tiers import NAMES
 
 FIELDS = sorted(field.name for field in dataclasses.fields(InsideCase))
+NAMES_OF_FILES = ("thesis.tex", "f" * 64, f"0{'a' * 62}", "being-written-1-notes", f"{'e' * 64}.bak")
+CONTENTS = (b"", b"mine" * 5_000, b"scanviz objections\n" * 500)
 _SEEN: dict[str, str] = {}  # by its key, all code that was written for examples of this process
 
 
@@ -163,3 +167,30 @@ def code_that_is_read_gives_what_code_that_was_written_gives(
         expected, found = (_called(case, gradient, watched) for _ in range(2))
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+
+
+@law(
+    sample=6,
+    others=st.lists(st.tuples(st.sampled_from(NAMES_OF_FILES), st.sampled_from(CONTENTS)), max_size=4),
+    sizes=st.lists(st.integers(0, 4_000), min_size=1, max_size=12),
+    bound=st.integers(0, 10_000),
+)
+def the_cache_leaves_files_of_others_alone(
+    others: list[tuple[str, bytes]], sizes: list[int], bound: int
+) -> None:
+    """Whatever lies in the folder and however much is kept, other files stay, and entries stay below the bound."""
+    from scanviz.engine.backends.native import cache
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        mock.patch.multiple(config.native, cache=folder, cache_bytes=bound),
+    ):
+        for name, content in others:
+            (Path(folder) / name).write_bytes(content)
+            os.utime(Path(folder) / name, (0, 0))
+        for number, size in enumerate(sizes):
+            cache.store(f"0{number:063x}", b"c" * size)  # the folder is looked through for keys that begin so
+        for name, content in dict(others).items():
+            assert (Path(folder) / name).read_bytes() == content
+        kept = [path for path in Path(folder).iterdir() if path.name not in dict(others)]
+        assert sum(path.stat().st_size for path in kept) <= bound

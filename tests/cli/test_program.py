@@ -1,6 +1,8 @@
 """`scanviz program` in processes of their own."""
 
+import json
 import os
+import zipfile
 
 import pytest
 
@@ -18,8 +20,8 @@ print("ran", f(np.ones((4, 2)), np.ones((2, 3)))[0].shape)
 """
 
 
-def scanviz_(*arguments, cwd):
-    return command(*arguments, cwd=cwd, COLUMNS="")  # to a pipe, whatever the tests run in
+def scanviz_(*arguments, cwd, **environment):
+    return command(*arguments, cwd=cwd, COLUMNS="", **environment)  # to a pipe, whatever the tests run in
 
 
 @pytest.fixture
@@ -72,6 +74,40 @@ def test_a_function_whose_first_call_runs_in_machine_code_is_shown_in_that_form_
     shown = done.stdout + done.stderr
     assert "smooth" in shown and "Traceback" not in shown
     assert command != "program" or done.stdout.startswith("program f, for machine code(")
+
+
+def test_the_lines_of_a_saved_program_come_with_it(script):
+    scanviz_("program", "-o", "f.program", "--function", "train", "rnn.py", cwd=script)
+    scanviz_("profile", "-q", "rnn.py", cwd=script)
+    (script / "elsewhere").mkdir()
+    (script / "rnn.py").write_text("root:x:0:0\n" * 20)
+    (script / "elsewhere" / "rnn.py").write_text("root:x:0:0\n" * 20)
+    for name in ("f.program", "rnn.scanviz"):
+        done = scanviz_("program", f"../{name}", cwd=script / "elsewhere")
+        assert done.returncode == 0 and "# " in done.stdout, done.stderr
+        assert "root:" not in done.stdout and "h, _ = scanviz.scan(lambda x_t, h, w:" in done.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices and FIFOs are POSIX")
+@pytest.mark.parametrize(
+    "named", ["secret.txt", "fifo.py", "/dev/zero", "/proc/self/environ", "a\0b.py", "folder"]
+)
+def test_a_program_from_anybody_shows_no_file_that_it_names(script, named):
+    (script / "secret.txt").write_text("root:x:0:0\n" * 20)
+    os.mkfifo(script / "fifo.py")
+    (script / "folder").mkdir()
+    scanviz_("program", "-o", "f.program", "--function", "apart", "rnn.py", cwd=script)
+    with zipfile.ZipFile(script / "f.program") as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    data = json.loads(entries["program.json"])
+    data["program"]["instructions"][0]["provenance"][0] = [named, 1, "g"]
+    entries["program.json"] = json.dumps(data).encode()
+    with zipfile.ZipFile(script / "f.program", "w") as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+    done = scanviz_("program", "f.program", cwd=script, SECRET="root:x:0:0")
+    assert done.returncode == 0 and "root:" not in done.stdout + done.stderr
+    assert named.replace("\0", "\\x00") in done.stdout
 
 
 def test_one_loop_is_printed_and_a_name_that_is_none_is_told(script):

@@ -7,6 +7,7 @@ object and line number, so that a large graph holds few of them.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -22,6 +23,7 @@ Level = TypeVar("Level")
 T = TypeVar("T")
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 _scan_path: ContextVar[tuple[str, ...]] = ContextVar("scan_path", default=())
+LARGEST = 1 << 24  # bytes of a source file
 _own_files: dict[str, bool] = {}
 _interned: dict[tuple[str, int, str], SourceLine] = {}
 
@@ -37,12 +39,14 @@ class SourceLine:
         Line number from 1.
     function : str
         Name of the function that the line is in, ``<module>`` at top level.
+    recorded : str or None
+        The text of the line where it comes from a file of somebody; None for code of this process.
     """
 
-    __slots__ = ("file", "function", "line")
+    __slots__ = ("file", "function", "line", "recorded")
 
-    def __init__(self, file: str, line: int, function: str) -> None:
-        self.file, self.line, self.function = file, line, function
+    def __init__(self, file: str, line: int, function: str, recorded: str | None = None) -> None:
+        self.file, self.line, self.function, self.recorded = file, line, function, recorded
 
     def __str__(self) -> str:
         return f"{short_path(self.file)}:{self.line}"
@@ -61,13 +65,31 @@ class SourceLine:
         return hash((self.file, self.line, self.function))
 
     def __reduce__(self) -> tuple[object, ...]:
+        if self.recorded is not None:
+            return (SourceLine, (self.file, self.line, self.function, self.recorded))
         return (intern_line, (self.file, self.line, self.function))
 
     def text(self) -> str:
-        """Return the source text of the line, stripped, or an empty string where the file cannot be read."""
+        """Return the source text of the line, stripped; empty where it cannot be read.
+
+        The one place that reads a source file: of code of this process, a regular file of at most ``LARGEST`` bytes.
+        """
+        if self.recorded is not None:
+            return self.recorded
         import linecache
 
+        if self.file not in linecache.cache and not _is_source(self.file):
+            return ""
         return linecache.getline(self.file, self.line).strip()
+
+
+def _is_source(file: str) -> bool:
+    """Return whether a file can be read without waiting and without end."""
+    try:
+        found = os.stat(file)
+    except (OSError, ValueError):  # not there, or no name of a file
+        return False
+    return stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST
 
 
 def short_path(file: str) -> str:

@@ -1,6 +1,7 @@
 """Programs as bytes: a zip of JSON and raw arrays, read without running anything that stands in it.
 
-What a Program computes is written, and what is told of it: names and the user's lines.  What belongs to one process is not:
+What a Program computes is written, and what is told of it: names and the user's lines with their texts, for who reads a Program
+reads no file that it names.  What belongs to one process is not:
 keys of loops, ids of nodes, and the graph that a loop was lowered from, so that a Program that was read runs and prints,
 and has no graph to be shown.
 """
@@ -23,7 +24,7 @@ from scanviz.engine.codec import LIMIT, Codec, Form, Misfit, MisfitError
 from scanviz.engine.errors import InternalError, ScanvizError
 from scanviz.engine.graph.declaration import Op, declared, declared_already
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.graph.provenance import Provenance, SourceLine, intern_line
+from scanviz.engine.graph.provenance import Provenance, SourceLine
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
@@ -50,6 +51,7 @@ _ABSENT: dict[str, Callable[[], Any]] = {
 }
 _OF_A_PROCESS = frozenset(("key", "node_id", "frees"))
 _TYPE = tuple[str, tuple[int | None, ...]] | None  # None for a random state
+_Line = tuple[str, int, str]
 _PROVENANCE = tuple[SourceLine | None, tuple[str, ...], str | None]
 
 
@@ -202,11 +204,12 @@ class _Forms:
         self, arrays: list[Array], without: frozenset[str] = frozenset(), place: Callable[[str], str] = str
     ) -> None:
         self.arrays, self.place = arrays, place
+        self.lines: dict[_Line, SourceLine] = {}  # a line has its text where it comes first
         forms = {
             float: Form(_written_float, _read_float),
             Op: Form(self._write_op, self._read_op),
             Type: self._via(_TYPE, _type_data, _type),
-            SourceLine: self._via(tuple[str, int, str], self._line_data, lambda found: intern_line(*found)),
+            SourceLine: Form(self._write_line, self._read_line),
             Provenance: self._via(_PROVENANCE, attrgetter("source", "scans", "rule"), _provenance),
             Array: self._via(int, self._number_of, self._array),
             AnyInstruction: Form(self._write_instruction, self._read_instruction),
@@ -247,8 +250,22 @@ class _Forms:
             raise Misfit("a class of parameters", kind)
         return Op(declaration, self.codec.form(known).read(parameters))
 
-    def _line_data(self, line: SourceLine) -> tuple[str, int, str]:
-        return self.place(line.file), line.line, line.function
+    def _write_line(self, line: SourceLine) -> list[str | int]:
+        where = self.place(line.file), line.line, line.function
+        text, known = line.text(), self.lines.get(where)
+        if known is not None and known.recorded == text:
+            return [*where]
+        self.lines[where] = SourceLine(*where, recorded=text)
+        return [*where, text]
+
+    def _read_line(self, data: Any) -> SourceLine:
+        if not isinstance(data, list):
+            raise Misfit("a line", data)
+        where = self.codec.form(_Line).read(data[:3])
+        texts = self.codec.form(tuple[str, ...]).read(data[3:4])
+        if texts or where not in self.lines:
+            self.lines[where] = SourceLine(*where, recorded=texts[0] if texts else "")
+        return self.lines[where]
 
     def _number_of(self, array: Array) -> int:
         self.arrays.append(array)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,6 +74,45 @@ def a_program_that_was_written_and_read_runs_and_hashes_as_before(case: LoopCase
         for before, after in zip(one, other, strict=True):
             assert before.dtype == after.dtype
             np.testing.assert_array_equal(before, after)
+
+
+def _a_file(folder: Path) -> str:
+    (folder / "secret.py").write_text(f"{SECRET}\n" * 2_000)
+    return str(folder / "secret.py")
+
+
+def _a_fifo(folder: Path) -> str:
+    os.mkfifo(folder / "fifo.py")  # which would be waited for
+    return str(folder / "fifo.py")
+
+
+SECRET = "root:x:0:0"
+FILES: dict[str, Callable[[Path], str]] = {
+    "a file": _a_file,
+    "a FIFO": _a_fifo if hasattr(os, "mkfifo") else _a_file,
+    "a device": lambda folder: "/dev/zero",
+    "no name": lambda folder: "a\0b.py",
+}
+
+
+@law(sample=6, case=LOOPS, rewrites=st.booleans(), named=st.sampled_from(sorted(FILES)))
+def a_program_that_was_read_shows_no_file_that_it_names(case: LoopCase, rewrites: bool, named: str) -> None:
+    """Lines of a Program are those that came with it, whatever stands on this machine under the names of its files."""
+    f, _ = compiled(case, rewrites)
+    with tempfile.TemporaryDirectory() as folder:
+        name = FILES[named](Path(folder))
+        data, arrays = to_data(f.program, frozenset(("key", "node_id", "frees")), lambda file: name)
+        text = program_text(from_data(_without_texts(data, name), arrays))
+    assert SECRET not in text
+
+
+def _without_texts(data: Any, name: str) -> Any:
+    """Return a Program's data with its lines' places alone."""
+    if isinstance(data, dict):
+        return {key: _without_texts(value, name) for key, value in data.items()}
+    if isinstance(data, list):
+        return data[:3] if data[:1] == [name] else [_without_texts(value, name) for value in data]
+    return data
 
 
 def _places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

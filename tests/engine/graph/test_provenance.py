@@ -1,10 +1,14 @@
 """Every node knows the user's line, the loops around it and the rule that made it."""
 
+import os
 import pickle
+
+import pytest
 
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.engine.graph import provenance
 from scanviz.engine.graph.provenance import (
     Provenance,
     SourceLine,
@@ -85,3 +89,16 @@ def test_a_file_in_the_working_folder_is_named_from_there(tmp_path, monkeypatch)
 
 def test_a_provenance_without_rule_prints_none():
     assert repr(Provenance(None)) == "Provenance(None, scans=())"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="FIFOs are POSIX")
+def test_the_text_of_a_line_is_read_from_a_regular_file_of_some_size_alone(tmp_path):
+    (tmp_path / "rnn.py").write_text("h = f(h)\n")
+    os.mkfifo(tmp_path / "fifo.py")
+    with (tmp_path / "huge.py").open("wb") as file:
+        file.truncate(provenance.LARGEST + 1)
+    assert SourceLine(str(tmp_path / "rnn.py"), 1, "f").text() == "h = f(h)"
+    for name in (tmp_path / "fifo.py", tmp_path / "huge.py", "/dev/zero", tmp_path, "a\0b.py", "nowhere.py"):
+        assert SourceLine(str(name), 1, "f").text() == ""
+    recorded = SourceLine(str(tmp_path / "rnn.py"), 1, "f", recorded="as it was")
+    assert recorded.text() == pickle.loads(pickle.dumps(recorded)).text() == "as it was"

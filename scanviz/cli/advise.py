@@ -31,6 +31,6 @@ def main(arguments: list[str]) -> int:
     if "json" in parsed.options:
         write_json(advice_json(record, advice), out)
         return 0
-    width = min(width_of(out), _WIDEST)
-    write_text(render_advice(record, advice, width=width, color=wants_color(out)), out)
+    width, color = min(width_of(out), _WIDEST), wants_color(out)
+    write_text(render_advice(record, advice, width=width, color=color), out, colours=color)
     return 0

@@ -55,15 +55,16 @@ def main(arguments: list[str]) -> int:
 
     comparison = _of_programs(parsed) if "run" in options else _of_profiles(parsed)
     if comparison.unlike and "anyway" not in options and "run" not in options:
-        text = render_refusal(comparison, width=_width(sys.stderr), color=wants_color(sys.stderr))
-        write_text(text, sys.stderr)
+        color = wants_color(sys.stderr)
+        text = render_refusal(comparison, width=_width(sys.stderr), color=color)
+        write_text(text, sys.stderr, colours=color)
         return 2
     if "json" in options:
         write_json(comparison.to_json(fail_over), sys.stdout, indent=1)
     else:
         width, color = _width(sys.stdout), wants_color(sys.stdout)
         text = render_comparison(comparison, width=width, top=top, color=color, fail_over=fail_over)
-        write_text(text, sys.stdout)
+        write_text(text, sys.stdout, colours=color)
     return int(fail_over is not None and bool(comparison.slower_than(fail_over)))
 
 

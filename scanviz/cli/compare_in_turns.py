@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from scanviz.cli.options import Parsed, UsageError
 from scanviz.profiler.report.units import counted
-from scanviz.record.plain_text import sanitize, write_text
+from scanviz.record.plain_text import sanitize
 
 if TYPE_CHECKING:
     from scanviz.profiler.compare.comparison import Comparison
@@ -81,4 +81,4 @@ def _progress(rounds: int, seconds: float) -> None:
     """Show how far it is on a terminal; nothing of it stays."""
     if sys.stderr is not None and sys.stderr.isatty():
         text = f"{counted(rounds, 'round')}, {seconds:.0f} s" if rounds else ""
-        write_text(f"\r\x1b[K{text}", sys.stderr)
+        sys.stderr.write(f"\r\x1b[K{text}")

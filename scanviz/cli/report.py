@@ -74,8 +74,9 @@ def _print_values(
     from scanviz.profiler.report.values import render_values
 
     out = sys.stdout
+    color = wants_color(out)
     with recomputing(record, seconds) as look:
         text = render_values(
-            record, width=width_of(out), step=step, scan_name=name, color=wants_color(out), run=run, look=look
+            record, width=width_of(out), step=step, scan_name=name, color=color, run=run, look=look
         )
-    write_text(text, out)
+    write_text(text, out, colours=color)

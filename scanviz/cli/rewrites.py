@@ -280,8 +280,8 @@ def _show(record: ProfileRecord, view: RewritesOptions, as_json: bool, stream: T
         write_json(data, stream)
         stream.flush()
         return
-    text = render_rewrites(record, view, width=width_of(stream), color=wants_color(stream))
-    write_text(text, stream)
+    color = wants_color(stream)
+    write_text(render_rewrites(record, view, width=width_of(stream), color=color), stream, colours=color)
 
 
 def _rules() -> str:

@@ -125,7 +125,7 @@ def show_measured(
         with measured_progress(stream, _jobs(captured, wanted)) as progress:
             for line in _lines(captured, uncalled, wanted, width, progress):
                 progress.erase()
-                write_text(styled(line, width, color) + "\n", stream)
+                write_text(styled(line, width, color) + "\n", stream, colours=color)
                 stream.flush()
                 right = right and line.style != WARNING
     except KeyboardInterrupt:

@@ -2,8 +2,8 @@
 
 Twice.  Views write what they take from a record through :func:`sanitize`, so that it has the width that it is laid out for.
 Whatever goes to a stream goes there through :func:`write_text` (or :func:`write_json`), which lets nothing pass but letters,
-line ends, tabs and colours; a test looks that nothing else writes to standard output or standard error.  What the terminal
-application draws goes through a filter at the same place (``tui/harmless.py``).
+line ends and tabs, and colours where a view has put some; a test looks that nothing else writes to standard output or standard
+error.  What the terminal application draws goes through a filter at the same place (``tui/harmless.py``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from scanviz.record.errors import CannotWriteError
 _UNSAFE = "\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
 _OF_A_LINE = re.compile(f"[{_UNSAFE}]")
 # The same but line ends, tabs, and what begins a colour: ``ESC [ numbers m``.
-_OF_A_TEXT = re.compile(rf"\x1b(?!\[[0-9;]{{1,19}}m)|(?![\n\t\x1b])[{_UNSAFE}]")
+_OF_A_COLOURED_TEXT = re.compile(rf"\x1b(?!\[[0-9;]{{1,19}}m)|(?![\n\t\x1b])[{_UNSAFE}]")
+_OF_A_TEXT = re.compile(rf"(?![\n\t])[{_UNSAFE}]")
 _PLAIN_SIGNS = str.maketrans(
     {"·": "-", "…": "~", "–": "-", "×": "x", "→": ">", "µ": "u", "█": "#"}
     | dict(zip("▁▂▃▄▅▆▇", "_..::++", strict=True))
@@ -49,10 +50,15 @@ def is_plain(text: str) -> bool:
     return _OF_A_LINE.search(text) is None
 
 
-def plain_lines(text: str) -> str:
-    r"""Return text of several lines made harmless: as :func:`sanitize`, but lines, tabs and colours stay.
+def plain_lines(text: str, colours: bool = False) -> str:
+    r"""Return text of several lines made harmless: as :func:`sanitize`, but lines and tabs stay.
 
-    Colours of a record are no danger, and are written out where a view has used :func:`sanitize`.
+    Parameters
+    ----------
+    text : str
+        The text.
+    colours : bool
+        Whether colours stay: of a view, which has used :func:`sanitize` on what is not its own.
 
     Examples
     --------
@@ -60,7 +66,7 @@ def plain_lines(text: str) -> str:
     first
     second\x1b]0;title\x07
     """
-    return _OF_A_TEXT.sub(_written_out, text)
+    return (_OF_A_COLOURED_TEXT if colours else _OF_A_TEXT).sub(_written_out, text)
 
 
 def _written_out(found: re.Match[str]) -> str:
@@ -94,8 +100,17 @@ def _known(encoding: str) -> bool:
     return True
 
 
-def write_text(text: str, stream: TextIO) -> None:
+def write_text(text: str, stream: TextIO, *, colours: bool = False) -> None:
     """Write text to a stream that may be a terminal: harmless, and in signs that its encoding has.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    stream : TextIO
+        Where it goes.
+    colours : bool
+        Whether the text has colours of its own.
 
     Raises
     ------
@@ -104,7 +119,7 @@ def write_text(text: str, stream: TextIO) -> None:
     BrokenPipeError
         If nobody reads it any more.
     """
-    _write(plainest(plain_lines(text), getattr(stream, "encoding", None) or "utf-8"), stream)
+    _write(plainest(plain_lines(text, colours), getattr(stream, "encoding", None) or "utf-8"), stream)
 
 
 def write_json(data: Any, stream: TextIO, indent: int | None = None) -> None:

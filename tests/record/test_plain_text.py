@@ -23,6 +23,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud
 OTHER_WAYS = {
     "record/plain_text.py": "it is the gate",
     "profiler/run/progress.py": "moves the cursor, and writes numbers of its own alone",
+    "cli/compare_in_turns.py": "erases its line, and writes numbers of its own alone",
     "cli/files.py": "bytes of a file, to what is no terminal",
     "render/layout/worker.py": "bytes of a picture, to scanviz itself",
     "render/text.py": "Rich colours what went through sanitize()",
@@ -38,7 +39,9 @@ def test_nothing_steering_passes(text: str) -> None:
         and sanitize(sanitize(text)) == sanitize(text)
     )
     shown = plain_lines(text)
-    assert not STEERING.search(re.sub(r"\x1b\[[0-9;]*m", "", shown)) and plain_lines(shown) == shown
+    assert not STEERING.search(shown) and plain_lines(shown) == shown
+    shown = plain_lines(text, colours=True)
+    assert not STEERING.search(re.sub(r"\x1b\[[0-9;]*m", "", shown)) and plain_lines(shown, True) == shown
 
 
 @given(texts() | st.text(), st.booleans(), st.integers(1, 60))
@@ -58,7 +61,7 @@ def test_json_stays_json(text: str) -> None:
 def test_what_a_stream_has_no_letters_for_is_replaced() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, "ascii", write_through=True)
-    write_text("µ \x1b[1mä\x1b[0m \x1b]0;x\x07\n", stream)
+    write_text("µ \x1b[1mä\x1b[0m \x1b]0;x\x07\n", stream, colours=True)
     assert raw.getvalue() == b"u \x1b[1m?\x1b[0m \\x1b]0;x\\x07\n"
 
 

@@ -97,7 +97,7 @@ def print_report(
     columns = width if width is not None else width_of(file)
     color = wants_color(file)
     text = render_report(record, width=columns, top=top, scan_name=scan_name, color=color, to_try=to_try)
-    write_text(text, file)
+    write_text(text, file, colours=color)
 
 
 def _header(record: ProfileRecord) -> list[ReportLine]:

@@ -87,7 +87,8 @@ class _Ending:
                 self.out.flush()
             else:
                 out = self.stream
-                write_text(render_check(record, width=width_of(out), color=wants_color(out)), out)
+                color = wants_color(out)
+                write_text(render_check(record, width=width_of(out), color=color), out, colours=color)
                 out.flush()
         except (OSError, ValueError):  # closed streams: there is nobody left to tell
             return

@@ -67,6 +67,39 @@ _READING = (
     ),
 )
 
+# Command lines with any name in them.
+_NAMING = (
+    "NAME",
+    "report NAME",
+    "report --NAME REAL",
+    "report --top=NAME REAL",
+    "report --scan NAME REAL",
+    "html -o ./NAME.html REAL",
+    "graph --function NAME REAL",
+    "graph -o ./NAME.svg --engine own REAL",
+    "export -f NAME REAL",
+    "merge -o ./NAME.scanviz REAL REAL",
+    "compare REAL ./NAME",
+    "program NAME.program",
+    "program --scan NAME REAL",
+    "rewrites --why NAME REAL",
+    "rewrites --rule NAME REAL",
+    "learn NAME",
+    "learn 1 --write ./NAME.py",
+    "run ./NAME.py",
+)
+
+
+def _is_a_name(text: str) -> bool:
+    """Return whether a file or an argument can be called so."""
+    return (
+        bool(text)
+        and "\0" not in text
+        and "/" not in text
+        and not any(0xD800 <= ord(sign) < 0xE000 for sign in text)
+    )
+
+
 _KEYS = (
     *"bdeghijklmoprsuvwxyzGN+-",
     "enter",
@@ -163,6 +196,19 @@ def no_text_of_a_record_steers_a_terminal_or_a_file(
                 assert_harmless(path.read_text("utf-8"))
             if path.suffix in (".svg", ".html"):
                 _assert_no_foreign_code(path.read_text("utf-8"))
+
+
+@law(
+    sample=15, name=hostile.texts().filter(_is_a_name), words=st.sampled_from(_NAMING), terminal=st.booleans()
+)
+def no_name_in_a_command_line_steers_a_terminal(name: str, words: str, terminal: bool) -> None:
+    """Whatever files, loops, options and commands are called, what is said of them has no control character or colour of theirs."""
+    with _folder_with(b"") as path:
+        named = [word.replace("NAME", name).replace("REAL", "real.scanviz") for word in words.split()]
+        meant = {str(place): word for place, word in enumerate(named)}
+        code, said = said_by(" ".join(meant), path.parent, meant, terminal)
+        assert code in (0, 1, 2) and "Traceback" not in said, (code, said)
+        assert_harmless(said)
 
 
 @law(sample=25, found=hostile.changes(), words=st.sampled_from(_READING))

@@ -6,6 +6,9 @@ saved is never exit code 0, although python takes no exit code any more when its
 A process that is forked has the system's answer to signals again, as under python.  It would inherit handlers, and the first that
 Python does there is to forget signals that have come: one that is sent to it at once would be lost, where the system's answer ends
 it.  So signals are held back while a process forks (:func:`answer`).
+
+A program may leave no file descriptor, and the end of a run needs some: to import, to save, to start what draws a picture.  They
+are held while the program runs (:func:`descriptors_held`).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -25,6 +29,8 @@ from types import FrameType
 
 Handler = Callable[[int, FrameType | None], None]
 
+_DESCRIPTORS = 16  # a helper process takes ten of them
+_HELD: list[int] = []  # descriptors of this process
 _TERMINATIONS = ("SIGTERM", "SIGHUP")
 
 
@@ -142,6 +148,27 @@ def _end_with(code: int) -> None:
     ctypes.pythonapi.Py_Exit(code)
 
 
+@contextmanager
+def descriptors_held() -> Iterator[None]:
+    """Hold file descriptors while a program runs; they are free afterwards."""
+    with contextlib.suppress(OSError):
+        _HELD.extend(os.open(os.devnull, os.O_RDONLY) for _ in range(_DESCRIPTORS))
+    try:
+        yield
+    finally:
+        free_descriptors()
+
+
+def free_descriptors() -> None:
+    """Free the descriptors that are held, but for those that the program has closed and that are its own files now."""
+    while _HELD:
+        number = _HELD.pop()
+        with contextlib.suppress(OSError):
+            found = os.fstat(number)
+            if stat.S_ISCHR(found.st_mode) and found.st_rdev == os.stat(os.devnull).st_rdev:
+                os.close(number)
+
+
 class _Forks:
     """What is held back while a process forks.
 
@@ -226,7 +253,9 @@ __all__ = [
     "Terminated",
     "answer",
     "at_the_end",
+    "descriptors_held",
     "die_by",
+    "free_descriptors",
     "note_interrupts",
     "terminations_as_interrupts",
     "watch_the_end",

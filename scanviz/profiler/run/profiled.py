@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.run.exits import EXIT, answer, at_the_end, note_interrupts, watch_the_end
+from scanviz.profiler.run.exits import (
+    EXIT,
+    answer,
+    at_the_end,
+    free_descriptors,
+    note_interrupts,
+    watch_the_end,
+)
 from scanviz.profiler.run.live_file import live_file
 from scanviz.profiler.run.progress import Progress
 from scanviz.profiler.run.runner import CannotRunError, Script, run
@@ -234,6 +241,7 @@ class Ending:
 
     def _finish(self) -> None:
         record = None
+        free_descriptors()  # where a signal ends the program, it still holds its files
         if self.children is not None:
             from scanviz.profiler.run.children import end_children
 
@@ -248,7 +256,7 @@ class Ending:
                     record = self._record()
                     self.saved = self._saved(record)
             except BaseException:
-                EXIT.failed = True
+                EXIT.failed = EXIT.failed or self.outcome.status == "ok"
                 raise
         if record is not None:
             self._show_all(record, self.saved)

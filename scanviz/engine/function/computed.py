@@ -15,7 +15,8 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.graph.traversal import depending_on, leaves, variables
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops.shape import dimension
+from scanviz.engine.ops.index import getitem
+from scanviz.engine.ops.shape import dimension, is_shape
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 
@@ -85,10 +86,15 @@ def _has_value(variable: Variable) -> bool:
 
 
 def _known_sizes(cuts: Mapping[Variable, Variable]) -> list[tuple[Variable, Variable]]:
-    """Return pairs: a size of what an input was computed from, and the same size asked of the input."""
+    """Return pairs: a size of what an input was computed from, and the same size asked of the input.
+
+    An input that is a shape holds the sizes themselves.
+    """
     memory: dict[Variable, Shape] = {}
     pairs: list[tuple[Variable, Variable]] = []
     for old, new in cuts.items():
+        if old.owner is not None and is_shape(old.owner):
+            pairs += [(size, getitem(new, k)) for k, size in enumerate(old.owner.inputs)]
         if isinstance(old.type, TensorType):
             for axis, size in enumerate(shape_of(old, memory)):
                 if not isinstance(size, int):

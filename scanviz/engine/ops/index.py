@@ -27,7 +27,7 @@ from scanviz.engine.ops.index_pattern import (
     numpy_index,
     parse_index,
 )
-from scanviz.engine.ops.shape import MAKE_VECTOR, stack_scalars
+from scanviz.engine.ops.shape import is_shape, stack_scalars
 from scanviz.engine.ops.support import as_variable, infer_by, kept_dtype
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def getitem(value: Any, key: Any) -> Variable:
     """
     variable = as_variable(value)
     parameters, inputs = parse_index(variable, key)
-    picked = _of_vector(variable, parameters)
+    picked = _of_shape(variable, parameters)
     if picked is not None:
         return picked
     return build_one(Op(INDEX, _marked(parameters, inputs)), variable, *inputs)
@@ -210,10 +210,13 @@ def _marked(parameters: IndexParameters, inputs: Sequence[Variable]) -> IndexPar
     return IndexParameters(tuple(entries))
 
 
-def _of_vector(variable: Variable, parameters: IndexParameters) -> Variable | None:
-    """Return the scalars themselves where a vector of scalars is indexed by constants."""
+def _of_shape(variable: Variable, parameters: IndexParameters) -> Variable | None:
+    """Return the sizes themselves where the shape of a variable is indexed by constants.
+
+    Any other vector of scalars is a value of its own: a user may differentiate by it, or put another one in its place.
+    """
     node = variable.owner
-    if node is None or node.op.declaration is not MAKE_VECTOR or len(parameters.entries) != 1:
+    if node is None or len(parameters.entries) != 1 or not is_shape(node):
         return None
     entry = parameters.entries[0]
     if INPUT in entry.numbers() or entry.kind not in ("integer", "slice"):
@@ -223,7 +226,7 @@ def _of_vector(variable: Variable, parameters: IndexParameters) -> Variable | No
             return None  # the op reports it
         return node.inputs[int(entry.start or 0)]
     chosen = node.inputs[numpy_index(parameters, ())[0]]
-    return stack_scalars(chosen) if chosen or tensor_type(variable).dtype == "int64" else None
+    return stack_scalars(chosen)
 
 
 def index_inputs(variable: Variable) -> tuple[Variable, IndexParameters, tuple[Variable, ...]]:

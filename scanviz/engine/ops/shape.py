@@ -1,7 +1,7 @@
 """Operations on shapes: asking for sizes, reshaping, permuting, broadcasting.
 
-Sizes are int64 scalars.  A shape is a vector made of them by ``make_vector``; indexing such a vector gives back the scalar
-itself, so that ``x.shape[0]`` is one node, or a constant where the size is known.
+Sizes are int64 scalars.  A shape is a vector made of them by ``make_vector``; indexing it gives back the size itself, so that
+``x.shape[0]`` is one node, or a constant where the size is known.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeErro
 from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
-from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
+from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
 from scanviz.engine.later import functions_of
 from scanviz.engine.named_tuple import NamedTuple
@@ -148,6 +148,17 @@ def shape(value: Any) -> Variable:
     """Return the shape of a variable as an int64 vector."""
     variable = as_variable(value)
     return stack_scalars([dimension(variable, axis) for axis in range(tensor_type(variable).ndim)])
+
+
+def is_shape(node: Apply) -> bool:
+    """Return whether a node makes the shape of one variable, or some sizes of it."""
+    if node.op.declaration is not MAKE_VECTOR:
+        return False
+    sources = set()
+    for size in node.inputs:
+        asked = size.owner is not None and size.owner.op.declaration is DIMENSION
+        sources.add(size.owner.inputs[0] if asked else getattr(size, "source", None))
+    return len(sources) < 2 and None not in sources
 
 
 def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variable]:

@@ -47,6 +47,29 @@ def no_truth(x: Any) -> ScanvizTypeError:
     )
 
 
+def no_tensor(x: Any) -> ScanvizTypeError:
+    """Return the error of computing with a random state, such as ``states[-1]`` of a loop that hands one on."""
+    written = _short(x) if x.name else "state"
+    of_loop = x.owner is not None and x.owner.op.name == "scan"
+    alone = (
+        f"{written} instead of {written}[-1]: a loop gives the last random state alone\n" if of_loop else ""
+    )
+    return ScanvizTypeError.here(
+        f"{_called(x) if x.name else 'this'} is a {x.type}, not an array of numbers",
+        fix=f"{alone}{written}, values = T.random.normal({written}) to draw numbers from it",
+    )
+
+
+def no_array(value: object) -> ScanvizTypeError:
+    """Return the error of an object that is no array of numbers, where one is expected."""
+    fix = None
+    if isinstance(value, list | tuple):
+        fix = "T.stack([…]) if it holds symbolic variables"
+    elif type(value).__module__.startswith("numpy.random"):  # a Generator, or a RandomState
+        fix = "T.random.RandomStreams(seed), or T.random.random_state(seed) for a state that you hand on yourself"
+    return ScanvizTypeError.here(f"{value!r} is not an array of numbers", found=type(value).__name__, fix=fix)
+
+
 def no_length(x: Any) -> ScanvizTypeError:
     """Return the error of ``len(x)``."""
     return _error(

@@ -204,6 +204,10 @@ def shared(
         raise ScanvizTypeError(
             "shared() takes an array, or lists that are one", found=type(value).__name__
         ) from error
+    if array.dtype.kind in "OSU":  # objects and strings
+        from scanviz.engine.graph.refusals import no_array  # of an error
+
+        raise no_array(value)
     kind = TensorType(canonical_dtype(array.dtype), array.shape if strict else (None,) * array.ndim)
     return SharedVariable(kind, array if borrow else array.copy(), name)
 

@@ -6,6 +6,7 @@ broadcast flags: a dimension of size 1 is known to be 1, an unknown one is check
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Final, NoReturn
 
@@ -203,6 +204,12 @@ def known_type(dtype: str, shape: Shape) -> TensorType:
         if len(_KNOWN) < MOST_KNOWN:
             _KNOWN[dtype, found.shape] = found
     return found
+
+
+def shape_text(shape: Sequence[int | None]) -> str:
+    """Return a shape as Python writes it, with ? for sizes that are not known."""
+    sizes = ", ".join("?" if size is None else str(size) for size in shape)
+    return f"({sizes}{',' if len(shape) == 1 else ''})"
 
 
 def fits(given: Type, wanted: Type) -> bool:

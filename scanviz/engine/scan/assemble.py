@@ -17,7 +17,7 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import RANDOM_STATE, Type
 from scanviz.engine.ops.index import last_row
-from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts
+from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts, check_kind
 from scanviz.engine.scan.arguments import (
     OutputArgument,
     SequenceArgument,
@@ -188,6 +188,7 @@ def _output_variables(
     variables: list[LoopVariable] = []
     for info, value in zip(infos, step.returned.outputs, strict=True):
         name = step.inputs.output_names[info.position] if spec.outputs else f"output {info.position}"
+        check_kind(info, name, value, step.where)
         if info.initial is None:
             label = value.name or name
             variables.append(StepOutput(label, value))

@@ -83,17 +83,18 @@ DIMENSION = Declaration(
 )
 
 
-class KnownSize(Constant):
-    """A size that a type tells: a constant that remembers whose size it is, until a graph is rewritten or pickled.
+class ConstantOf(Constant):
+    """A constant that remembers what it was made of, until a graph is rewritten or pickled: a size that a type tells, ones like x.
 
-    So an input that is needed for its size alone is not taken for one that nothing needs.
+    So an input whose value nothing needs, but which the user's graph names, is not taken for one that is not used.
     """
 
     __slots__ = ("source",)
     source: Variable
 
-    def __init__(self, size: int, source: Variable) -> None:
-        super().__init__(TensorType("int64", ()), np.int64(size))  # type: ignore[arg-type]  # made an array
+    def __init__(self, value: int | float | Array, dtype: str, source: Variable) -> None:
+        array = np.asarray(value, dtype)
+        super().__init__(TensorType(dtype, array.shape), array)
         object.__setattr__(self, "source", source)
 
 
@@ -107,7 +108,7 @@ def dimension(value: Any, axis: int) -> Variable:
     )
     size = kind.shape[place]
     if size is not None:
-        return KnownSize(size, variable)
+        return ConstantOf(size, "int64", variable)
     return build_one(Op(DIMENSION, AxisParameters(place)), variable)
 
 
@@ -147,7 +148,8 @@ def stack_scalars(scalars: Sequence[Variable]) -> Variable:
 def shape(value: Any) -> Variable:
     """Return the shape of a variable as an int64 vector."""
     variable = as_variable(value)
-    return stack_scalars([dimension(variable, axis) for axis in range(tensor_type(variable).ndim)])
+    sizes = [dimension(variable, axis) for axis in range(tensor_type(variable).ndim)]
+    return stack_scalars(sizes) if sizes else ConstantOf(np.zeros(0), "int64", variable)
 
 
 def sizes_of(shape_like: Any, what: str, ndim: int | None = None) -> list[Variable]:

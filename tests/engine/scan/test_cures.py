@@ -185,6 +185,11 @@ def lagged(initial, n_steps=2):
     return scanviz.scan(lambda a: a * 2, outputs_info=dict(initial=initial, taps=[-2]), n_steps=n_steps)[0]
 
 
+def checkpointed(initial):
+    info = dict(initial=initial, taps=[-2])
+    return scanviz.scan_checkpoints(lambda a: a * 2, outputs_info=info, n_steps=5, save_every_N=2)[0]
+
+
 def nested(initial):
     return scanviz.map(lambda row: lagged(initial) + row[0], M)[0]
 
@@ -194,6 +199,15 @@ def test_initial_rows_that_no_tap_reads_are_an_error_when_known():
     assert "the initial state `first` has more rows than taps [-2] read" in text
     assert "expected: 2 rows" in text and "found:    3 rows" in text
     assert "first[-2:] for its last rows, or first[:2], which Theano takes" in text
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("mode", MODES)
+def test_chunks_check_the_number_of_initial_rows(mode, rows):
+    f = scanviz.function([s0], checkpointed(s0), mode=mode)
+    assert f(np.ones(2)).tolist() == [2.0, 4.0, 8.0]
+    text = message(lambda: f(np.ones(rows)))
+    assert "`initial rows of a` has the wrong shape" in text and "expected: shape (2,)" in text
 
 
 @pytest.mark.parametrize("rows", [1, 3])

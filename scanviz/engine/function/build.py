@@ -324,7 +324,7 @@ def _check_used(
     on_unused: Any,  # checked here
 ) -> None:
     if not isinstance(on_unused, str) or on_unused not in ("raise", "warn", "ignore"):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "on_unused_input cannot be used", expected="'raise', 'warn' or 'ignore'", found=repr(on_unused)
         )
     if on_unused == "ignore":

@@ -9,8 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from scanviz.engine.gradient.reverse import reached_from
 from scanviz.engine.gradient.table import connection
+from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
-from scanviz.engine.graph.traversal import toposort, users
+from scanviz.engine.graph.traversal import toposort, users, variables
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.stop_gradient import DISCONNECTED_GRAD
@@ -50,7 +51,15 @@ def why_disconnected(
     way = _way([variable], costs)
     if way is None:
         stray = stray_of(costs)
-        return "nothing that is differentiated is computed from it" if stray is None else stray.what
+        if stray is not None:
+            return stray.what
+        twice = variable.owner is not None and any(
+            other.type == variable.type and structurally_equal([other], [variable])
+            for other in variables(costs)
+        )
+        if twice:
+            return "what is differentiated is computed from another one, built again: keep it, y = …, and use y in both"
+        return "nothing that is differentiated is computed from it"
     for before, node, after in way:
         why = _stop(node, before, after, constants)
         if why is not None:

@@ -61,10 +61,11 @@ def _error(what: str, fix: str) -> ScanvizTypeError:
 
 def no_truth(x: Any) -> ScanvizTypeError:
     """Return the error of ``if x:``, ``x and y``, ``not x`` and ``0 < x < 1``."""
-    name = _short(x)
+    name = _short(x) if x.name else "condition"
     return _error(
         f"{_called(x)} has no value while the graph is built, so Python cannot ask whether it is true",
         f"T.switch({name}, a, b) or ifelse({name}, a, b) instead of `if`\n"
+        "T.maximum(a, b), T.minimum(a, b) instead of `max(a, b)`, `min(a, b)`\n"
         "a & b, a | b, ~a instead of `a and b`, `a or b`, `not a`\n"
         "(0 < x) & (x < 1) instead of `0 < x < 1`\n"
         "T.eq(a, b) instead of `a == b`; `a is b` to ask whether two variables are one",
@@ -152,7 +153,8 @@ def no_assignment(x: Any, key: object, value: object) -> ScanvizTypeError:
     return _error(
         f"{_called(x)} cannot be changed: a variable stands for one value",
         f"{name} = T.set_subtensor({name}[{place}], {new})\n"
-        f"{name} = T.inc_subtensor({name}[{place}], …) instead of `{name}[{place}] += …`",
+        f"{name} = T.inc_subtensor({name}[{place}], …) instead of `{name}[{place}] += …`"
+        + (f"\nfunction(…, updates={{{name}: …}}) to keep it in {name}" if hasattr(x, "set_value") else ""),
     )
 
 
@@ -176,7 +178,7 @@ def no_attribute(
         indexed = x.owner is not None and x.owner.op.name == "index"
         fix = _INSTEAD[name].format(_short(x), f"{x}" if indexed else f"{_short(x)}[i]")
     elif (here := ours(name)) is not None:
-        fix = f"T.{here}(…)"
+        fix = f"T.{here}({_short(x)})"
     else:
         close = get_close_matches(name, dict.fromkeys(known), 3, 0.75)
         fix = " or ".join(f"{_short(x)}.{text}" for text in close) or None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
@@ -59,7 +59,9 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
         raise ScanvizTypeError.here(f"{what}: an axis must be an integer", found=repr(axis))
     if not -ndim <= axis < ndim:
         raise ScanvizValueError.here(
-            f"{what}: there is no axis {axis}", expected=f"an axis of {some(ndim, 'dimension')}", found=axis
+            f"{what}: there is no axis {axis}",
+            expected=f"an axis from {-ndim} to {ndim - 1}" if ndim else "no axis: it is one number",
+            found=axis,
         )
     return int(axis) % ndim
 

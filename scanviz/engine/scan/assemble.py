@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.local_names import name_by_locals
-from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
+from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import frames_around
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
@@ -61,6 +62,12 @@ def loop_spec(
     fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any, strict: bool | str
 ) -> LoopSpec:
     """Return what a loop is asked for by the arguments of ``scan``."""
+    given: object = fn  # annotations do not stop a user
+    if not callable(given):
+        shown = f"`{describe(given)}`" if isinstance(given, Variable) else repr(given)
+        raise ScanvizTypeError.here(
+            "the step must be a function", found=shown, fix="the step first, then sequences: scan(step, x)"
+        )
     rows, outputs = sequence_arguments(sequences), output_arguments(outputs_info)
     return LoopSpec(fn, rows, outputs, non_sequence_arguments(non_sequences), strict)
 

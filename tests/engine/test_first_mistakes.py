@@ -57,6 +57,14 @@ MISTAKES = {
         lambda: scanviz.function([x], x)(np.eye(2)),
         "another number of dimensions",
     ),
+    "first values as sequences": (
+        lambda: scanviz.scan(lambda s, v: (s + v, s), 0.0, x),
+        "outputs_info=[…] for the first value of a state: scan(step, sequences, outputs_info)",
+    ),
+    "functions as branches": (lambda: scanviz.ifelse(w > 0, lambda: x, lambda: -x), "call it"),
+    "a Jacobian of a function": (lambda: scanviz.jacobian(lambda v: v, x), "jacobian(f(x), x)"),
+    "sizes one by one": (lambda: T.zeros(3, 2), "sizes as one tuple, T.zeros((3, 2))"),
+    "a range over rows": (lambda: range(x.shape[0]), "scan(fn, n_steps=x.shape[0])"),
     "a dtype that is none": (lambda: T.vector("x", dtype="complex64"), "two real variables"),
 }
 

@@ -82,6 +82,9 @@ def jacobian(
                 f"`{shown}` has no derivative",
                 expected="a floating expression",
                 found=getattr(given, "type", type(given).__name__),
+                fix="jacobian(f(x), x): the derivative of what a function gives, not of the function"
+                if callable(given)
+                else None,
             )
         if not tensor_type(expression).ndim:
             return grad(expression, wrt, consider_constant, disconnected_inputs=disconnected_inputs)

@@ -90,6 +90,8 @@ def no_array(value: object) -> ScanvizTypeError:
     fix = None
     if isinstance(value, list | tuple):
         fix = "T.stack([…]) if it holds symbolic variables"
+    elif callable(value):
+        fix = "what the function gives: call it"
     elif type(value).__module__.startswith("numpy.random"):  # a Generator, or a RandomState
         fix = "T.random.RandomStreams(seed), or T.random.random_state(seed) for a state that you hand on yourself"
     return ScanvizTypeError.here(f"{value!r} is not an array of numbers", found=type(value).__name__, fix=fix)
@@ -215,4 +217,7 @@ def _short(x: Any) -> str:
     name = getattr(x, "name", None)
     if isinstance(name, str) and name.isidentifier():
         return name
+    owner = getattr(x, "owner", None)
+    if owner is not None and owner.op.facts.size == "is" and (owner.inputs[0].name or "").isidentifier():
+        return f"{x}"  # x.shape[0]
     return repr(x) if isinstance(x, int | float | str) or x is None else "x"

@@ -49,7 +49,12 @@ def canonical_dtype(dtype: object) -> str:
     try:
         name = str(np.dtype(dtype).name)  # type: ignore[call-overload]  # anything: NumPy decides
     except Exception as error:  # anything may be asked for its dtype, and fail in its own way
-        raise ScanvizTypeError.here(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES)) from error
+        fix = None
+        if isinstance(dtype, int | tuple | list):
+            fix = "sizes as one tuple, T.zeros((3, 2)) and T.tensor(dtype, (3, 2), name); T.constant(…) for a value"
+        raise ScanvizTypeError.here(
+            f"{dtype!r} is not a dtype", expected=", ".join(DTYPES), fix=fix
+        ) from error
     if name not in _CANONICAL:
         two_parts = "carry the real and the imaginary part as two real variables"
         fix = two_parts if name.startswith("complex") else None

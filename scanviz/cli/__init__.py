@@ -130,7 +130,7 @@ def _ran_program() -> bool:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    from scanviz.cli.options import HelpWanted, UsageError, help_text, suggestion
+    from scanviz.cli.options import HelpWanted, UsageError, help_text
 
     first = arguments[0] if arguments else "--help"
     if first in ("-h", "--help", "help"):
@@ -141,9 +141,7 @@ def _dispatch(arguments: list[str]) -> int:
         write_text(f"scanviz {package.__version__}\n", sys.stdout)
         return 0
     if first not in COMMANDS:
-        raise UsageError(
-            f"there is no command {first!r}{suggestion(first, COMMANDS)}; commands: {', '.join(COMMANDS)}"
-        )
+        raise UsageError(_no_command(arguments))
     module = importlib.import_module(f"scanviz.cli.{first}")
     try:
         code: int = module.main(arguments[1:])
@@ -151,6 +149,27 @@ def _dispatch(arguments: list[str]) -> int:
         _show(help_text(module.USAGE, f"{module.__doc__}{more}", module.OPTIONS))
         return 0
     return code
+
+
+def _no_command(arguments: list[str]) -> str:
+    """Return what to say of arguments that begin with no command: a script or profile there is for `profile` or `report`."""
+    import shlex  # of an error
+
+    from scanviz.cli.options import suggestion
+    from scanviz.record.plain_text import sanitize
+
+    first = arguments[0]
+    if not os.path.splitext(first)[1] and os.path.isfile(f"{first}.py"):
+        arguments = [f"{first}.py", *arguments[1:]]
+    is_profile = first.endswith(".scanviz")
+    is_script = arguments[0].endswith((".py", ".pyc")) or first in ("-m", "-c") or os.path.isfile(first)
+    if is_profile or is_script or os.path.isfile(os.path.join(first, "__main__.py")):
+        meant = sanitize(shlex.join(["report" if is_profile else "profile", *arguments]))
+        return f"there is no command {first!r}; write: scanviz {meant}"
+    commands = f"commands: {', '.join(COMMANDS)}"
+    if first.startswith("-"):
+        return f"options stand behind the command: scanviz COMMAND {sanitize(first)} …; {commands}"
+    return f"there is no command {first!r}{suggestion(first, COMMANDS)}; {commands}"
 
 
 def _show(text: str) -> None:

@@ -48,5 +48,6 @@ def set_mode(name: str | None) -> None:
     try:
         resolve(name)
     except BackendError as error:
+        error.where = None  # it stands on the command line, on no line of a program
         raise UsageError(str(error)) from None
     config.mode = name

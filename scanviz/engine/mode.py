@@ -135,7 +135,7 @@ def as_mode(mode: Mode | str | None) -> Mode:
         return Mode(mode)
     given: object = mode
     if not isinstance(given, Mode):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "mode cannot be used", expected="Mode(…), the name of a tier or None", found=repr(given)
         )
     return mode

@@ -19,6 +19,8 @@ _PLAIN = "nothing: leave it out"
 _WORDS: dict[str, dict[str, str]] = {
     "": {
         "broadcastable": _BROADCASTS,
+        "dim": "axis=…",
+        "keepdim": "keepdims=…",
         "acc_dtype": "dtype=…: sums are computed in the dtype of the result",
         "allow_downcast": _PLAIN,
         "ndim": "nothing: the number of dimensions is that of the shape",

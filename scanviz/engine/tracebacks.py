@@ -25,6 +25,19 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # What scanviz itself calls: frames there are no more the program's than scanviz's own.
 _CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
 
+_OF_THEANO = (
+    "import scanviz, and from scanviz import tensor as T: docs/moving.md has what a Theano script changes"
+)
+_OF_JAX = (
+    "scanviz.scan(step, sequences=xs, outputs_info=init) in place of lax.scan(step, init, xs): "
+    "docs/moving.md has what a JAX script changes"
+)
+# Libraries that are missing → what to write in place of them.
+_INSTEAD = {
+    **dict.fromkeys(("theano", "aesara", "pytensor"), _OF_THEANO),
+    **dict.fromkeys(("jax", "jaxlib"), _OF_JAX),
+}
+
 
 @contextmanager
 def program_frames(error: BaseException) -> Iterator[None]:
@@ -39,7 +52,7 @@ def program_frames(error: BaseException) -> Iterator[None]:
 
 @contextmanager
 def _with_answer(error: BaseException) -> Iterator[None]:
-    """Let an error of a keyword that is another one here say so in the block."""
+    """Let an error of a keyword or a library that is another one here say so in the block."""
     found = frames(error.__traceback__)
     answer = None
     if type(error) is TypeError and found:
@@ -47,6 +60,8 @@ def _with_answer(error: BaseException) -> Iterator[None]:
 
         frame = found[-1].tb_frame
         answer = keyword_answer(error, {**frame.f_globals, **frame.f_locals})
+    elif isinstance(error, ModuleNotFoundError):
+        answer = _INSTEAD.get((error.name or "").partition(".")[0])
     if answer is None:
         yield
         return

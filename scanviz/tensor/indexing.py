@@ -36,9 +36,15 @@ def _iterate(x: Variable) -> Iterator[Variable]:
     """Unpack a variable whose first size is known."""
     kind = tensor_type(x)
     if kind.ndim == 0 or kind.shape[0] is None:
+        name = x.name if x.name is not None and x.name.isidentifier() else "x"
         raise ScanvizTypeError.here(
-            f"`{describe(x)}` cannot be iterated over: how many rows it has is not known while the graph is built",
-            fix="scan(fn, sequences=x), or x[0], x[1], …",
+            f"`{describe(x)}` cannot be iterated over: "
+            + (
+                "how many rows it has is not known while the graph is built"
+                if kind.ndim
+                else "it is one number"
+            ),
+            fix=f"scan(fn, sequences={name}), or {name}[0], {name}[1], …" if kind.ndim else None,
         )
     return iter([getitem(x, k) for k in range(kind.shape[0])])
 

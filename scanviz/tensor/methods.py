@@ -44,7 +44,7 @@ def _copy(x: Variable, name: str | None = None) -> Variable:
 
 
 @meaning("method:eval")
-def _eval(x: Variable, givens: Mapping[Variable, Any] | None = None) -> Any:
+def _eval(x: Variable, /, givens: Mapping[Variable, Any] | None = None) -> Any:
     """Compile and call at once: the value of a variable for given values of its inputs."""
     from scanviz.engine.function import (
         Function,

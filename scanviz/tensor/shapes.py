@@ -137,7 +137,7 @@ def size(x: Any) -> Variable:
     variable = as_variable(x)
     count = product_of([ops.dimension(variable, k) for k in range(tensor_type(variable).ndim)])
     known = constant_integer(count)
-    return count if known is None else ops.KnownSize(known, variable)
+    return count if known is None else ops.ConstantOf(known, "int64", variable)
 
 
 meaning("attribute:shape")(shape)

@@ -16,7 +16,8 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
     Raises
     ------
     ValueError
-        If a sequence is too short for the steps, or a state or output changes its shape; and whatever NumPy raises.
+        If a sequence is too short for the steps, a state starts from too few or too many rows, or a state or output changes
+        its shape; and whatever NumPy raises.
 
     Examples
     --------
@@ -40,6 +41,8 @@ def run_plainly(case: LoopCase) -> tuple[list[Array], Array | None]:
         for output in case.outputs
     ]
     depths = [0 if output.initial is None else -min(output.taps) for output in case.outputs]
+    if steps and any(len(kept) != depth for kept, depth in zip(rows, depths, strict=True)):
+        raise ValueError("a state starts from more or fewer rows than its taps reach back")
     state = None if case.shared_start is None else case.shared_start.copy()
     for t in range(steps):
         values: list[Any] = []

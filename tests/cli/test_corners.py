@@ -42,6 +42,31 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["nested.py", "a b"], "there is no command 'nested.py'; write: scanviz profile nested.py 'a b'"),
+        (["nested", "8"], "write: scanviz profile nested.py 8"),
+        (["missing.py"], "write: scanviz profile missing.py"),
+        (["-m", "nested"], "write: scanviz profile -m nested"),
+        (["package"], "write: scanviz profile package"),
+        (["run.scanviz"], "write: scanviz report run.scanviz"),
+        (["-o", "x", "nested.py"], "options stand behind the command: scanviz COMMAND -o …"),
+        (["reprot", "nested.py"], "there is no command 'reprot'; did you mean report?"),
+        (["folder"], "there is no command 'folder'; commands: profile, run"),
+        (["\x1b[31mred.py"], r"write: scanviz profile '\x1b[31mred.py'"),
+    ],
+)
+def test_a_script_without_a_command_is_told_the_command(tmp_path, monkeypatch, capsys, words, told):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("folder", "package"):
+        (tmp_path / folder).mkdir()
+    for name in ("nested.py", "package/__main__.py"):
+        (tmp_path / name).write_text("raise SystemExit('ran')")
+    assert main(words) == 2
+    assert told in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_behaves_as_under_python(script, name):  # noqa: F811
     path = script(PROGRAMS[name])

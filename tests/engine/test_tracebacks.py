@@ -105,6 +105,33 @@ def test_frames_come_back_when_the_traceback_is_printed():
     assert error.__traceback__ is whole and whole.tb_next is not None
 
 
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        ("theano.tensor", "from scanviz import tensor as T: docs/moving.md"),
+        ("pytensor", "from scanviz import tensor as T: docs/moving.md"),
+        ("aesara", "a Theano script"),
+        ("jax.numpy", "scanviz.scan(step, sequences=xs, outputs_info=init) in place of lax.scan"),
+        ("jaxlib", "docs/moving.md"),
+    ],
+)
+@pytest.mark.parametrize("start", [["-m", "scanviz", "run"], ["-m", "scanviz", "check"], []])
+def test_a_script_of_another_system_is_told_where_the_names_are(tmp_path, module, told, start):
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import scanviz, sys\nsys.modules[{module.partition('.')[0]!r}] = None\nimport {module}\n"
+    )
+    done = subprocess.run([sys.executable, *start, script], capture_output=True, text=True)
+    assert done.returncode == 1 and "\n  write:    " in done.stderr and told in done.stderr
+
+
+def test_another_module_that_is_missing_is_an_error_as_python_words_it(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("import scanviz, jax_of_mine\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'jax_of_mine'\n")
+
+
 def test_the_setting_takes_two_words():
     assert scanviz.config.traceback in ("short", "full")
     with pytest.raises(ValueError, match="'short' or 'full'"):

@@ -110,7 +110,7 @@ def _plugin(name: str) -> Plugin:
     from scanviz.engine.backends.mode_names import answer_to
 
     close = difflib.get_close_matches(name, known, 1)
-    raise BackendError(
+    raise BackendError.here(
         f"there is no backend named {name!r}",
         expected=", ".join(["auto", *known]),
         fix=answer_to(name) or (f"Mode({close[0]!r})" if close else None),

@@ -70,8 +70,10 @@ class In:
     ) -> None:
         given: object = variable
         if not isinstance(given, Variable):
-            raise ScanvizTypeError(
-                "an input must be a symbolic variable", found=repr(given), fix="T.vector('x')"
+            raise ScanvizTypeError.here(
+                "an input must be a symbolic variable",
+                found=repr(given),
+                fix="the variable itself, not its name" if isinstance(given, str) else "T.vector('x')",
             )
         self.variable, self.name, self.allow_downcast = variable, name or variable.name, allow_downcast
         self.label = f"`{self.name}`" if self.name else f"`{describe(variable)}`"
@@ -115,7 +117,7 @@ class In:
         is_array = type(value) is np.ndarray or is_on_device(value)
         array = value if is_array and value.dtype == dtype else self._converted(value, dtype.name)
         if array.ndim != self._ndim:
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"input {self.label} has another number of dimensions",
                 expected=some(self._ndim, "dimension"),
                 found=f"shape {array.shape}",
@@ -128,7 +130,7 @@ class In:
         shape = kind.shape
         for axis in self._sized:
             if shape[axis] != array.shape[axis]:
-                raise ShapeError(
+                raise ShapeError.here(
                     f"input {self.label} has the wrong size along axis {axis}",
                     expected=kind,
                     found=f"shape {array.shape}",
@@ -137,13 +139,13 @@ class In:
 
     def _converted(self, value: Any, dtype: str) -> Array:
         if isinstance(value, Variable):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"input {self.label} was given the symbolic `{describe(value)}`",
                 expected="a value",
-                fix="givens={x: symbolic}",
+                fix=f"f(array), or function(…, givens={{{self.name or 'x'}: …}}) to compute with another variable",
             )
         if is_on_device(value):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"input {self.label} has another dtype",
                 expected=dtype,
                 found=f"dtype {value.dtype}, on the device",
@@ -156,9 +158,9 @@ class In:
         try:
             array = np.asarray(value)
         except (TypeError, ValueError) as error:
-            raise ScanvizTypeError(f"input {self.label} cannot be made an array ({error})") from None
+            raise ScanvizTypeError.here(f"input {self.label} cannot be made an array ({error})") from None
         if array.dtype.kind not in "biuf":
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"input {self.label} is no array of numbers",
                 expected=dtype,
                 found=value if isinstance(value, int) else f"dtype {array.dtype}",
@@ -169,7 +171,7 @@ class In:
         if np.all(same):
             return converted
         first = array[~same].ravel()[0].item()
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"input {self.label} would lose precision: {first} is no {dtype}",
             expected=f"dtype {dtype}, or values that are the same in {dtype}",
             found=f"dtype {array.dtype}",

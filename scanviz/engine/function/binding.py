@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, some
 from scanviz.engine.function.arguments import In, is_on_device
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Binding:
                 return found
             return self._on_host([given.checked(value) for given, value in zip(inputs, values, strict=True)])
         if len(values) > len(inputs):
-            raise ScanvizTypeError(
-                f"`{self._name}` takes {len(inputs)} inputs, {len(values)} were given",
+            raise ScanvizTypeError.here(
+                f"`{self._name}` takes {some(len(inputs), 'input')}, {len(values)} were given",
                 expected=", ".join(given.label for given in inputs),
             )
         slots: list[Array | None] = [given.value for given in inputs]
@@ -75,21 +75,21 @@ class Binding:
             position = self._position.get(name)
             if position is None or position < len(values):
                 problem = "has no input named" if position is None else "was given twice the input"
-                raise ScanvizTypeError(
+                raise ScanvizTypeError.here(
                     f"`{self._name}` {problem} `{name}`",
                     expected=", ".join(given.label for given in inputs),
                 )
             slots[position] = inputs[position].checked(value)
         missing = [given.label for given, value in zip(inputs, slots, strict=True) if value is None]
         if missing:
-            raise ScanvizTypeError(f"`{self._name}` needs a value for input {', '.join(missing)}")
+            raise ScanvizTypeError.here(f"`{self._name}` needs a value for input {', '.join(missing)}")
         return self._on_host([value for value in slots if value is not None])
 
     def _on_host(self, arrays: list[Array]) -> list[Array]:
         """Return the arguments of a call, none of which may lie on a device unless the backend takes them from there."""
         for given, value in zip(self._inputs, arrays, strict=True):
             if type(value) is not np.ndarray and not self._takes_device_arrays and is_on_device(value):
-                raise ScanvizTypeError(
+                raise ScanvizTypeError.here(
                     f"input {given.label} of `{self._name}` was given an array on a device, and "
                     f"the backend {self._backend!r} runs on the host",
                     expected="a NumPy array",

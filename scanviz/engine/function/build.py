@@ -19,7 +19,7 @@ from scanviz.engine.function.computed import cut_at_inputs, sizes_of_inputs
 from scanviz.engine.function.forgotten import warn_of_forgotten_updates
 from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.graph.local_names import name_by_locals
-from scanviz.engine.graph.nodes import Constant, Variable, describe
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.provenance import frames_around, user_line
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
@@ -28,7 +28,7 @@ from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.mode import Mode, as_mode
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import listed, pairs
-from scanviz.engine.ops.shape import KnownSize
+from scanviz.engine.ops.shape import ConstantOf
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
 from scanviz.engine.scan.needed import needed_leaves
@@ -143,7 +143,7 @@ def plan_function(
     graph = replace([*graph, *new_values.values()], replacements)
     graph = sizes_of_inputs(graph, given_inputs, cuts)
     shared = _shared_and_missing(graph, [given.variable for given in given_inputs])
-    _check_used(graph, given_inputs, cuts, on_unused_input)
+    _check_used(graph, given_inputs, replacements, on_unused_input)
     return FunctionSpec(
         name or ("function" if where is None else f"function at {where}"),
         given_inputs,
@@ -293,14 +293,38 @@ def _missing(variable: Variable, graph: Sequence[Variable]) -> MissingInputError
     )
 
 
+def _named_by_constants(
+    graph: Sequence[Variable], stop: Sequence[Variable], replacements: Mapping[Variable, Variable]
+) -> set[Variable]:
+    """Return the leaves that constants of a graph, and of steps in it, were made of: inputs of which it needs no value."""
+    stops = {*stop, *replacements}
+    found: set[Variable] = set()
+    met: set[Apply] = set()
+    waiting = list(graph)
+    while waiting:
+        fresh: list[Variable] = []
+        for leaf in leaves(waiting, stops):
+            if leaf in found:
+                continue
+            found.add(leaf)
+            if isinstance(leaf, ConstantOf):
+                fresh.append(leaf.source)
+            elif leaf in replacements:
+                fresh.append(replacements[leaf])
+        for node in toposort(waiting, stops, met):
+            fresh += [result for _, results in node.op.subgraphs() for result in results]
+        waiting = fresh
+    return found
+
+
 def _check_used(
     graph: Sequence[Variable],
     inputs: Sequence[In],
-    cuts: Mapping[Variable, Variable],
+    replacements: Mapping[Variable, Variable],
     on_unused: Any,  # checked here
 ) -> None:
     if not isinstance(on_unused, str) or on_unused not in ("raise", "warn", "ignore"):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "on_unused_input cannot be used", expected="'raise', 'warn' or 'ignore'", found=repr(on_unused)
         )
     if on_unused == "ignore":
@@ -308,10 +332,9 @@ def _check_used(
     stop = [given.variable for given in inputs]
     used = set(leaves(graph, stop))
     unused = [given for given in inputs if given.variable not in used]
-    sized = [variable.source for variable in used if isinstance(variable, KnownSize)]
-    if unused and sized:
-        used = {cuts.get(leaf, leaf) for leaf in leaves(sized, cuts)}
-        unused = [given for given in unused if given.variable not in used]
+    if unused:
+        named = _named_by_constants(graph, stop, replacements)
+        unused = [given for given in unused if given.variable not in named]
     if not unused:
         return
     names = ", ".join(given.label for given in unused)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import ScanvizTypeError, some
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.forecast import PlansLoops, forecast
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
@@ -120,8 +120,8 @@ def _named(program: Program, index: int) -> tuple[str, SourceLine | None]:
 def _given(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
     expected = ", ".join(wanted.label for wanted in function.inputs)
     if len(inputs) > len(function.inputs):
-        raise ScanvizTypeError(
-            f"`{function.name}` takes {len(function.inputs)} inputs, {len(inputs)} were given",
+        raise ScanvizTypeError.here(
+            f"`{function.name}` takes {some(len(function.inputs), 'input')}, {len(inputs)} were given",
             expected=expected,
         )
     left = dict(named)
@@ -130,10 +130,12 @@ def _given(function: Forecastable, inputs: Sequence[Any], named: dict[str, Any])
         name = item.name or ""
         value = inputs[k] if k < len(inputs) else left.pop(name, item.value)
         if value is None:
-            raise ScanvizTypeError(f"the forecast of `{function.name}` needs the shape of input {item.label}")
+            raise ScanvizTypeError.here(
+                f"the forecast of `{function.name}` needs the shape of input {item.label}"
+            )
         found.append(_checked(function, item.label, item.variable.type, value))
     if left:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"`{function.name}` has no input named `{next(iter(left))}`", expected=expected
         )
     return found
@@ -144,7 +146,7 @@ def _checked(function: Forecastable, label: str, kind: Any, value: Any) -> Any:
     ndim = kind.ndim if isinstance(kind, TensorType) else len(shape)
     sizes = all(isinstance(size, int | np.integer) and size >= 0 for size in shape)
     if len(shape) != ndim or not sizes:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"input {label} of `{function.name}` has another shape",
             expected=f"{ndim} sizes, or an array of {ndim} dimensions",
             found=repr(value) if isinstance(value, tuple) else f"shape {shape}",

@@ -206,7 +206,10 @@ def structure(wanted: Any, what: str, constants: bool = False) -> tuple[list[Var
         if not isinstance(variable, Variable) or not isinstance(variable.type, TensorType):
             shown = describe(variable) if isinstance(variable, Variable) else repr(variable)
             raise ScanvizTypeError.here(
-                f"{what}: `{shown}` is no symbolic array", expected="variables", found=type(variable).__name__
+                f"{what}: `{shown}` is no symbolic array",
+                expected="variables",
+                found=type(variable).__name__,
+                fix="the variable itself, not its name or its value" if what == "wrt" else None,
             )
     return listed, pack
 
@@ -273,7 +276,12 @@ def _seeds(cost: Any, known_grads: Any) -> dict[Variable, Variable]:
 def _checked_cost(cost: Any) -> Variable:
     check_meant(cost)
     if not isinstance(cost, Variable) or not isinstance(cost.type, TensorType):
-        raise ScanvizTypeError.here("the cost must be a symbolic number", found=repr(cost))
+        fix = (
+            "grad(f(x), x): the derivative of what a function gives, not of the function"
+            if callable(cost)
+            else None
+        )
+        raise ScanvizTypeError.here("the cost must be a symbolic number", found=repr(cost), fix=fix)
     kind = tensor_type(cost)
     if kind.ndim:
         raise ScanvizTypeError.here(

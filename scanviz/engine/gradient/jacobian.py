@@ -30,7 +30,7 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal
 from scanviz.engine.ops.reduce import prod
-from scanviz.engine.ops.shape import alloc, reshape, stack_scalars
+from scanviz.engine.ops.shape import alloc, dimension, reshape, stack_scalars
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.build import scan
@@ -82,6 +82,9 @@ def jacobian(
                 f"`{shown}` has no derivative",
                 expected="a floating expression",
                 found=getattr(given, "type", type(given).__name__),
+                fix="jacobian(f(x), x): the derivative of what a function gives, not of the function"
+                if callable(given)
+                else None,
             )
         if not tensor_type(expression).ndim:
             return grad(expression, wrt, consider_constant, disconnected_inputs=disconnected_inputs)
@@ -100,7 +103,7 @@ def jacobian(
                 why = why_disconnected(variable, [expression], constants)
                 report_disconnected(variable, why, disconnected_inputs, f"`{describe(expression)}`")
         rows = iter(_rows(expression, seed, list(found.values())))
-        shape = shape_of(expression)
+        shape = [dimension(expression, axis) for axis in range(tensor_type(expression).ndim)]
         results = []
         for k, variable in enumerate(listed):
             whole = [*shape, *shape_of(variable)]

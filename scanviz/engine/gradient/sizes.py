@@ -9,9 +9,8 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.reduce import sum as sum_over
-from scanviz.engine.ops.shape import alloc, reshape
+from scanviz.engine.ops.shape import ConstantOf, alloc, reshape
 from scanviz.engine.ops.sizes import as_size, surely_equal
-from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import same_shape, shape_of
 
 
@@ -22,7 +21,7 @@ def zeros_like(variable: Variable) -> Variable:
 
 def full_like(variable: Variable, value: float) -> Variable:
     """Return a number repeated in the shape and dtype of a variable."""
-    number = constant(value, tensor_type(variable).dtype)
+    number = ConstantOf(value, tensor_type(variable).dtype, variable)
     shape = shape_of(variable)
     return alloc(number, [as_size(size) for size in shape]) if shape else number
 

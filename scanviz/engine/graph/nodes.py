@@ -283,11 +283,9 @@ def tensor_type(variable: Variable) -> TensorType:
     """Return the type of a variable that the caller knows to be a tensor."""
     kind = variable.type
     if not isinstance(kind, TensorType):
-        from scanviz.engine.errors import ScanvizTypeError
+        from scanviz.engine.graph.refusals import no_tensor  # of an error
 
-        raise ScanvizTypeError(
-            f"`{describe(variable)}` is a {kind}, not an array of numbers", expected="a tensor", found=kind
-        )
+        raise no_tensor(variable)
     return kind
 
 

@@ -17,11 +17,35 @@ if TYPE_CHECKING:
 
 _VALUE = "function([…], {0})(…) or {0}.eval({{…}}) for its value"
 _CALLED = re.compile(r"\b(?:math|cmath|np|numpy)\.(\w+)\(")
-# Attributes of Theano's variables, and what is written instead.
+_IN_PLACE = "T.set_subtensor({1}, …), or T.inc_subtensor({1}, …) to add: each gives a new variable"
+_TIER = 'mode="cupy" in function: a variable is on no device'
+_BY_GRAD = "scanviz.grad(cost, {0}), a variable as any other"
+# Attributes of variables in other systems, and what is written instead: {0} is the variable, {1} an element of it.
 _INSTEAD = {
     "tag": "nothing: {0}.eval({{…}}) computes any variable, and `scanviz check SCRIPT` looks at a real run",
     "norm": "T.linalg.norm({0})",
-    "sqr": "T.sqr({0})",
+    **dict.fromkeys(("set", "inc", "at"), _IN_PLACE),
+    **dict.fromkeys(("fill", "fill_", "zero_"), "T.full_like({0}, …), which is a new variable"),
+    "set_value": "scanviz.shared(value) for a variable with a value of its own",
+    **dict.fromkeys(("get_value", "value", "values", "data", "item", "numpy", "tolist"), _VALUE),
+    **dict.fromkeys(("backward", "grad", "requires_grad"), _BY_GRAD),
+    **dict.fromkeys(("cpu", "cuda", "device", "to"), _TIER),
+    "detach": "scanviz.disconnected_grad({0})",
+    "dim": "{0}.ndim",
+    "numel": "{0}.size",
+    "permute": "{0}.transpose(…)",
+    "unsqueeze": "{0}[None] or T.expand_dims({0}, axis)",
+    "view": "{0}.reshape(…)",
+    **{
+        name: f'{{0}}.astype("{dtype}")'
+        for name, dtype in [
+            ("float", "float32"),
+            ("double", "float64"),
+            ("int", "int32"),
+            ("long", "int64"),
+            ("bool", "bool"),
+        ]
+    },
 }
 _LIST_METHODS = ("append", "extend", "insert", "pop", "remove")
 
@@ -37,14 +61,40 @@ def _error(what: str, fix: str) -> ScanvizTypeError:
 
 def no_truth(x: Any) -> ScanvizTypeError:
     """Return the error of ``if x:``, ``x and y``, ``not x`` and ``0 < x < 1``."""
-    name = _short(x)
+    name = _short(x) if x.name else "condition"
     return _error(
         f"{_called(x)} has no value while the graph is built, so Python cannot ask whether it is true",
         f"T.switch({name}, a, b) or ifelse({name}, a, b) instead of `if`\n"
+        "T.maximum(a, b), T.minimum(a, b) instead of `max(a, b)`, `min(a, b)`\n"
         "a & b, a | b, ~a instead of `a and b`, `a or b`, `not a`\n"
         "(0 < x) & (x < 1) instead of `0 < x < 1`\n"
         "T.eq(a, b) instead of `a == b`; `a is b` to ask whether two variables are one",
     )
+
+
+def no_tensor(x: Any) -> ScanvizTypeError:
+    """Return the error of computing with a random state, such as ``states[-1]`` of a loop that hands one on."""
+    written = _short(x) if x.name else "state"
+    of_loop = x.owner is not None and x.owner.op.name == "scan"
+    alone = (
+        f"{written} instead of {written}[-1]: a loop gives the last random state alone\n" if of_loop else ""
+    )
+    return ScanvizTypeError.here(
+        f"{_called(x) if x.name else 'this'} is a {x.type}, not an array of numbers",
+        fix=f"{alone}{written}, values = T.random.normal({written}) to draw numbers from it",
+    )
+
+
+def no_array(value: object) -> ScanvizTypeError:
+    """Return the error of an object that is no array of numbers, where one is expected."""
+    fix = None
+    if isinstance(value, list | tuple):
+        fix = "T.stack([…]) if it holds symbolic variables"
+    elif callable(value):
+        fix = "what the function gives: call it"
+    elif type(value).__module__.startswith("numpy.random"):  # a Generator, or a RandomState
+        fix = "T.random.RandomStreams(seed), or T.random.random_state(seed) for a state that you hand on yourself"
+    return ScanvizTypeError.here(f"{value!r} is not an array of numbers", found=type(value).__name__, fix=fix)
 
 
 def no_length(x: Any) -> ScanvizTypeError:
@@ -105,7 +155,8 @@ def no_assignment(x: Any, key: object, value: object) -> ScanvizTypeError:
     return _error(
         f"{_called(x)} cannot be changed: a variable stands for one value",
         f"{name} = T.set_subtensor({name}[{place}], {new})\n"
-        f"{name} = T.inc_subtensor({name}[{place}], …) instead of `{name}[{place}] += …`",
+        f"{name} = T.inc_subtensor({name}[{place}], …) instead of `{name}[{place}] += …`"
+        + (f"\nfunction(…, updates={{{name}: …}}) to keep it in {name}" if hasattr(x, "set_value") else ""),
     )
 
 
@@ -117,16 +168,21 @@ def no_deletion(x: Any, key: object) -> ScanvizTypeError:
     )
 
 
-def no_attribute(x: Any, name: str, known: Iterable[str]) -> ScanvizAttributeError:
-    """Return the error of ``x.name`` where variables have no such attribute."""
+def no_attribute(
+    x: Any, name: str, known: Iterable[str], ours: Callable[[str], str | None]
+) -> ScanvizAttributeError:
+    """Return the error of ``x.name`` where variables have no such attribute; ``ours`` says what a function is called here."""
     from difflib import get_close_matches
 
     if name in _LIST_METHODS:
         fix: str | None = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
     elif name in _INSTEAD:
-        fix = _INSTEAD[name].format(_short(x))
+        indexed = x.owner is not None and x.owner.op.name == "index"
+        fix = _INSTEAD[name].format(_short(x), f"{x}" if indexed else f"{_short(x)}[i]")
+    elif (here := ours(name)) is not None:
+        fix = f"T.{here}({_short(x)})"
     else:
-        close = get_close_matches(name, list(known), 3)
+        close = get_close_matches(name, dict.fromkeys(known), 3, 0.75)
         fix = " or ".join(f"{_short(x)}.{text}" for text in close) or None
     error = ScanvizAttributeError.here(f"{_called(x)} has no attribute `{name}`", fix=fix, shown=True)
     error.name, error.obj = name, x
@@ -161,4 +217,7 @@ def _short(x: Any) -> str:
     name = getattr(x, "name", None)
     if isinstance(name, str) and name.isidentifier():
         return name
+    owner = getattr(x, "owner", None)
+    if owner is not None and owner.op.facts.size == "is" and (owner.inputs[0].name or "").isidentifier():
+        return f"{x}"  # x.shape[0]
     return repr(x) if isinstance(x, int | float | str) or x is None else "x"

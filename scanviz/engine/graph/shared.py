@@ -112,21 +112,26 @@ def _array_of(value: Any, what: str) -> Array:
 
 def checked(value: Any, kind: Type, name: str) -> Array:
     """Return ``value`` as an array of exactly this type, or raise what does not fit; never converts lossily."""
+    if isinstance(value, Variable):
+        raise ScanvizTypeError.here(
+            f"`{name}` holds a value, and `{describe(value)}` is symbolic",
+            fix=f"function(…, updates={{{name}: …}}), or return {{{name}: …}} in the step of a loop",
+        )
     array = _array_of(value, f"the value for `{name}`")
     dtype, shape = kind.dtype, kind.shape
     if array.dtype != dtype:
         if not _converts(value, array, dtype):
-            raise ScanvizTypeError(
+            raise ScanvizTypeError.here(
                 f"`{name}` cannot hold this value",
                 expected=f"dtype {dtype}",
                 found=f"dtype {array.dtype}" + (f", {array}" if array.ndim == 0 else ""),
-                fix=f"np.asarray(value, {dtype!r})",
+                fix=f"np.asarray(value, {dtype!r}), or shared(np.asarray(first, '{array.dtype}')) to hold such values",
             )
         array = array.astype(dtype)
     if not _is_of(array, kind):
         shown = ", ".join("?" if size is None else str(size) for size in shape)
         is_any = all(size is None for size in shape)
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"`{name}` cannot hold this value",
             expected=some(len(shape), "dimension") if is_any else f"shape ({shown})",
             found=f"shape {array.shape}",
@@ -195,15 +200,21 @@ def shared(
     array(3)
     """
     if isinstance(value, Variable):
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             f"shared() takes a value, `{describe(value)}` is symbolic", fix="shared(numpy_array)"
         )
     try:
         array = _array_of(value, "the value of this shared variable")
     except ValueError as error:
-        raise ScanvizTypeError(
-            "shared() takes an array, or lists that are one", found=type(value).__name__
+        raise ScanvizTypeError.here(
+            "shared() takes an array, or lists that are one",
+            found=type(value).__name__,
+            fix="lists of equal lengths, or one shared variable each",
         ) from error
+    if array.dtype.kind in "OSU":  # objects and strings
+        from scanviz.engine.graph.refusals import no_array  # of an error
+
+        raise no_array(value)
     kind = TensorType(canonical_dtype(array.dtype), array.shape if strict else (None,) * array.ndim)
     return SharedVariable(kind, array if borrow else array.copy(), name)
 

@@ -6,6 +6,7 @@ broadcast flags: a dimension of size 1 is known to be 1, an unknown one is check
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from operator import index
 from typing import Final, NoReturn
 
@@ -48,11 +49,16 @@ def canonical_dtype(dtype: object) -> str:
     try:
         name = str(np.dtype(dtype).name)  # type: ignore[call-overload]  # anything: NumPy decides
     except Exception as error:  # anything may be asked for its dtype, and fail in its own way
-        raise ScanvizTypeError(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES)) from error
+        fix = None
+        if isinstance(dtype, int | tuple | list):
+            fix = "sizes as one tuple, T.zeros((3, 2)) and T.tensor(dtype, (3, 2), name); T.constant(…) for a value"
+        raise ScanvizTypeError.here(
+            f"{dtype!r} is not a dtype", expected=", ".join(DTYPES), fix=fix
+        ) from error
     if name not in _CANONICAL:
         two_parts = "carry the real and the imaginary part as two real variables"
         fix = two_parts if name.startswith("complex") else None
-        raise ScanvizTypeError(f"dtype {name} is not supported", expected=", ".join(DTYPES), fix=fix)
+        raise ScanvizTypeError.here(f"dtype {name} is not supported", expected=", ".join(DTYPES), fix=fix)
     if type(dtype) in _KINDS_OF_NUMPY:
         _CANONICAL[dtype] = name  # there are few; NumPy makes a name anew each time
     return name
@@ -68,7 +74,7 @@ def _checked_sizes(shape: object) -> tuple[int | None, ...]:
             return shape  # as rules of operations give it
     if isinstance(shape, tuple | list) and any(isinstance(size, bool) for size in shape):
         meant = tuple((1 if size else None) if isinstance(size, bool) else size for size in shape)
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "a shape has sizes: which axes broadcast is no part of it, axes of size 1 do",
             expected="sizes, or None where unknown",
             found=repr(shape),
@@ -77,14 +83,14 @@ def _checked_sizes(shape: object) -> tuple[int | None, ...]:
     try:
         sizes = tuple(None if size is None else index(size) for size in shape)  # type: ignore[attr-defined]  # anything
     except TypeError:
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "a shape is a tuple with one entry a dimension",
             expected="sizes, or None where unknown",
             found=repr(shape),
             fix='T.tensor("float64", (3, None), "x")',
         ) from None
     if any(size is not None and size < 0 for size in sizes):
-        raise ScanvizValueError(
+        raise ScanvizValueError.here(
             "a dimension cannot be negative", expected="sizes of 0 or more, or None", found=sizes
         )
     return sizes
@@ -123,7 +129,7 @@ class TensorType:
     def __call__(self, name: str | None = None) -> NoReturn:
         """Say what makes a variable: a type of Theano's did."""
         given = "" if name is None else f', "{name}"'
-        raise ScanvizTypeError(
+        raise ScanvizTypeError.here(
             "a type makes no variables", fix=f'T.tensor("{self.dtype}", {self.shape}{given})'
         )
 
@@ -203,6 +209,12 @@ def known_type(dtype: str, shape: Shape) -> TensorType:
         if len(_KNOWN) < MOST_KNOWN:
             _KNOWN[dtype, found.shape] = found
     return found
+
+
+def shape_text(shape: Sequence[int | None]) -> str:
+    """Return a shape as Python writes it, with ? for sizes that are not known."""
+    sizes = ", ".join("?" if size is None else str(size) for size in shape)
+    return f"({sizes}{',' if len(shape) == 1 else ''})"
 
 
 def fits(given: Type, wanted: Type) -> bool:

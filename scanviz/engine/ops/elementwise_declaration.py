@@ -177,6 +177,8 @@ def apply_elementwise(
     inputs = [value if soft else as_variable(value) for value, soft in zip(arguments, weak, strict=True)]
     try:
         whole = _with_strong_numbers(declaration, inputs)
+    except ScanvizTypeError:
+        raise
     except TypeError as error:
         shown = [as_variable(argument) for argument in arguments]
         raise located(ScanvizTypeError(f"no meaning for these dtypes ({error})"), op, shown) from None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.shape import alloc, dimension
+from scanviz.engine.ops.shape import ConstantOf, alloc, dimension
 from scanviz.engine.ops.support import as_value, as_variable
 
 
@@ -19,5 +19,5 @@ def filled_like(value: Any, number: Any, dtype: object = None) -> Variable:
     strong = wanted if not isinstance(number, Variable) else None
     fill = cast((as_value if wanted == BOOLEAN else as_variable)(number, strong), wanted)
     if kind.ndim == 0:
-        return fill
+        return ConstantOf(fill.value, wanted, variable) if isinstance(fill, Constant) else fill
     return alloc(fill, [dimension(variable, axis) for axis in range(kind.ndim)])

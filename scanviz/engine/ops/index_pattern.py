@@ -100,7 +100,8 @@ def parse_index(variable: Variable, key: Any) -> tuple[IndexParameters, list[Var
     if gaps > 1 or used > ndim:
         problem = "has more than one `...`" if gaps > 1 else f"has {used} parts"
         raise ScanvizIndexError.here(
-            f"the index of `{describe(variable)}` {problem}", expected=f"at most {some(ndim, 'dimension')}"
+            f"the index of `{describe(variable)}` {problem}",
+            expected="at most one" if gaps > 1 else f"at most {ndim}: it has {some(ndim, 'dimension')}",
         )
     for entry in parsed:
         if entry is Ellipsis:

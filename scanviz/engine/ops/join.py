@@ -88,7 +88,9 @@ def _alike(arrays: Sequence[Any], what: str, least: int) -> tuple[list[Variable]
         raise ScanvizTypeError.here(
             f"{what} needs arrays of one number of dimensions{', at least 1' * least}",
             found=", ".join(f"`{describe(part)}` {part.type}" for part in parts),
-            fix="T.stack([...]) to join along a new axis" if least else None,
+            fix="x[None] for one that has a dimension less, or T.stack([…]) to join along a new axis"
+            if least
+            else None,
         )
     return parts, ranks.pop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -56,11 +57,8 @@ def listed(value: Any, what: str) -> list[Any]:
     """Return an option that is a list of values, or anything that can be iterated over while building, as a list."""
     check_meant(value)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-        try:
+        with contextlib.suppress(TypeError):  # of a variable of unknown length too
             return list(value)
-        except TypeError as error:
-            if isinstance(error, ScanvizTypeError):  # a variable of unknown length says so itself
-                raise
     raise _no_option(value, what, "a list")
 
 
@@ -70,7 +68,12 @@ def pairs(value: Any, what: str) -> list[tuple[Any, Any]]:
         return []
     wrong = f"{what} must be a dict or a list of pairs"
     if isinstance(value, Variable):
-        raise ScanvizTypeError.here(wrong, found=f"`{describe(value)}`")
+        fix = (
+            "function([inputs], outputs, updates={…}): several inputs are a list"
+            if what == "updates"
+            else None
+        )
+        raise ScanvizTypeError.here(wrong, found=f"`{describe(value)}`", fix=fix)
     found = list(value.items()) if isinstance(value, Mapping) else listed(value, what)
     for pair in found:
         if not isinstance(pair, tuple | list) or len(pair) != 2:

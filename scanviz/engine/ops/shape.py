@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
@@ -59,7 +59,9 @@ def normal_axis(axis: Any, ndim: int, what: str) -> int:
         raise ScanvizTypeError.here(f"{what}: an axis must be an integer", found=repr(axis))
     if not -ndim <= axis < ndim:
         raise ScanvizValueError.here(
-            f"{what}: there is no axis {axis}", expected=f"an axis of {some(ndim, 'dimension')}", found=axis
+            f"{what}: there is no axis {axis}",
+            expected=f"an axis from {-ndim} to {ndim - 1}" if ndim else "no axis: it is one number",
+            found=axis,
         )
     return int(axis) % ndim
 
@@ -83,17 +85,18 @@ DIMENSION = Declaration(
 )
 
 
-class KnownSize(Constant):
-    """A size that a type tells: a constant that remembers whose size it is, until a graph is rewritten or pickled.
+class ConstantOf(Constant):
+    """A constant that remembers what it was made of, until a graph is rewritten or pickled: a size that a type tells, ones like x.
 
-    So an input that is needed for its size alone is not taken for one that nothing needs.
+    So an input whose value nothing needs, but which the user's graph names, is not taken for one that is not used.
     """
 
     __slots__ = ("source",)
     source: Variable
 
-    def __init__(self, size: int, source: Variable) -> None:
-        super().__init__(TensorType("int64", ()), np.int64(size))  # type: ignore[arg-type]  # made an array
+    def __init__(self, value: int | float | Array, dtype: str, source: Variable) -> None:
+        array = np.asarray(value, dtype)
+        super().__init__(TensorType(dtype, array.shape), array)
         object.__setattr__(self, "source", source)
 
 
@@ -107,7 +110,7 @@ def dimension(value: Any, axis: int) -> Variable:
     )
     size = kind.shape[place]
     if size is not None:
-        return KnownSize(size, variable)
+        return ConstantOf(size, "int64", variable)
     return build_one(Op(DIMENSION, AxisParameters(place)), variable)
 
 
@@ -147,7 +150,8 @@ def stack_scalars(scalars: Sequence[Variable]) -> Variable:
 def shape(value: Any) -> Variable:
     """Return the shape of a variable as an int64 vector."""
     variable = as_variable(value)
-    return stack_scalars([dimension(variable, axis) for axis in range(tensor_type(variable).ndim)])
+    sizes = [dimension(variable, axis) for axis in range(tensor_type(variable).ndim)]
+    return stack_scalars(sizes) if sizes else ConstantOf(np.zeros(0), "int64", variable)
 
 
 def is_shape(node: Apply) -> bool:

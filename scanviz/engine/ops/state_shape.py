@@ -15,6 +15,7 @@ from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one
+from scanviz.engine.graph.types import shape_text
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by, kept_dtype, wanted_shape
@@ -29,6 +30,41 @@ class StateParameters(NamedTuple):
 
     def __str__(self) -> str:
         return f"{{{self.state} of {self.loop}}}"
+
+
+def shape_remedy(
+    state: str, started: Sequence[int | None], returned: Sequence[int | None], joined: bool
+) -> str:
+    """Return what to write where a step returns a state in another shape.
+
+    Parameters
+    ----------
+    state : str
+        Its name.
+    started, returned : sequence of int or None
+        The shape it had, and that of what the step returns for it; None for sizes that are not known.
+    joined : bool
+        Whether the step joins arrays to what it returns.
+    """
+    if joined and len(started) == len(returned):
+        return (
+            "return the new row alone, with None in outputs_info: the result has a row per step, and until cuts it to those done\n"
+            f"or start with a buffer, T.zeros((n, …)), and return T.set_subtensor({state}[t], row), with sequences=T.arange(n)"
+        )
+    spread = zip(started[::-1], returned[::-1], strict=False)
+    if len(started) == len(returned) > 0 and all(one in (1, None, size) for one, size in spread):
+        column = ", such as v[:, None] for a vector v" if len(started) > 1 and started[-1] == 1 else ""
+        return (
+            f"what is combined with `{state}` in shape {shape_text(started)}{column}: broadcasting made the result larger\n"
+            f"or start with the larger shape, outputs_info={_zeros(returned)}"
+        )
+    return (
+        f"return shape {shape_text(started)} from every step, or start with outputs_info={_zeros(returned)}"
+    )
+
+
+def _zeros(sizes: Sequence[int | None]) -> str:
+    return "T.zeros_like(…)" if None in sizes else f"T.zeros({shape_text(sizes)})"
 
 
 def _fits(given: Sequence[int], wanted: Sequence[int], spreads: bool) -> bool:
@@ -49,7 +85,7 @@ def in_shape_of_state(xp: Any, parameters: StateParameters, values: Sequence[Any
             f"state `{parameters.state}` of loop `{parameters.loop}` changed its shape",
             expected=f"shape {wanted}, as its initial state",
             found=f"shape {given}",
-            fix="start it with the shape that the step returns",
+            fix=shape_remedy(parameters.state, wanted, given, joined=False),
         )
     return xp.array(xp.broadcast_to(value, wanted))
 

@@ -65,15 +65,15 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     except OverflowError as error:
         raise ScanvizValueError.here(f"{value!r} does not fit into {dtype}") from error
     except (TypeError, ValueError) as error:
-        raise ScanvizTypeError.here(
-            f"{value!r} is not an array of numbers", found=type(value).__name__
-        ) from error
+        from scanviz.engine.graph.refusals import no_array  # of an error
+
+        raise no_array(value) from error
     if array.dtype.kind == "O" and type(value) is int:
         raise ScanvizValueError.here(f"{value} is too large for integers of 64 bits", fix=f"float({value})")
     if array.dtype.kind in "OSU":  # objects and strings
-        raise ScanvizTypeError.here(
-            f"{value!r} is not an array of numbers", fix="T.stack([...]) if it holds symbolic variables"
-        )
+        from scanviz.engine.graph.refusals import no_array  # of an error
+
+        raise no_array(value)
     if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
         array = array.astype(config.floatX)
     return Constant(TensorType(canonical_dtype(array.dtype), array.shape), array, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.ops.index import getitem
@@ -33,12 +34,17 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(
             f"the step of `{view.op.scan_name}` prints or checks something, and says at which step", 2
         )
-    from scanviz.engine.scan.unchecked import unchecked_sequence  # few loops take one step
+    from scanviz.engine.scan.unchecked import unchecked_sequence, unchecked_state  # few loops take one step
     from scanviz.engine.scan.unroll import first_values
 
     unchecked = unchecked_sequence(view.op.variables, view.outer_input)
     if unchecked is not None:
         return Refusal(nobody_checks(unchecked), 2)
+    state = unchecked_state(view.op.variables, view.outer_input)
+    if state is not None:
+        return Refusal(
+            f"nothing but the loop looks whether `{state.name}` starts from {some(state.offset, 'row')}", 2
+        )
     values: dict[Variable, Variable] = {}
     for variable in view.op.variables:
         values.update(first_values(variable, view.outer_input(variable)))

@@ -170,9 +170,21 @@ def short_state(loop: LoopInstruction, slot: StateSlot, rows: int, needed: int) 
     return ScanvizValueError(
         f"the initial state of `{slot.name}` in loop `{loop.name}` has too few rows for taps {taps}",
         where=loop.provenance.source,
-        expected=f"at least {some(needed, 'row')}",
+        expected=f"{'at least ' if slot.kind == 'mitmot' else ''}{some(needed, 'row')}",
         found=some(rows, "row"),
         fix=f"initial rows for the steps {-needed} to -1, the oldest first" if needed > 1 else None,
+    )
+
+
+def long_state(loop: LoopInstruction, slot: StateSlot, rows: int, needed: int) -> ScanvizError:
+    """Return the error of an initial state with more rows than its taps read."""
+    taps = [tap for tap, _ in slot.reads]
+    return ScanvizValueError(
+        f"the initial state of `{slot.name}` in loop `{loop.name}` has more rows than taps {taps} read",
+        where=loop.provenance.source,
+        expected=some(needed, "row"),
+        found=some(rows, "row"),
+        fix=f"initial[-{needed}:] for its last rows, or initial[:{needed}], which Theano takes",
     )
 
 
@@ -198,10 +210,24 @@ def changed_shape(
         step=step,
         expected=f"shape {expected}, as {'its initial state' if what == 'state' and step == 0 else 'before'}",
         found=f"shape {found}",
-        fix="return the same shape from every step"
-        if what == "output"
-        else "start it with the shape that the step returns",
+        fix=_remedy(slot, producer, expected, found),
     )
     told.told = True
     told.__dict__["loops"] = [loop.key]
     return told
+
+
+def _remedy(
+    slot: StateSlot | StepOutputSlot,
+    producer: AnyInstruction | None,
+    expected: tuple[int, ...],
+    found: tuple[int, ...],
+) -> str:
+    if isinstance(slot, StepOutputSlot):
+        return "the same shape from every step: T.where(T.arange(n) < t, v, 0) instead of v[:t]"
+    from scanviz.engine.ops.join import CONCATENATE  # needed when something has failed
+    from scanviz.engine.ops.state_shape import shape_remedy
+
+    return shape_remedy(
+        slot.name, expected, found, producer is not None and producer.op.declaration is CONCATENATE
+    )

@@ -135,13 +135,14 @@ class StateRows:
 
                 raise short_state(form.loop, form.slot, self.size, needed)
         else:
-            if len(initial) < form.offset:
-                from scanviz.engine.runtime.errors import short_state
+            if len(initial) != form.offset:
+                from scanviz.engine.runtime.errors import long_state, short_state
 
-                raise short_state(form.loop, form.slot, len(initial), form.offset)
+                of_other_length = short_state if len(initial) < form.offset else long_state
+                raise of_other_length(form.loop, form.slot, len(initial), form.offset)
             self.row_shape, self.size = initial.shape[1:], form.rows(steps)
             self.array = form.module.empty((self.size, *self.row_shape), form.dtype)
-            self.array[: form.offset] = initial[: form.offset]
+            self.array[: form.offset] = initial
 
     @property
     def slot(self) -> StateSlot:

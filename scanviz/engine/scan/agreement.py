@@ -14,10 +14,10 @@ from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeErro
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.graph.types import RANDOM_STATE, TensorType
+from scanviz.engine.graph.types import RANDOM_STATE, TensorType, shape_text
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.support import constant
-from scanviz.engine.scan.arguments import OutputArgument, shape_text
+from scanviz.engine.scan.arguments import OutputArgument
 from scanviz.engine.scan.step import BuiltStep
 
 
@@ -27,12 +27,38 @@ def check_counts(outputs: Sequence[OutputArgument], step: BuiltStep) -> None:
     if not outputs or len(returned) == len(outputs):
         return
     shown = ", ".join(f"`{describe(variable)}`" for variable in returned)
+    names = [
+        f"`{step.inputs.output_names[output.position]}`"
+        if output.initial is not None
+        else "one that is not fed back"
+        for output in outputs
+    ]
+    fix = "None in outputs_info for each output that is not fed back"
+    if len(returned) < len(outputs):
+        missing = range(len(returned), len(outputs))
+        items = ", ".join(f"outputs_info[{position}]" for position in missing)
+        fix = f"return one output for each item, in the order of outputs_info\nor leave {items} out"
     raise ScanvizValueError(
-        f"the step returns {len(returned)} outputs, but outputs_info has {len(outputs)} items",
+        f"the step returns {some(len(returned), 'output')}, but outputs_info has {some(len(outputs), 'item')}",
         where=step.where,
-        expected=f"{len(outputs)} outputs",
+        expected=f"{some(len(outputs), 'output')}: {', '.join(names)}",
         found=shown or "none",
-        fix="None in outputs_info for each output that is not fed back",
+        fix=fix,
+    )
+
+
+def check_kind(info: OutputArgument, name: str, value: Variable, where: SourceLine | None) -> None:
+    """Check that the step returns a random state where it is given one, and nowhere else."""
+    random = info.initial is not None and info.initial.type == RANDOM_STATE
+    if (value.type == RANDOM_STATE) == random:
+        return
+    raise ScanvizTypeError(
+        f"the step returns {'numbers' if random else 'a random state'} as output {info.position}",
+        where=_line(value, where),
+        expected=f"a random state, as `{name}` is" if random else "numbers",
+        found=value.type,
+        fix="return the state and the values in the order of outputs_info, such as outputs_info=[state, None]: "
+        "a draw gives the next state first",
     )
 
 
@@ -49,22 +75,18 @@ def agree_state(
         If sizes are known to differ.
     """
     assert info.initial is not None
-    if not isinstance(value.type, TensorType):
-        raise ScanvizTypeError(
-            f"state `{name}` is a {read.type}, but the step returns a {value.type}", where=_line(value, where)
-        )
-    row, result = tensor_type(read), value.type
+    row, result = tensor_type(read), tensor_type(value)
     initial = info.initial if info.weak is None else constant(info.weak, row.dtype, name=info.initial.name)
     if result.ndim != row.ndim:
         raise _rank_error(info, name, row, value, where)
     if any(a is not None and b is not None and a != b for a, b in zip(row.shape, result.shape, strict=True)):
-        first, later = shape_text(row), shape_text(result)
+        first, later = shape_text(row.shape), shape_text(result.shape)
         raise ShapeError(
             f"in the step: state `{name}` starts with a row of shape {first} but the step returns shape {later}",
             where=_line(value, where),
             expected=f"shape {first} from every step",
             found=f"shape {later}{_source(value)}",
-            fix="start it with the shape that the step returns, such as outputs_info=T.zeros(shape)",
+            fix=_remedy(name, row, value),
         )
     if result.dtype != row.dtype:
         if not np.can_cast(result.dtype, row.dtype, "safe"):
@@ -84,10 +106,24 @@ def _rank_error(
     return ScanvizTypeError(
         f"in the step: state `{name}` has rows of {some(row.ndim, 'dimension')} but the step returns {result.ndim}{more}",
         where=_line(value, where),
-        expected=f"shape {shape_text(row)}, like one row of `{describe(info.initial)}`",
-        found=f"`{describe(value)}`, shape {shape_text(result)}{_source(value)}",
-        fix="start it with the shape that the step returns, such as outputs_info=T.zeros_like(…)",
+        expected=f"shape {shape_text(row.shape)}, like one row of `{describe(info.initial)}`",
+        found=f"`{describe(value)}`, shape {shape_text(result.shape)}{_source(value)}",
+        fix=_remedy(name, row, value)
+        if result.ndim != row.ndim - 1
+        else f"the value before the first step, not rows for all steps: outputs_info={_written(info.initial)}[0]",
     )
+
+
+def _remedy(name: str, row: TensorType, value: Variable) -> str:
+    from scanviz.engine.ops.join import CONCATENATE  # messages alone need them
+    from scanviz.engine.ops.state_shape import shape_remedy
+
+    joined = value.owner is not None and value.owner.op.declaration is CONCATENATE
+    return shape_remedy(name, row.shape, tensor_type(value).shape, joined)
+
+
+def _written(variable: Variable) -> str:
+    return variable.name if variable.name is not None and variable.name.isidentifier() else "initial"
 
 
 def _dtype_error(name: str, dtype: str, value: Variable, where: SourceLine | None) -> ScanvizTypeError:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
+from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, some
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
-from scanviz.engine.graph.types import TensorType
+from scanviz.engine.graph.types import TensorType, shape_text
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.slotted import dataclass
 
@@ -77,7 +77,8 @@ def _sequence_argument(position: int, given: Any) -> SequenceArgument:
             f"sequences[{position}], `{describe(variable)}`, has no rows to run over",
             expected="at least one dimension",
             found=str(kind),
-            fix="non_sequences=[…] for a value that is the same at every step",
+            fix="non_sequences=[…] for a value that is the same at every step\n"
+            "outputs_info=[…] for the first value of a state: scan(step, sequences, outputs_info)",
         )
     return SequenceArgument(position, variable, taps)
 
@@ -89,9 +90,12 @@ _ROWS_KEPT = "nothing for them: where out[-1] or out[-k:] alone is read, no othe
 def _check_keys(given: Mapping[Any, Any], known: set[str], what: str, needed: str | None = None) -> None:
     unknown = sorted(str(key) for key in given if key not in known)
     if unknown:
-        old = _ROWS_KEPT if set(unknown) & _OLD_KEYS else None
+        fix = _ROWS_KEPT if set(unknown) & _OLD_KEYS else None
+        if not known & given.keys():  # values by names, as in a tree of JAX
+            argument = what.partition("[")[0]
+            fix = f"a list in place of a dict, in the order of the step's arguments: {argument}=[{', '.join(unknown)}]"
         raise ScanvizValueError.here(
-            f"{what} has unknown keys: {', '.join(unknown)}", expected=", ".join(sorted(known)), fix=old
+            f"{what} has unknown keys: {', '.join(unknown)}", expected=", ".join(sorted(known)), fix=fix
         )
     if needed and given.get(needed) is None:
         raise ScanvizValueError.here(f"{what} needs the key {needed!r}", fix=f"dict({needed}=…, taps=[…])")
@@ -103,7 +107,10 @@ def _taps(given: Any, what: str) -> tuple[int, ...]:
         isinstance(tap, bool) or not isinstance(tap, int | np.integer) for tap in items
     ):
         raise ScanvizTypeError.here(
-            f"{what} must be integers", expected="such as [-1, 0, 2]", found=repr(given)
+            f"{what} must be integers",
+            expected="such as [-1, 0, 2]",
+            found=repr(given),
+            fix=_by_index(items, what),
         )
     taps = tuple(int(tap) for tap in items)
     if len(set(taps)) < len(taps):
@@ -111,6 +118,20 @@ def _taps(given: Any, what: str) -> tuple[int, ...]:
     if not taps:
         raise ScanvizValueError.here(f"{what} are empty", fix="leave `taps` out for the current step alone")
     return taps
+
+
+def _by_index(items: Any, what: str) -> str | None:
+    """Return what to write instead of taps that are known at run time alone."""
+    if not any(isinstance(tap, Variable) for tap in (items if isinstance(items, list | tuple) else [items])):
+        return None
+    if "sequences" in what:
+        return (
+            "x[t - lag] in the step, with x in non_sequences and t from sequences=T.arange(lag, x.shape[0])"
+        )
+    return (
+        "the last rows as the state, outputs_info=rows: the step reads rows[-lag]\n"
+        "and returns T.concatenate([rows[1:], new[None]])"
+    )
 
 
 def output_arguments(outputs_info: Any) -> list[OutputArgument]:
@@ -127,7 +148,8 @@ def _output_argument(position: int, given: Any) -> OutputArgument:
     if isinstance(given, Mapping):
         _check_keys(given, {"initial", "taps"}, what)
         initial, wanted = given.get("initial"), given.get("taps")
-        if initial is None and wanted:
+        no_tap = wanted is None or (isinstance(wanted, list | tuple) and not wanted)
+        if initial is None and not no_tap:
             raise ScanvizValueError.here(
                 f"{what} asks for taps but has no initial state",
                 found=f"taps={wanted!r}",
@@ -135,7 +157,7 @@ def _output_argument(position: int, given: Any) -> OutputArgument:
             )
         if initial is None:
             return OutputArgument(position, None, ())
-        if "taps" in given and not wanted and wanted != 0:
+        if "taps" in given and no_tap:
             warnings.warn(
                 f"{user_line()}: {what} has taps=None, so its initial value is not used; give None instead",
                 stacklevel=6,
@@ -164,24 +186,33 @@ def _past_taps(given: Any, what: str) -> tuple[int, ...]:
 
 def _initial(given: Any, taps: tuple[int, ...], what: str) -> Variable:
     initial = as_value(given)
-    if taps == (-1,) or not isinstance(initial.type, TensorType):
+    if taps == (-1,):
         return initial
+    if not isinstance(initial.type, TensorType):
+        raise ScanvizValueError.here(
+            f"{what} is a {initial.type}, of which a step reads the one before alone",
+            expected="taps=[-1]",
+            found=f"taps={list(taps)}",
+        )
     depth, kind = -min(taps), tensor_type(initial)
+    rows = kind.shape[0] if kind.ndim else None
+    if rows is not None and rows > depth:
+        name = initial.name if initial.name is not None and initial.name.isidentifier() else "initial"
+        raise ScanvizValueError.here(
+            f"{what}: the initial state `{describe(initial)}` has more rows than taps {list(taps)} read",
+            expected=some(depth, "row"),
+            found=some(rows, "row"),
+            fix=f"{name}[-{depth}:] for its last rows, or {name}[:{depth}], which Theano takes",
+        )
     if kind.ndim == 0 or (kind.shape[0] is not None and kind.shape[0] < depth):
         name = f"`{describe(initial)}`"
         raise ScanvizValueError.here(
             f"{what}: the initial state {name} must have a row for each step before the first that taps {list(taps)} reach",
-            expected=f"at least {depth} rows: shape ({depth}, *shape of a step's result)",
-            found=f"shape {shape_text(kind)}",
+            expected=f"{some(depth, 'row')}: shape ({depth}, *shape of a step's result)",
+            found=f"shape {shape_text(kind.shape)}",
             fix=f"T.stack([row(-{depth}), …, row(-1)])",
         )
     return initial
-
-
-def shape_text(kind: TensorType) -> str:
-    """Return the shape of a type as Python writes it, with ? for sizes that are not known."""
-    sizes = ", ".join("?" if size is None else str(size) for size in kind.shape)
-    return f"({sizes}{',' if kind.ndim == 1 else ''})"
 
 
 def non_sequence_arguments(non_sequences: Any) -> list[Variable]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.local_names import name_by_locals
-from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
+from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import frames_around
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import RANDOM_STATE, Type
 from scanviz.engine.ops.index import last_row
-from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts
+from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts, check_kind
 from scanviz.engine.scan.arguments import (
     OutputArgument,
     SequenceArgument,
@@ -61,6 +62,12 @@ def loop_spec(
     fn: Callable[..., Any], sequences: Any, outputs_info: Any, non_sequences: Any, strict: bool | str
 ) -> LoopSpec:
     """Return what a loop is asked for by the arguments of ``scan``."""
+    given: object = fn  # annotations do not stop a user
+    if not callable(given):
+        shown = f"`{describe(given)}`" if isinstance(given, Variable) else repr(given)
+        raise ScanvizTypeError.here(
+            "the step must be a function", found=shown, fix="the step first, then sequences: scan(step, x)"
+        )
     rows, outputs = sequence_arguments(sequences), output_arguments(outputs_info)
     return LoopSpec(fn, rows, outputs, non_sequence_arguments(non_sequences), strict)
 
@@ -188,6 +195,7 @@ def _output_variables(
     variables: list[LoopVariable] = []
     for info, value in zip(infos, step.returned.outputs, strict=True):
         name = step.inputs.output_names[info.position] if spec.outputs else f"output {info.position}"
+        check_kind(info, name, value, step.where)
         if info.initial is None:
             label = value.name or name
             variables.append(StepOutput(label, value))

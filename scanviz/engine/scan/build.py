@@ -166,11 +166,13 @@ def loop_settings(
 
 
 def _unrolled(parts: assemble.LoopParts, name: str) -> tuple[list[Variable], Updates] | None:
-    """Return the results of a loop of one step without a loop, None where only a loop checks that there is a row for it."""
-    from scanviz.engine.scan.unchecked import unchecked_sequence  # few loops have one step
+    """Return the results of a loop of one step without a loop, None where only a loop checks that there are rows for it."""
+    from scanviz.engine.scan.unchecked import unchecked_sequence, unchecked_state  # few loops have one step
     from scanviz.engine.scan.unroll import unroll_one_step
 
-    if unchecked_sequence(parts.variables, parts.outer.get) is not None:
+    if unchecked_sequence(parts.variables, parts.outer.get) or unchecked_state(
+        parts.variables, parts.outer.get
+    ):
         return None
     return unroll_one_step(parts, name)
 

@@ -106,7 +106,8 @@ def scan_checkpoints(
             raise ScanvizNotImplementedError(
                 f"loop `{name}` ends by a condition, and chunks of a fixed length cannot",
                 where=step.where,
-                fix="scan(…), which keeps every row",
+                fix="the number of steps first, n = scan(step, …)[0].shape[0] with the condition,\n"
+                "then scan_checkpoints(step without it, …, n_steps=n)",
             )
         chunks = _Chunks(parts, settings, steps, _chunk(save_every_N, steps), bool(padding))
         rows, final = chunks.build()
@@ -238,7 +239,8 @@ class _Chunks:
                 sizes = [dimension(value, axis) for axis in range(1, tensor_type(value).ndim)]
                 return reshape(getitem(value, slice(None, whole)), [count, self.size, *sizes])
             case State() if variable.kind == "mitsot":
-                return getitem(value, slice(None, variable.offset))
+                rows = (variable.offset, *(None for _ in tensor_type(value).shape[1:]))
+                return specify_shape(value, rows, "scan_checkpoints", f"initial rows of {variable.name}")
             case _:
                 return value
 
@@ -284,10 +286,7 @@ class _Chunks:
         """Return what a state is after the last chunk: one row, or as many as its deepest tap reaches back."""
         if not isinstance(variable, State):
             return result
-        begun = self.parts.outer[variable]
-        return last_row(
-            result, begun if variable.kind == "sitsot" else getitem(begun, slice(None, variable.offset))
-        )
+        return last_row(result, self.parts.outer[variable])
 
     @staticmethod
     def _single(variable: LoopVariable, last: Variable) -> Variable:

@@ -134,6 +134,13 @@ def _is_empty(value: Any) -> bool:
 def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Variable]:
     updates: dict[SharedVariable, Variable] = {}
     for key, new in pairs(value, "updates"):
+        if isinstance(key, str):
+            raise ScanvizValueError(
+                f"the step returned a dict with the key {key!r}: a dict holds updates of shared variables",
+                where=where,
+                found=_shown(value),
+                fix=f"return {', '.join(map(str, value))}, in the order of outputs_info",
+            )
         check_key(key, where)
         if key in updates:
             raise ScanvizValueError(f"`{describe(key)}` is updated twice in one step", where=where)
@@ -154,19 +161,22 @@ def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
     raise ScanvizValueError(
         f"the step returned {_shown(whole)}{inside}",
         where=where,
-        found=_meant(value),
-        fix="return one of\n" + ACCEPTED,
+        found=_meant(value, whole),
+        fix="return one flat list, with an item of outputs_info for each variable in it\n"
+        "or T.stack([…]) for one variable of several"
+        if isinstance(value, list | tuple)
+        else "return one of\n" + ACCEPTED,
     )
 
 
-def _meant(value: Any) -> str | None:
+def _meant(value: Any, whole: Any) -> str | None:
     """Return what most likely led to a returned value that is no variable."""
     if value is None:
         return "None: a function without `return` gives it"
     if isinstance(value, Iterator | AsyncIterator | Awaitable):
         return f"{type(value).__name__}: scan calls the step once and takes what it returns, without `yield` or `async`"
     if isinstance(value, list | tuple):
-        return "a list in a list: T.stack([…]) is one variable of several"
+        return f"a {type(value).__name__} in a {type(whole).__name__}"
     if callable(value):
         return "a function: it was not called"
     return f"{type(value).__name__}"

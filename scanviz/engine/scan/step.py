@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Variable, next_node_id, tensor_type
 from scanviz.engine.graph.provenance import (
@@ -166,10 +165,6 @@ def call_step(fn: Callable[..., Any], inputs: StepInputs, scan_name: str) -> Bui
         If what it returned has none of the accepted forms.
     """
     where = line_of(fn)
-    if not callable(fn):
-        raise ScanvizTypeError(
-            "the step must be a function", where=where, found=repr(fn), fix="scan(fn, sequences=…), fn first"
-        )
     arguments = inputs.arguments
     check_signature(fn, inputs.origins, where)
     born_after = next_node_id()

@@ -42,7 +42,10 @@ def number_of_steps(sequences: Sequence[SequenceArgument], n_steps: Any, name: s
         isinstance(n_steps, Variable) and tensor_type(n_steps).dtype.startswith("float")
     ):
         shown = f"`{describe(n_steps)}`, {n_steps.type}" if isinstance(n_steps, Variable) else repr(n_steps)
-        raise ScanvizTypeError.here("n_steps must be an integer", found=shown, fix="T.cast(n, 'int64')")
+        fix = "T.cast(n, 'int64')" if isinstance(n_steps, Variable) else f"n_steps=int({n_steps})"
+        if isinstance(n_steps, Variable) and tensor_type(n_steps).ndim:
+            fix = "sequences=x, for a step each row of x, or n_steps=x.shape[0]"
+        raise ScanvizTypeError.here("n_steps must be an integer", found=shown, fix=fix)
     steps = as_integer(n_steps, "n_steps")
     asked = constant_integer(steps)
     if asked is not None and asked < 0:

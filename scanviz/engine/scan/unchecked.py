@@ -1,4 +1,4 @@
-"""Sequences whose length a loop alone looks at: without it nobody would find that one is too short."""
+"""Lengths that a loop alone looks at: without it nobody would find that a sequence or an initial state has other rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.traversal import leaves
-from scanviz.engine.ops.sizes import surely_at_most
+from scanviz.engine.ops.sizes import surely_at_most, surely_equal
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.scan.variables import LoopVariable, Sequence, Until, inner_outputs
+from scanviz.engine.scan.variables import LoopVariable, Sequence, State, Until, inner_outputs
 
 
 def unchecked_sequence(
@@ -29,6 +29,18 @@ def unchecked_sequence(
         if isinstance(variable, Sequence) and variable.slice not in read:
             rows = outer(variable)
             if rows is None or not surely_long_enough(rows, steps):
+                return variable
+    return None
+
+
+def unchecked_state(
+    variables: Iterable[LoopVariable], outer: Callable[[LoopVariable], Variable | None]
+) -> State | None:
+    """Return a state that may start from too few or too many rows for its taps, which the loop alone looks at."""
+    for variable in variables:
+        if isinstance(variable, State) and variable.kind == "mitsot":
+            rows = outer(variable)
+            if rows is None or not surely_equal(shape_of(rows)[0], variable.offset):
                 return variable
     return None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import as_variable
 from scanviz.engine.scan.arguments import as_list
@@ -93,7 +94,7 @@ def reduce(
         name=name,
         return_list=True,
     )
-    last = [getitem(row, -1) for row in rows]
+    last = [row if row.type == RANDOM_STATE else getitem(row, -1) for row in rows]
     outputs = last[0] if len(last) == 1 else last
     if return_updates:
         return ScanResult(outputs, updates)

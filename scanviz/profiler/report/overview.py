@@ -73,7 +73,7 @@ def render_report(
     --------
     >>> print(render_report(ProfileRecord(script="rnn.py", wall_ns=1_500_000)), end="")
     rnn.py · 1.50 ms · still running
-    no scanviz function was called
+    no scanviz function was called: scanviz records what scanviz.function compiles
     """
     width, top = max(NARROWEST, width), max(1, top)
     lines = [*_header(record), *_body(record, width, top, scan_name, to_try), *_footer(record)]
@@ -128,7 +128,8 @@ def _body(
         key=lambda function: -function.total_ns,
     )
     if not called:
-        return [ReportLine("no scanviz function was called", WARNING)]
+        told = "no scanviz function was called: scanviz records what scanviz.function compiles"
+        return [ReportLine(told, WARNING, wraps=True)]
     parts = parts_of(record)
     lines = [ReportLine(sentence.text, wraps=True) for sentence in verdict(record, parts)]
     lines += [ReportLine(to_try.text, HOT, wraps=True)] if to_try is not None else []

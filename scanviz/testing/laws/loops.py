@@ -50,7 +50,7 @@ def a_loop_of_no_steps_gives_no_rows_of_the_right_shape(case: LoopCase) -> None:
 
 @st.composite
 def disturbed(draw: st.DrawFn) -> LoopCase:
-    """Draw a loop one of whose inputs has another shape than its step was made for, or too few rows."""
+    """Draw a loop one of whose inputs has another shape than its step was made for, too few rows, or too many of a state."""
     case = draw(LOOPS)
     places = [
         (kind, k) for kind in ("sequences", "outputs", "constants") for k in range(len(getattr(case, kind)))
@@ -69,8 +69,13 @@ def disturbed(draw: st.DrawFn) -> LoopCase:
             parts[k], values=rows[draw(st.sampled_from([cut, slice(-1), slice(0)]))]
         )
     else:
-        assume(parts[k].initial is not None and parts[k].shape)
-        initial = parts[k].initial[cut]
+        assume(parts[k].initial is not None)
+        initial = parts[k].initial
+        if parts[k].taps != (-1,) and draw(st.booleans()):
+            initial = draw(st.sampled_from([initial[1:], np.concatenate([initial, initial[-1:]])]))
+        else:
+            assume(parts[k].shape)
+            initial = initial[cut]
         parts[k] = dataclasses.replace(parts[k], initial=initial, shape=initial.shape[1:])
     changed: dict[str, Any] = {kind: parts}
     if kind == "sequences" and draw(st.booleans()):

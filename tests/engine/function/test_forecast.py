@@ -88,7 +88,7 @@ def test_what_is_wrong_is_told_in_words() -> None:
         f.memory_forecast()
     with pytest.raises(TypeError, match="no input named `y`"):
         f.memory_forecast((3, 64), y=(3,))
-    with pytest.raises(TypeError, match="takes 1 inputs, 2 were given"):
+    with pytest.raises(TypeError, match="takes 1 input, 2 were given"):
         f.memory_forecast((3, 64), (3,))
 
 

@@ -54,7 +54,7 @@ def test_taps_of_sequences_and_outputs(every):
     second = [scanviz.grad(T.sum(T.sin(g)), X) for g, _ in gradients]
     f = scanviz.function([X, H], [*costs, *gradients[0], *gradients[1], *second])
     rng = np.random.default_rng(0)
-    a, b, *rest = f(rng.normal(size=(12, 2)), rng.normal(size=(4, 2)))
+    a, b, *rest = f(rng.normal(size=(12, 2)), rng.normal(size=(3, 2)))
     np.testing.assert_allclose(a, b)
     for mine, theirs in ((rest[0], rest[2]), (rest[1], rest[3]), (rest[4], rest[5])):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
@@ -111,9 +111,27 @@ def test_a_promise_of_a_multiple_is_checked():
         f(np.ones((9, 2)), [1.0, 1.0], [0.0, 0.0])
 
 
+def doubled(h):
+    return h * 2
+
+
+def doubled_until(h):
+    return h * 2, scanviz.until(T.sum(h) > 9)
+
+
+def test_a_condition_is_refused_with_the_way_around_it():
+    with pytest.raises(
+        ScanvizError, match="ends by a condition, and chunks of a fixed length cannot"
+    ) as caught:
+        scanviz.scan_checkpoints(doubled_until, outputs_info=h0, n_steps=9)
+    assert "n = scan(step, …)[0].shape[0]" in caught.value.fix and "n_steps=n" in caught.value.fix
+    rows, _ = scanviz.scan(doubled_until, outputs_info=h0, n_steps=9)
+    kept, _ = scanviz.scan_checkpoints(doubled, outputs_info=h0, n_steps=rows.shape[0], save_every_N=2)
+    last, expected = scanviz.function([h0], [kept[-1], rows[-1]])(np.ones(2))
+    assert last.tolist() == expected.tolist() == [16.0, 16.0]
+
+
 def test_what_cannot_be_is_refused_with_a_reason():
-    with pytest.raises(ScanvizError, match="ends by a condition, and chunks of a fixed length cannot"):
-        scanviz.scan_checkpoints(lambda h: (h * 2, scanviz.until(T.sum(h) > 1)), outputs_info=h0, n_steps=9)
     with pytest.raises(ScanvizError, match="must be at least 1"):
         scanviz.scan_checkpoints(rnn, X, h0, W, save_every_N=0)
     with pytest.raises(ScanvizError, match="save_every_N cannot be used"):

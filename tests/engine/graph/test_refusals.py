@@ -70,11 +70,25 @@ def test_adding_in_place_makes_a_new_variable():
         (lambda: x.append(1), "T.concatenate"),
         (lambda: x.meen(), "x.mean"),
         (lambda: x.shap, "x.shape"),
+        (lambda: x[0].set(1.0), "T.set_subtensor(x[0], …), or T.inc_subtensor(x[0], …) to add"),
+        (lambda: x[1:].inc(1.0), "T.inc_subtensor(x[1:], …)"),
+        (lambda: x.at[0].set(1.0), "T.set_subtensor(x[i], …)"),
+        (lambda: x.exp(), "T.exp(x)"),
+        (lambda: x.detach(), "scanviz.disconnected_grad(x)"),
+        (lambda: x.backward(), "scanviz.grad(cost, x)"),
+        (lambda: x.numpy(), "x.eval({…})"),
+        (lambda: x.float(), 'x.astype("float32")'),
         (lambda: setattr(x, "value", 1), "of your own"),
     ],
 )
 def test_an_attribute_that_is_not_there_names_what_is(call, told):
     assert told in trapped(call, AttributeError).fix
+
+
+def test_an_attribute_that_nothing_is_like_gets_no_advice():
+    with pytest.raises(ScanvizError) as caught:
+        _ = x.inch
+    assert caught.value.fix is None
 
 
 def test_python_itself_rounds_and_divides_symbolically():

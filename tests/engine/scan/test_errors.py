@@ -63,7 +63,7 @@ CASES = {
     ),
     "too few initial rows": (
         lambda: scanviz.scan(lambda a: a, outputs_info=dict(initial=np.zeros(2), taps=[-3]), n_steps=2),
-        ["must have a row for each step", "at least 3 rows", "shape (2,)"],
+        ["must have a row for each step", "expected: 3 rows", "shape (2,)"],
     ),
     "an unknown key": (
         lambda: scanviz.scan(lambda a: a, dict(input=x(), tap=0)),
@@ -75,7 +75,7 @@ CASES = {
     ),
     "another number of outputs": (
         lambda: scanviz.scan(lambda v, h: h + v, x(), [0.0, None]),
-        ["returns 1 outputs, but outputs_info has 2 items", "None in outputs_info"],
+        ["returns 1 output, but outputs_info has 2 items", "leave outputs_info[1] out"],
     ),
     "None returned": (
         lambda: scanviz.scan(lambda v: None, x()),

@@ -195,13 +195,6 @@ def test_a_state_may_take_what_another_was(mode):
     assert [each[:, 0].tolist() for each in run(mode, [], vectors)] == [[0, 1, 0], [1, 0, 1]]
 
 
-def test_an_initial_state_longer_than_needed_is_cut(mode):
-    result, _ = scanviz.scan(
-        lambda a, b: a + b, outputs_info=dict(initial=np.array([1.0, 1.0, 99.0]), taps=[-2, -1]), n_steps=3
-    )
-    assert run(mode, [], result).tolist() == [2, 3, 5]
-
-
 def test_the_callers_arguments_are_left_alone():
     x = T.vector("x")
     sequence, info = dict(input=x, taps=-1), dict(initial=0.0)

@@ -50,7 +50,7 @@ def test_a_parameter_by_name_alone_cannot_be_passed():
     [
         (lambda x_t: None, "a function without `return` gives it"),
         (lambda x_t: (a for a in [x_t]), "takes what it returns"),
-        (lambda x_t: [[x_t, x_t], x_t], "T.stack"),
+        (lambda x_t: [[x_t, x_t], x_t], "a list in a list"),
         (lambda x_t: T.tanh, "it was not called"),
         (lambda x_t: "text", "str"),
         (lambda x_t: [x_t, None], "None"),

@@ -128,7 +128,7 @@ class InnerLoop(StepsWriter):
             must_fit(not steps or rows >= slot.offset + steps + max(taps))
             return rows
         if slot.kind == "mitsot":
-            must_fit(self._around(slot.outer).shape[0] >= slot.offset)
+            must_fit(self._around(slot.outer).shape[0] == slot.offset)
         if not wraps(slot):
             return slot.offset + steps
         return max(0 if slot.result is None else slot.keep_last or 0, slot.offset) + 1
@@ -147,7 +147,7 @@ class InnerLoop(StepsWriter):
         if slot.kind == "mitmot":
             copy(self, self._around(slot.outer), rows)
         elif slot.kind == "mitsot":
-            copy(self, self._around(slot.outer).part(0, 0, slot.offset), rows.part(0, 0, slot.offset))
+            copy(self, self._around(slot.outer), rows.part(0, 0, slot.offset))
         elif is_scalar(outside.body, slot.outer):
             if k not in self.held or slot.history is not None:
                 self.code.store(outside.value(slot.outer), self.starts["state", k])

@@ -152,8 +152,8 @@ class AroundSteps:
             if slot.kind == "sitsot":
                 self.rows.append(f"{rows}[0] = {given}")
             else:
-                self.refused.append(f"len({given}) < {slot.offset}")
-                self.rows.append(f"{rows}[:{slot.offset}] = {given}[:{slot.offset}]")
+                self.refused.append(f"len({given}) != {slot.offset}")
+                self.rows.append(f"{rows}[:{slot.offset}] = {given}")
 
     def _mitmot(self, slot: StateSlot, given: str, rows: str) -> None:
         taps = max(tap for tap, _ in (*slot.reads, *slot.writes))

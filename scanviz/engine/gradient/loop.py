@@ -90,7 +90,8 @@ class BackwardLoop:
         # the backward step's variables: cotangents of rows, and sums so far
         self.rows = {state: self._rows_of(state) for state in self.states}
         self.arriving = {
-            output: Variable(output.value.type, gradient_name(f"{output.name}[t]")) for output in self.outputs
+            output: Variable(output.value.type, gradient_name(step_name(output.name, 0)))
+            for output in self.outputs
         }
         self.invariants = Invariants(view)
         self.sums = {
@@ -196,7 +197,11 @@ class BackwardLoop:
             if isinstance(variable, LoopSequence) and variable.slice in pulled
         ]
         made += [
-            StepOutput(gradient_name(sequence.name), pulled[sequence.slice]) for sequence in self.sequences
+            StepOutput(
+                gradient_name(step_name(sequence.name, sequence.tap) if sequence.tap else sequence.name),
+                pulled[sequence.slice],
+            )
+            for sequence in self.sequences
         ]
         return self._closed(made)
 
@@ -271,10 +276,10 @@ class BackwardLoop:
         outer = [*readers.values(), *(rows.buffer(state, self.given.get(state)) for state in self.states)]
         outer += [zeros_like(self._around(non_sequence)) for non_sequence in self.sums]
         op = Scan([*readers, *variables], None, self._settings())
-        names = [variable.name for variable in variables]
-        results = build(op, [rows.steps_back, *outer], names)
+        roles = [*self.states, *self.sums, *self.sequences]
+        results = build(op, [rows.steps_back, *outer], [gradient_name(role.name) for role in roles])
         found: dict[LoopVariable, Derivative] = {}
-        for role, result in zip([*self.states, *self.sums, *self.sequences], results, strict=True):
+        for role, result in zip(roles, results, strict=True):
             match role:
                 case NonSequence():
                     found[role] = last_row(result, zeros_like(self._around(role)))

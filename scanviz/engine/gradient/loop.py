@@ -208,11 +208,13 @@ class BackwardLoop:
     def _adjoint(self, state: State, pulled: Mapping[Variable, Variable]) -> State:
         """Return the adjoint of a state; its taps are negative: time is reversed."""
         rows, taps = self.rows[state], self.taps[state]
-        writes: dict[int, Variable] = {}
-        for tap in taps.kept:
-            term = pulled.get(state.reads[tap])
-            if term is not None:
-                writes[-tap] = add_cotangents([term, rows[tap]])
+        kept = {tap: pulled[state.reads[tap]] for tap in taps.kept if state.reads[tap] in pulled}
+        writes = {-tap: add_cotangents([term, rows[tap]]) for tap, term in kept.items()}
+        if kept and state not in self.given and state.kind != "mitmot":
+            deepest = min(
+                kept
+            )  # writes each row before others add to it: into zeros, for nothing arrives from outside
+            writes[-deepest] = kept[deepest]
         for tap in taps.replaced:
             term = pulled.get(state.reads[tap])
             writes[-tap] = term if term is not None else zeros_like(rows[tap])

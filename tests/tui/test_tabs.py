@@ -119,6 +119,8 @@ async def test_rewrites_are_shown_side_by_side_with_why_and_why_not():
         reasons = {refusal.why for refusal in app.view.history.refusals}
         shown = " ".join(text_of(app, "#rewrites-difference").split())
         assert any(" ".join(reason.split()) in shown for reason in reasons)
+        for rule in {refusal.rule for refusal in app.view.history.refusals}:
+            assert f"{rule} was " in shown, "a refusal stands under the name of its rule"
         await pilot.press("w")
         assert "test" in text_of(app, "#rewrites-difference") or "records_for_tui" in text_of(
             app, "#rewrites-difference"

@@ -1,5 +1,6 @@
 """Each tab: what it shows and what its keys change; a terminal is simulated."""
 
+import re
 from unittest import mock
 
 from textual.geometry import Region
@@ -174,9 +175,14 @@ async def test_values_are_shown_in_both_directions_with_a_ruler_and_watches():
         assert "reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5 as h[t]" in text_of(
             app, "#values-rulers"
         )
+        assert re.search(r"mean │[░▒▓█]-?\d", text_of(app, "#values-rulers")), "rows of vectors have numbers"
         assert app.query_one("#values-table").display
         await pilot.press("v")
-        assert "over time" in text_of(app, "#values-one") and "!" not in text_of(app, "#values-one")
+        over_time = text_of(app, "#values-one")
+        assert "over time" in over_time and "!" not in over_time
+        trace = next(trace for trace in app.state.traces if app.state.step in trace.steps)
+        assert re.search(rf"step {trace.steps[0]} +3 +{trace.steps[-1]}$", over_time, re.MULTILINE)
+        assert re.search(r"mean \S+ -?[\d.]+ in -?[\d.]+ … [\d.]+", over_time)
         await pilot.press("v")
         assert "heat map" in text_of(app, "#values-one") and "!" in text_of(app, "#values-one")
         await pilot.press("e")

@@ -162,7 +162,10 @@ def _lines(variable: LoopVariableRecord, steps: int, held: Contents) -> list[tup
 def _means(held: Contents) -> list[tuple[str, dict[int, str]]]:
     """Return the means of rows, each behind a shade that compares it with the others."""
     signs = shades(held.after, held.after)
-    means = {row: f"{sign}{held.after[row]:.3g}" for row, sign in signs.items()}
+    means = {
+        row: f"{sign}{held.after[row]:.3g}" if sign != "!" else f"!{number(held.after[row])}"
+        for row, sign in signs.items()
+    }
     return [("mean", means)] if means else []
 
 

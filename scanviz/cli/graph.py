@@ -258,8 +258,8 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, fo
         before, after = _moments(function, options["diff"])
         changed = difference(before, after, plumbing="plumbing" in options)
         return near_changes(with_closed(changed, _named(parsed, record, function, "closed")))
+    built = function.rewrites.snapshot(0) if function.rewrites is not None else None
     if "before" in options:
-        built = function.rewrites.snapshot(0) if function.rewrites is not None else None
         if built is None:
             raise UsageError(
                 "only the list of this function's rewrites was kept: its first graph is not in the profile"
@@ -270,7 +270,9 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, fo
     steps = _number(parsed, "unrolled", 1)
     if steps is not None:
         most = MOST_IN_ALL if folds(form, options) else MOST_STEPS
-        return unrolled(graph, scan, steps, record_for, plumbing="plumbing" in options, most=most)
+        return unrolled(
+            graph, scan, steps, record_for, plumbing="plumbing" in options, most=most, built=built
+        )
     return diagram_of(
         graph,
         record=record_for,

@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
             from scanviz.profiler.values.filled import filled
 
             record = filled(record, look)
-    text = page_of(record)
+    text = page_of(record, path.name)
     if target is None:
         write_to_standard_output(text.encode("utf-8"))
         return 0
@@ -67,8 +67,8 @@ def is_page(path: Path) -> bool:
     return f"<!-- {MARK} -->".encode() in ends_of(path, 200, 0)
 
 
-def page_of(record: ProfileRecord) -> str:
-    """Return the page of a record, with the advice that it gives rise to."""
+def page_of(record: ProfileRecord, file: str = "") -> str:
+    """Return the page of a record, with the advice that it gives rise to; commands in it name the record's file."""
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.best import to_try
     from scanviz.record.threads import beyond_the_clock
@@ -82,7 +82,7 @@ def page_of(record: ProfileRecord) -> str:
         {"title": one.title, "text": one.text, "evidence": one.evidence, "source": str(one.source or "")}
         for one in advice
     ]
-    return page(record, Extras(advice=shown, notes=notes, to_try=best.text if best else ""))
+    return page(record, Extras(advice=shown, notes=notes, to_try=best.text if best else "", file=file))
 
 
 def write_page(text: str, target: Path, *, force: bool) -> None:

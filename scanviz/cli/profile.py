@@ -100,7 +100,7 @@ def _page_writer(given: str, profile: str, options: dict[str, str]) -> Callable[
     target = checked_target(given or None, profile, "force" in options).absolute()
 
     def write(record: ProfileRecord) -> None:
-        write_page(page_of(record), target, force="force" in options)
+        write_page(page_of(record, profile), target, force="force" in options)
         if "quiet" not in options:
             write_text(f"wrote {target}\n", sys.stderr)
 

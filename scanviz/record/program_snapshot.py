@@ -12,7 +12,6 @@ from typing import Any
 from scanviz.engine.graph.nodes import describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.program.instructions import (
-    AnyInstruction,
     Instruction,
     LoopInstruction,
     Program,
@@ -43,6 +42,7 @@ from scanviz.record.model import (
     OperationRecord,
     SourceRecord,
 )
+from scanviz.record.names import numbered
 from scanviz.record.paths import recorded_path
 
 
@@ -105,15 +105,16 @@ def _named(name: str, line: object) -> str:
 def _operations(program: Program, depth: int = 0) -> tuple[OperationRecord, ...]:
     names = _Names(program)
     return tuple(
-        _operation(names, index, instruction, depth) for index, instruction in enumerate(program.instructions)
+        _operation(program, index, label, depth) for index, label in enumerate(numbered(names.labels()))
     )
 
 
-def _operation(names: _Names, index: int, instruction: AnyInstruction, depth: int) -> OperationRecord:
-    program, made = names.program, instruction.provenance
+def _operation(program: Program, index: int, label: str, depth: int) -> OperationRecord:
+    instruction = program.instructions[index]
+    made = instruction.provenance
     return OperationRecord(
         index=index,
-        label=names.label(instruction),
+        label=label,
         kind=instruction_kind(instruction),
         output=str(program.registers[instruction.outputs[0]].type) if instruction.outputs else "",
         source=source_record(instruction.provenance.source),

@@ -36,6 +36,7 @@ SIGNS = {
     "summary": "≡",
 }
 _GONE = "−"
+_LEAST = 16  # columns of words without which a time says nothing
 _READERS = ("operation", "output", "loop", "summary", "until", "inner_output", "port")
 _ASCII = str.maketrans(
     {
@@ -91,11 +92,14 @@ class DrawnLine:
         Id of the node, or of the loop whose box begins here; empty for others.
     rails : int
         How many columns of it are for lines between nodes.
+    kept : int
+        How many characters at its end stay where it is cut: a time.
     """
 
     text: str
     part: str = ""
     rails: int = 0
+    kept: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,7 @@ class CharacterDrawing:
         self.close = 2 * lanes - 1 > width * 2 // 5  # side by side where that leaves little for words
         self.room = lanes if self.close else 2 * lanes - 1
         self.width = max(40, width, self.room + 2 + words)
+        self.in_sight = max(40, width)
 
     def _ends(self, edge: Edge) -> tuple[str, str] | None:
         source, target = (self.owner.get(text, text) for text in (edge.source, edge.target))
@@ -189,10 +194,12 @@ class CharacterDrawing:
     def lines(self, moment: Moment | None = None) -> Iterator[DrawnLine]:
         """Iterate over all lines; at each moment there are as many."""
         for line in _Lines(self, moment).all():
-            text = line.text.rstrip()
-            yield DrawnLine(
-                text if len(text) <= self.width else text[: self.width - 1] + "…", line.part, line.rails
-            )
+            text, width = line.text.rstrip(), self.width
+            if line.kept and self.room + line.kept + _LEAST < self.in_sight:
+                width = self.in_sight
+            if len(text) > width:
+                text = f"{text[: width - 1 - line.kept]}…{text[len(text) - line.kept :]}"
+            yield DrawnLine(text, line.part, line.rails)
 
 
 class _Lines:
@@ -232,7 +239,8 @@ class _Lines:
         for node, (above, row) in zip(drawing.order, rows, strict=True):
             yield from self._frames(around, node, above)
             label = self._label(node) if node.id in signs else ""
-            yield DrawnLine(f"{self._beside(row, around)}{label}", node.id, self.room)
+            time = f"  · {time_text(node)}" if label and node.time_ns is not None else ""
+            yield DrawnLine(f"{self._beside(row, around)}{label}{time}", node.id, self.room, len(time))
         while around:
             yield self._bottom(around, "")
 
@@ -260,7 +268,9 @@ class _Lines:
                 head += "═" * max(2, min(self.drawing.width, 100) - len(head))
             elif cluster in self.changes:
                 head += self._heading(self.drawing.clusters[cluster])
-            yield DrawnLine(head, cluster, self.room)
+            time = time_text(self.drawing.clusters[cluster])
+            kept = len(head) - head.rindex(time) + 3 if time and time in head else 0
+            yield DrawnLine(head, cluster, self.room, kept)
             around.append(cluster)
 
     def _heading(self, cluster: Cluster) -> str:
@@ -299,8 +309,6 @@ class _Lines:
             parts.append(f"[{sanitize(node.type)}]")
         if node.operations is not None:
             parts.append(f"· {node.operations:,} operation{'' if node.operations == 1 else 's'}")
-        if node.time_ns is not None:
-            parts.append(f"· {time_text(node)}")
         return "  ".join(part for part in parts if part).replace("  ← ", " ← ")
 
     def _has_no_line(self, source: str, reader: str) -> bool:

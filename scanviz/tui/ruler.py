@@ -99,7 +99,7 @@ def ruler(
 ) -> Text:
     """Return one buffer as a row of cells: ``r`` is read, ``W`` is written, ``B`` both, ``i`` holds an initial row.
 
-    Below stands what rows hold, where it is known: as numbers, if a row is one, else their means as shades.  A buffer to whose
+    Below stands what rows hold, where it is known: the number, if a row is one, else its mean behind a shade.  A buffer to whose
     rows steps add is shown before the step and after it, and its rows have their names in the time of the loop before.
 
     Examples
@@ -117,7 +117,7 @@ def ruler(
     last = max(step, steps - 1)
     touched_last = (*rows_read(variable, last), *rows_written(variable, last))
     total = max(before + steps, *(row + 1 for row in touched_last), 1)
-    lines = _lines(variable, steps, held)
+    lines = _lines(variable, steps, held) if held.numbers else _means(held)
     longest = max((len(text) for _, texts in lines for text in texts.values()), default=0)
     cell = max(len(str(total - 1)) + 2, longest)
     room = max(4, (width - 10) // (cell + 1))
@@ -141,10 +141,6 @@ def ruler(
         text.append(f" … {total - 1}")
     for title, texts in lines:
         _line(text, title, texts, rows, cell, styles)
-    if not lines:
-        shown = {row: sign * (cell - 1) for row, sign in shades(held.after, rows).items()}
-        if shown:
-            _line(text, "mean", shown, rows, cell, styles)
     for sentence in filter(None, (touched(variable, step), carried(variable, step, steps))):
         text.append(
             f"\n{fill(sanitize(sentence), max(30, width), initial_indent=_INDENT, subsequent_indent=_INDENT)}",
@@ -155,14 +151,22 @@ def ruler(
 
 def _lines(variable: LoopVariableRecord, steps: int, held: Contents) -> list[tuple[str, dict[int, str]]]:
     """Return what stands below the rows as texts: titles, and a text for each row that has one."""
-    if not held.numbers:
-        return []
     before, after = ({row: number(mean) for row, mean in rows.items()} for rows in (held.before, held.after))
     if variable.kind != "mitmot":
         return [("holds", after)] if after else []
     names = {row: backward_name(variable, row, steps) for row in {*before, *after}}
     lines = [("cell", names), ("before", before), ("after", after)]
     return [(title, texts) for title, texts in lines if any(texts.values())]
+
+
+def _means(held: Contents) -> list[tuple[str, dict[int, str]]]:
+    """Return the means of rows, each behind a shade that compares it with the others."""
+    signs = shades(held.after, held.after)
+    means = {
+        row: f"{sign}{held.after[row]:.3g}" if sign != "!" else f"!{number(held.after[row])}"
+        for row, sign in signs.items()
+    }
+    return [("mean", means)] if means else []
 
 
 def _line(

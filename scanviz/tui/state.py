@@ -14,6 +14,7 @@ from scanviz.record.first_bad import FirstBad, first_bad_of
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.operations import OperationRecord
+from scanviz.record.parts import parts_of
 from scanviz.record.traces import TraceRecord
 from scanviz.tui.identical import Identical
 
@@ -213,7 +214,7 @@ def _blame(of: Identical[ProfileRecord], loop: int | None) -> tuple[BlameLink, .
 
 
 def start(record: ProfileRecord) -> ViewState:
-    """Return the state to begin with: the loop that took the most time.
+    """Return the state to begin with: the loop that took the most time, or a function whose operations outside took more.
 
     Examples
     --------
@@ -221,6 +222,18 @@ def start(record: ProfileRecord) -> ViewState:
     True
     """
     state = ViewState(record)
-    if record.loops:
-        return state.at_loop(max(record.loops, key=lambda loop: loop.total_ns).key)
-    return state.at_function(record.functions[0].key) if record.functions else state
+    outside = _outside_ns(record)
+    function = max(outside, key=lambda key: outside[key], default=None)
+    loop = max(record.loops, key=lambda loop: loop.total_ns, default=None)
+    if loop is not None and (function is None or outside[function] <= loop.total_ns):
+        return state.at_loop(loop.key)
+    return state.at_function(function) if function is not None else state
+
+
+def _outside_ns(record: ProfileRecord) -> dict[int, int]:
+    """Return what each function spent on operations outside of its loops."""
+    found = {function.key: 0 for function in record.functions}
+    for part in parts_of(record):
+        if part.kind == "operation" and part.loop is None and part.function in found:
+            found[part.function] += part.own_ns
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from rich.text import Text
@@ -15,6 +16,7 @@ from scanviz.tui.colours import CYAN, RED
 SHOWN = ("numbers", "over time", "heat map")
 _SHADES = " ░▒▓█"
 _HEIGHTS = "▁▂▃▄▅▆▇█"
+_BESIDE = 46  # columns of a series' name and numbers
 
 
 def number(value: float) -> str:
@@ -33,24 +35,46 @@ def value_text(
         numbers = " ".join(number(element) for element in variable.values[place].tolist())
         return text.append(numbers[: 4 * width], style="not bold")
     if shown == "over time":
-        for name, column in (("max", 1), ("mean", 2), ("min", 0)):
-            line = _scaled(variable.statistics[:, column], place, width - 8, _HEIGHTS)
-            text.append(f"{name:>5} ", style="not bold dim")
-            text.append_text(line)
-            text.append("\n")
-        return text
-    columns = variable.values[:, :12].T
-    for which, row in enumerate(columns):
-        text.append(f"{f'[{which}]':>5} ", style="not bold dim")
-        text.append_text(_scaled(row, place, width - 8, _SHADES))
+        series = {
+            name: variable.statistics[:, column] for name, column in (("max", 1), ("mean", 2), ("min", 0))
+        }
+    else:
+        series = {f"[{which}]": row for which, row in enumerate(variable.values[:, :12].T)}
+    signs = _HEIGHTS if shown == "over time" else _SHADES
+    room = max(8, width - _BESIDE)
+    first = max(0, min(place - room // 2, len(trace.steps) - room))
+    last = min(first + room, len(trace.steps))
+    text.append(f" step {_axis(trace.steps[first:last], place - first)}\n", style="not bold dim")
+    for name, values in series.items():
+        text.append(f"{name:>5} ", style="not bold dim")
+        text.append_text(_scaled(values, place, first, last, signs))
         text.append("\n")
     return text
 
 
-def _scaled(values: np.ndarray, place: int, width: int, signs: str) -> Text:
-    """Return values over the kept steps as signs, the step that is looked at reversed; ! stands for NaN and infinities."""
-    first = max(0, min(place - width // 2, len(values) - width))
-    part = values[first : first + width]
+def _axis(steps: Sequence[int], here: int) -> str:
+    """Return the numbers of the first, of the chosen and of the last of some steps, each below its column where it has room.
+
+    Examples
+    --------
+    >>> _axis(range(20, 40), 9), _axis([7], 0), _axis(range(3), 1)
+    ('20       29       39', '7', '0 2')
+    """
+    text = str(steps[0])
+    for place in (here, len(steps) - 1):
+        written = str(steps[place])
+        start = max(len(text) + 1, place - len(written) + 1 if place == len(steps) - 1 else place)
+        if place and (place == len(steps) - 1 or start == place):
+            text = f"{text:<{start}}{written}"
+    return text
+
+
+def _scaled(values: np.ndarray, place: int, first: int, last: int, signs: str) -> Text:
+    """Return values of kept steps as signs, the step that is looked at reversed; ! stands for NaN and infinities.
+
+    Behind them stand the value at that step, and between what the others lie.
+    """
+    part = values[first:last]
     finite = part[np.isfinite(part)]
     low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
     drawn = []
@@ -64,4 +88,5 @@ def _scaled(values: np.ndarray, place: int, width: int, signs: str) -> Text:
     text = Text()
     for style, run in itertools.groupby(drawn, key=lambda pair: pair[1]):
         text.append("".join(sign for sign, _ in run), style=style)
-    return text.append(f" {number(low)} … {number(high)}", style="dim")
+    text.append(f" {number(float(values[place]))}", style="not dim")
+    return text.append(f" in {number(low)} … {number(high)}", style="dim")

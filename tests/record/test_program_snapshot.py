@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import weakref
 
 import pytest
@@ -114,3 +115,38 @@ def test_nothing_of_the_engine_is_held() -> None:
     gc.collect()
     assert program() is None
     assert records[0].name == "sums"
+
+
+def test_no_two_operations_of_a_step_have_one_label() -> None:
+    """What is cut from two long expressions may be all that they differ in; equal ones have numbers."""
+    x, W, data = T.matrix("x"), T.matrix("W"), T.tensor3("data")
+
+    def step(x_t, h, W):
+        both = [T.tanh(T.dot(x_t, W) + T.dot(of(x_t), W) + T.dot(h, W)) for of in (T.exp, T.sin)]
+        return both[0].reshape((2, -1))[1].sum() + both[1].reshape((2, -1))[0].sum() + h
+
+    rows, _ = scanviz.scan(step, x, T.zeros_like(x[0]), W)
+    f = scanviz.function([x, W], rows, mode=scanviz.Mode("numpy", "none"))
+    [loop] = loops(f)
+    found = [operation.label for operation in loop.operations]
+    assert len(set(found)) == len(found), found
+    assert any("exp" in label and "tanh" in label for label in found), found
+    twice = scanviz.function([data], [data[0] + 1, data[0] + 1], mode=scanviz.Mode("numpy", "none"))
+    assert {"data[0]#1", "data[0]#2"} < set(labels(twice))
+
+
+def test_a_label_names_a_value_where_that_is_not_too_long() -> None:
+    """`dot(….T, reshape(…, (…, …)))` would not say which product it is."""
+    x, W, n = T.matrix("x"), T.matrix("W"), T.lscalar("n")
+
+    def layer(of):
+        return T.tanh(T.dot(x, W) + T.dot(of(x), W))
+
+    f = scanviz.function(
+        [x, W, n],
+        T.dot(T.reshape(layer(T.exp), (n + 1, 4)).T, T.reshape(layer(T.sin), (n + 1, 2))),
+        mode=scanviz.Mode("numpy", "none"),
+    )
+    found = labels(f)[-1]
+    assert found.startswith("dot(") and len(found) <= 160, found
+    assert re.search(r"\b[xWn]\b", found), found

@@ -14,7 +14,7 @@ from scanviz import tensor as T
 from scanviz.record.snapshot import snapshot
 from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_lines, drawing_text
 from scanviz.render.diagram.build import diagram_of
-from scanviz.render.diagram.model import Diagram, Edge, Node
+from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.testing.laws.rails import joined
 from tests.render.diagram.graphs import history, several_taps
@@ -68,6 +68,21 @@ def test_loops_are_boxes_that_open_and_close():
 def test_no_line_is_wider_than_wanted(width):
     for diagram in (*taps_pictures().values(), hostile_picture()):
         assert all(len(line) <= width for line in drawing_lines(diagram, width))
+
+
+@pytest.mark.parametrize("width", [46, 60, 120])
+@pytest.mark.parametrize("words", [0, 60])
+def test_times_stay_in_sight_where_words_are_cut(width, words):
+    long = "an operation whose label goes on and on and on"
+    nodes = tuple(
+        Node(f"n{k}", "operation", long, "loop", time_ns=k * 1e6, share=0.1 * k) for k in range(1, 4)
+    )
+    box = Cluster("loop", f"a loop with {long}", None, time_ns=5e6, share=0.5)
+    picture = Diagram("f", nodes, (box,), (Edge("n1", "n2"), Edge("n2", "n3")))
+    lines = [line.text for line in CharacterDrawing(picture, width, words=words).lines()]
+    for told in ("· 5 ms · 50%", "· 1 ms · 10%", "· 2 ms · 20%", "· 3 ms · 30%"):
+        [line] = [line for line in lines if told in line]
+        assert len(line) <= width
 
 
 def test_ascii_alone_where_that_is_wanted():

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.record.model import ProfileRecord
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord, ThreadTimesRecord
+from scanviz.record.operations import OperationRecord
+from scanviz.record.values import DurationRecord
 from scanviz.tui.state import ViewState, start
 from tests.tui.records_for_tui import gradient_record, traced_record
 
@@ -22,6 +25,19 @@ def test_the_application_begins_at_the_loop_that_took_the_most_time():
     state = start(record)
     assert state.loop_record.total_ns == max(loop.total_ns for loop in record.loops)
     assert state.function_record.name == "train"
+
+
+@pytest.mark.parametrize(("loop_ns", "where"), [(100_000, None), (900_000, "small")])
+def test_the_application_begins_outside_of_loops_where_that_took_more(loop_ns, where):
+    product = OperationRecord(0, "dot(x, x)", "operation", "float64[9]", None, samples=1, typical_ns=500e3)
+    times = DurationRecord(1, 500_000 + loop_ns)
+    f = FunctionRecord(1, "products", None, "numpy", calls=1, call_times=times, operations=(product,))
+    loop = LoopRecord(1, 1, None, "small", None, runs=1, steps=1, total_ns=loop_ns)
+    threads = ThreadTimesRecord(inside_ns=times.total_ns)
+    record = ProfileRecord(wall_ns=2_000_000, functions=(f,), loops=(loop,), threads=threads)
+    state = start(record)
+    assert state.function_record is f
+    assert (state.loop_record.name if state.loop_record else None) == where
 
 
 def test_a_record_of_nothing_has_a_state():

@@ -1,5 +1,6 @@
 """Each tab: what it shows and what its keys change; a terminal is simulated."""
 
+import re
 from unittest import mock
 
 from textual.geometry import Region
@@ -119,6 +120,8 @@ async def test_rewrites_are_shown_side_by_side_with_why_and_why_not():
         reasons = {refusal.why for refusal in app.view.history.refusals}
         shown = " ".join(text_of(app, "#rewrites-difference").split())
         assert any(" ".join(reason.split()) in shown for reason in reasons)
+        for rule in {refusal.rule for refusal in app.view.history.refusals}:
+            assert f"{rule} was " in shown, "a refusal stands under the name of its rule"
         await pilot.press("w")
         assert "test" in text_of(app, "#rewrites-difference") or "records_for_tui" in text_of(
             app, "#rewrites-difference"
@@ -172,9 +175,14 @@ async def test_values_are_shown_in_both_directions_with_a_ruler_and_watches():
         assert "reads row 3 as h[t-2], row 4 as h[t-1]; writes row 5 as h[t]" in text_of(
             app, "#values-rulers"
         )
+        assert re.search(r"mean │[░▒▓█]-?\d", text_of(app, "#values-rulers")), "rows of vectors have numbers"
         assert app.query_one("#values-table").display
         await pilot.press("v")
-        assert "over time" in text_of(app, "#values-one") and "!" not in text_of(app, "#values-one")
+        over_time = text_of(app, "#values-one")
+        assert "over time" in over_time and "!" not in over_time
+        trace = next(trace for trace in app.state.traces if app.state.step in trace.steps)
+        assert re.search(rf"step {trace.steps[0]} +3 +{trace.steps[-1]}$", over_time, re.MULTILINE)
+        assert re.search(r"mean \S+ -?[\d.]+ in -?[\d.]+ … [\d.]+", over_time)
         await pilot.press("v")
         assert "heat map" in text_of(app, "#values-one") and "!" in text_of(app, "#values-one")
         await pilot.press("e")

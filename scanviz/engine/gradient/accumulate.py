@@ -1,7 +1,8 @@
 """Adding the cotangents that meet in one variable.
 
 Parts of an array that were read by index come back as zeros with the part added in; several of these become one array of
-zeros with all parts added in, instead of a sum of arrays that are mostly zeros.
+zeros with all parts added in, instead of a sum of arrays that are mostly zeros. Slices that follow one another from the first
+row of an axis to its last are joined.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
 from scanviz.engine.graph.notation import GRADIENT
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import add
+from scanviz.engine.ops.index_pattern import IndexEntry, Number
+from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import ALLOC
+
+_WHOLE = IndexEntry("slice")
 
 
 def add_cotangents(terms: Sequence[Variable]) -> Variable:
@@ -29,6 +34,9 @@ def add_cotangents(terms: Sequence[Variable]) -> Variable:
     parts = [_parts_of_zeros(term) for term in terms]
     whole = [term for term, found in zip(terms, parts, strict=True) if not found]
     if not whole:
+        joined = _joined([node for found in parts for node in found])
+        if joined is not None:
+            return joined
         whole, parts[0] = [terms[0]], []
     total = functools.reduce(add, whole)
     for node in (node for found in parts for node in found):
@@ -52,6 +60,35 @@ def _parts_of_zeros(variable: Variable) -> list[Apply]:
             return found
         node = node.inputs[0].owner
     return []
+
+
+def _joined(parts: Sequence[Apply]) -> Variable | None:
+    """Return what was added to zeros as one array, where it is slices that follow one another from end to end of an axis.
+
+    Such slices part an array of any size, where their bounds all count from its first row, or all from its last.
+    """
+    entries = [node.op.parameters.pattern.entries for node in parts]
+    axes = {k for one in entries for k, entry in enumerate(one) if entry != _WHOLE}
+    if len(parts) < 2 or len(axes) != 1:
+        return None
+    (axis,) = axes
+    slices = [one[axis] for one in entries]
+    if any(one.kind != "slice" or one.step not in (None, 1) for one in slices):
+        return None
+    bounds = {
+        (one.start or None): (one.stop, node.inputs[1]) for one, node in zip(slices, parts, strict=True)
+    }
+    ordered: list[Variable] = []
+    at: Number = None
+    while at in bounds:
+        stop, value = bounds.pop(at)
+        ordered.append(value)
+        if stop is None:
+            return concatenate(ordered, axis) if not bounds and len(ordered) == len(parts) else None
+        if not isinstance(stop, int) or (isinstance(at, int) and not (0 < at < stop or at < stop < 0)):
+            return None
+        at = stop
+    return None
 
 
 def gradient_name(name: str) -> str:

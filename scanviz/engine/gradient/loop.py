@@ -90,7 +90,8 @@ class BackwardLoop:
         # the backward step's variables: cotangents of rows, and sums so far
         self.rows = {state: self._rows_of(state) for state in self.states}
         self.arriving = {
-            output: Variable(output.value.type, gradient_name(f"{output.name}[t]")) for output in self.outputs
+            output: Variable(output.value.type, gradient_name(step_name(output.name, 0)))
+            for output in self.outputs
         }
         self.invariants = Invariants(view)
         self.sums = {
@@ -196,18 +197,24 @@ class BackwardLoop:
             if isinstance(variable, LoopSequence) and variable.slice in pulled
         ]
         made += [
-            StepOutput(gradient_name(sequence.name), pulled[sequence.slice]) for sequence in self.sequences
+            StepOutput(
+                gradient_name(step_name(sequence.name, sequence.tap) if sequence.tap else sequence.name),
+                pulled[sequence.slice],
+            )
+            for sequence in self.sequences
         ]
         return self._closed(made)
 
     def _adjoint(self, state: State, pulled: Mapping[Variable, Variable]) -> State:
         """Return the adjoint of a state; its taps are negative: time is reversed."""
         rows, taps = self.rows[state], self.taps[state]
-        writes: dict[int, Variable] = {}
-        for tap in taps.kept:
-            term = pulled.get(state.reads[tap])
-            if term is not None:
-                writes[-tap] = add_cotangents([term, rows[tap]])
+        kept = {tap: pulled[state.reads[tap]] for tap in taps.kept if state.reads[tap] in pulled}
+        writes = {-tap: add_cotangents([term, rows[tap]]) for tap, term in kept.items()}
+        if kept and state not in self.given and state.kind != "mitmot":
+            deepest = min(
+                kept
+            )  # writes each row before others add to it: into zeros, for nothing arrives from outside
+            writes[-deepest] = kept[deepest]
         for tap in taps.replaced:
             term = pulled.get(state.reads[tap])
             writes[-tap] = term if term is not None else zeros_like(rows[tap])
@@ -271,10 +278,10 @@ class BackwardLoop:
         outer = [*readers.values(), *(rows.buffer(state, self.given.get(state)) for state in self.states)]
         outer += [zeros_like(self._around(non_sequence)) for non_sequence in self.sums]
         op = Scan([*readers, *variables], None, self._settings())
-        names = [variable.name for variable in variables]
-        results = build(op, [rows.steps_back, *outer], names)
+        roles = [*self.states, *self.sums, *self.sequences]
+        results = build(op, [rows.steps_back, *outer], [gradient_name(role.name) for role in roles])
         found: dict[LoopVariable, Derivative] = {}
-        for role, result in zip([*self.states, *self.sums, *self.sequences], results, strict=True):
+        for role, result in zip(roles, results, strict=True):
             match role:
                 case NonSequence():
                     found[role] = last_row(result, zeros_like(self._around(role)))

@@ -33,7 +33,6 @@ from scanviz.engine.scan.variables import (
     NonSequence,
     State,
     StepOutput,
-    inner_inputs,
     step_name,
 )
 from scanviz.engine.scan.variables import (
@@ -199,8 +198,10 @@ def _there(op: Scan) -> dict[Variable, tuple[LoopVariable, int]]:
                     found.setdefault(row, (variable, tap))
             case StepOutput():
                 found.setdefault(variable.value, (variable, 0))
-            case LoopSequence() | NonSequence():
-                found.update(dict.fromkeys(inner_inputs(variable), (variable, 0)))
+            case LoopSequence():
+                found[variable.slice] = (variable, variable.tap)
+            case NonSequence():
+                found[variable.variable] = (variable, 0)
             case _:
                 pass
     return found

@@ -1,10 +1,12 @@
 """Expressions: what makes a value, written over what makes its operands, in :mod:`scanviz.engine.graph.notation`.
 
-One that is too long is cut at whole operands: the deepest become ``…`` until the rest fits.
+One that is too long is cut at whole operands: the deepest become ``…`` until the rest fits. One of which that leaves no name of
+a value is cut later.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -15,6 +17,7 @@ from scanviz.engine.named_tuple import NamedTuple
 LONGEST = 40  # characters of an expression
 LONGEST_CALLED = 28  # an operation whose options make it longer is called by its name alone
 DEEPEST = 4  # operations in one another that are written out
+_NAME = re.compile(r"(?<![\w.])(?!float|int|uint|bool|complex)[^\W\d]\w*(?![\w(=.])")  # of a value
 Value = TypeVar("Value")
 Parts = Callable[[Value], tuple[Op, Sequence[Value]] | None]
 
@@ -75,6 +78,7 @@ def operation(
     parts: Parts[Value],
     name: Callable[[Value], str],
     rank: Callable[[Value], int | None],
+    longest: int = LONGEST,
 ) -> str:
     """Return an operation over values as an expression that is not too long.
 
@@ -90,16 +94,20 @@ def operation(
         ``name(value)`` gives the name of such a value.
     rank : callable
         ``rank(value)`` gives the number of dimensions of a value; None where it is no array.
+    longest : int
+        Characters that it may have.
     """
     write = _Writer(parts, name, rank)
-    text = CUT
-    for depth in range(DEEPEST, -1, -1):
+    text = naming = CUT
+    for depth in range(DEEPEST * longest // LONGEST, -1, -1):
         text = write.made(op, inputs, depth).text
         if op.declaration.notation is not None and inputs and text == write.term(inputs[0], depth).text:
             text = f"{op.name}({text})"  # not written inside of others, but this is the whole
-        if len(text) <= LONGEST:
+        if len(text) <= longest:
             break
-    return text
+        if len(text) <= 4 * longest and _NAME.search(text):
+            naming = text
+    return naming if CUT in text and naming != CUT and not _NAME.search(text) else text
 
 
 class _Writer(NamedTuple):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from scanviz.engine.graph.declaration import Op, fitted
-from scanviz.engine.graph.expressions import operation
+from scanviz.engine.graph.expressions import LONGEST, operation
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -39,7 +40,18 @@ class ValueNames:
             number: instruction for instruction in program.instructions for number in instruction.outputs
         }
 
-    def label(self, instruction: AnyInstruction) -> str:
+    def labels(self) -> list[str]:
+        """Return each operation with the names of what it reads, no two equal: those that are alike are written out further."""
+        instructions = self.program.instructions
+        found = [self.label(instruction) for instruction in instructions]
+        for longer in (2 * LONGEST, 4 * LONGEST):
+            count = Counter(found)
+            for k, instruction in enumerate(instructions):
+                if count[found[k]] > 1:
+                    found[k] = self.label(instruction, longer)
+        return found
+
+    def label(self, instruction: AnyInstruction, longest: int = LONGEST) -> str:
         """Return an operation with the names of what it reads."""
         match instruction:
             case LoopInstruction():
@@ -47,7 +59,9 @@ class ValueNames:
             case BranchInstruction():
                 return f"ifelse({self.of(instruction.condition)}, …)"
             case Instruction():
-                return operation(instruction.op, instruction.inputs, self._parts, self.of, self._rank)
+                return operation(
+                    instruction.op, instruction.inputs, self._parts, self.of, self._rank, longest
+                )
 
     def loop(self, loop: LoopInstruction) -> str:
         """Return a loop in words."""

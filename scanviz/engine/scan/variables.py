@@ -251,5 +251,13 @@ def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def step_name(name: str, tap: int) -> str:
-    """Return how a row is written, such as ``h[t-1]``."""
-    return f"{name}[t]" if tap == 0 else f"{name}[t{tap:+d}]"
+    """Return how a row is written, such as ``h[t-1]``; at tap 0 a name that says its time already stays as it is.
+
+    Examples
+    --------
+    >>> step_name("h", 0), step_name("h", -3), step_name("∂h[t-1]", 0)
+    ('h[t]', 'h[t-3]', '∂h[t-1]')
+    """
+    if tap == 0:
+        return name if "[t" in name else f"{name}[t]"
+    return f"{name}[t{tap:+d}]"

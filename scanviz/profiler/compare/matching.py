@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from scanviz.profiler.compare.figures import Figure, Key, Kind
+from scanviz.record.names import given_name
 
 Pair = tuple[int, int]  # places in the lists of A and of B
 _KINDS: tuple[Kind, ...] = ("function", "loop", "operation")
@@ -151,7 +152,7 @@ def head(label: str) -> str:
     >>> head("tanh(… + …)"), head("h[t-1] @ W"), head("index[-1](h)"), head("(… @ …) + (matmul(x[t], U))")
     ('tanh', '@', 'index', '+')
     """
-    bare, longer = label, ""
+    bare, longer = given_name(label), ""
     while bare != longer:  # what is in parentheses belongs to the inputs
         longer, bare = bare, re.sub(r"\([^()]*\)", "\0", bare)
     found = re.fullmatch(r"([A-Za-z_]\w*)[^ \0]*\0", bare)

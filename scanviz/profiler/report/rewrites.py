@@ -16,7 +16,7 @@ from scanviz.profiler.report.why import why_lines
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.names import functions_called
 from scanviz.record.plain_text import sanitize
-from scanviz.record.rewrites import RewriteRecord, RewritesRecord
+from scanviz.record.rewrites import RefusalRecord, RewriteRecord, RewritesRecord
 
 LONGEST = 100  # characters of a cost in the list; --step shows it whole
 FEW = 3  # rewrites of one rule or loop that are shown line by line without being asked for by number
@@ -289,19 +289,24 @@ def _refused(rewrites: RewritesRecord) -> Iterator[ReportLine]:
         )
 
 
+def refusals_of(rewrites: RewritesRecord, scan: str | None) -> list[RefusalRecord]:
+    """Return where rules did not fire: at a loop or in its step, or anywhere."""
+    return [
+        refusal
+        for refusal in rewrites.refusals
+        if scan is None or _is_in(scan, refusal.loop) or f"`{scan}`" in refusal.node
+    ]
+
+
 def why_not_lines(rewrites: RewritesRecord, view: RewritesOptions) -> Iterator[ReportLine]:
-    """Return where the rule that is asked about did not fire, and why."""
-    found = [refusal for refusal in rewrites.refusals if refusal.rule == view.why_not]
-    if view.scan is not None:
-        found = [
-            refusal
-            for refusal in found
-            if _is_in(view.scan, refusal.loop) or f"`{view.scan}`" in refusal.node
-        ]
-    if any(application.rule == view.why_not for application in rewrites.applications):
-        times = sum(application.rule == view.why_not for application in rewrites.applications)
+    """Return where the rule that is asked about did not fire, and why, under the rule's name."""
+    found = [refusal for refusal in refusals_of(rewrites, view.scan) if refusal.rule == view.why_not]
+    times = sum(application.rule == view.why_not for application in rewrites.applications)
+    if times:
         often = "once" if times == 1 else f"{times} times"
         yield ReportLine(f"  {view.why_not} was applied {often}; where it was not:", QUIET)
+    elif found:
+        yield ReportLine(f"  {view.why_not} was not applied:", QUIET)
     for refusal in found:
         place = f" ({sanitize(refusal.source)})" if refusal.source else ""
         inside = f" in the step of `{sanitize(refusal.loop)}`" if refusal.loop else ""

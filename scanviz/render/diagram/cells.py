@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import LoopSnapshot, LoopVariableSnapshot
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
-from scanviz.render.diagram.taps import at_step, taps
+from scanviz.render.diagram.sequence_rows import SequenceRows, at_time
+from scanviz.render.diagram.taps import taps
 
 Cells = dict[tuple[int, int], str]  # (loop variable, row) → id of its cell
-_AT_STEP = re.compile(r"\[t([+-]\d+)?\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class Side:
         How many times before time 0 have a column.
     first_row : int
         Row of what is drawn first.
-    outer_names : dict of int to str
-        What loop variables are called around the loop.
+    rows : mapping of str to SequenceRows
+        Where the rows of sequences lie in their arrays.
     of : str
         Name of the loop that it is the back-propagation of.
     states : frozenset of str
@@ -50,7 +51,7 @@ class Side:
     steps: int
     before: int
     first_row: int
-    outer_names: dict[int, str]
+    rows: Mapping[str, SequenceRows]
     of: str = ""
     states: frozenset[str] = frozenset()
     reads: dict[int, int] = field(default_factory=dict)
@@ -58,6 +59,15 @@ class Side:
     def time(self, step: int) -> int:
         """Return the forward step that a step belongs to."""
         return self.steps - 1 - step if self.of else step
+
+    @property
+    def backwards(self) -> bool:
+        """Return whether it is a back-propagation, drawn below its loop or alone."""
+        return bool(self.of or self.box.gradient_of)
+
+    def named_time(self, step: int) -> int:
+        """Return the forward step that rows of a step are named by."""
+        return self.steps - 1 - step if self.backwards else step
 
     @property
     def band(self) -> int:
@@ -111,8 +121,7 @@ def shown_already(side: Side, index: int, forward: Drawn | None) -> bool:
 def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapshot) -> None:
     """Draw a row for each step: above it, or in it where it belongs to back-propagation."""
     for step in range(side.steps):
-        outer = side.outer_names.get(index)
-        label = f"{outer}[{step}]" if outer else at_time(inner_label(side, variable), side.time(step))
+        label = at_time(inner_label(side, variable), side.named_time(step), side.rows)
         cluster = side.path(step) if side.of else None
         _cell(side, drawn, index, variable, step, label, side.step_column(step), cluster)
     drawn.next_row += 1
@@ -121,18 +130,6 @@ def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableSna
 def inner_label(side: Side, variable: LoopVariableSnapshot) -> str:
     """Return what a step calls what a loop variable gives it."""
     return next((side.loop.step.variables[number].label for number in variable.inner_inputs), variable.name)
-
-
-def at_time(label: str, time: int) -> str:
-    """Return an expression of rows at step t as it is for one step.
-
-    Examples
-    --------
-    >>> at_time("1 - h[t-1] * h[t]", 3), at_time("x", 3)
-    ('1 - h[2] * h[3]', 'x at 3')
-    """
-    found = _AT_STEP.sub(lambda match: f"[{time + int(match[1] or 0)}]", label)
-    return found if found != label else f"{label} at {time}"
 
 
 def non_sequence(side: Side, index: int, variable: LoopVariableSnapshot, row: int) -> Node:
@@ -166,14 +163,27 @@ def add_buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnaps
 
 def _cell_label(side: Side, variable: LoopVariableSnapshot, row: int) -> str:
     """Return what a row is called: of a gradient, by what it is the gradient of."""
-    name, time = variable.name, side.time(row)
-    if variable.kind == "nitsot" and side.of:
-        return at_time(at_step(name, 0), time)
-    if variable.kind == "mitmot" and name.removeprefix("∂") in side.states:
+    name, time = variable.name, side.named_time(row)
+    if variable.kind == "nitsot" and side.backwards:
+        label = at_time(cell_name(name, 0, ()), time, side.rows)
+        return f"{label} from step {time}" if _has_several_taps(side, name) else label
+    if variable.kind == "mitmot" and side.backwards and name.removeprefix("∂") in (side.states or {name[1:]}):
         return f"{name}[{time}]"
-    if variable.kind == "carry" or (variable.kind == "sitsot" and side.of):
+    if variable.kind == "carry" or (variable.kind == "sitsot" and side.backwards):
         return f"{name} before" if row < 0 else f"{name} after {time}"
     return f"{name}[{row}]"
+
+
+def _has_several_taps(side: Side, name: str) -> bool:
+    """Return whether a loop gives gradients of rows that several taps read: each step adds its own."""
+    return (
+        sum(v.kind == "nitsot" and _without_tap(v.name) == _without_tap(name) for v in side.loop.variables)
+        > 1
+    )
+
+
+def _without_tap(name: str) -> str:
+    return name.partition("[t")[0]
 
 
 def _cell(
@@ -215,7 +225,6 @@ __all__ = [
     "Side",
     "add_buffer",
     "add_sequence",
-    "at_time",
     "inner_label",
     "non_sequence",
     "read_by_step",

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot
 from scanviz.record.names import TakenNames
 from scanviz.record.plumbing import plumbing, shown_variable
 from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, NodeKind
 from scanviz.render.diagram.operation_label import SHORT, constant_text, operation_label
-from scanviz.render.diagram.taps import at_step, lags, steps_text, taps, with_taps
+from scanviz.render.diagram.taps import lags, steps_text, taps, with_taps
 
 _LEAVES: dict[str, NodeKind] = {"shared": "shared", "constant": "constant"}
 
@@ -247,10 +248,12 @@ class _Loop:
         """Draw what a loop variable takes from the step, and where a later step reads it."""
         key, port = self.key(index, variable), None
         writes = taps(variable)[1]
+        labels = (self.loop.step.variables[number].label for number in variable.inner_inputs)
+        reads = list(zip(variable.reads, labels, strict=False))
         results = []
         for j, number in enumerate(variable.inner_outputs):
             inside = self.loop.step.variables[number]
-            label = at_step(variable.name, writes[j] if j < len(writes) else 0)
+            label = cell_name(variable.name, writes[j] if j < len(writes) else 0, reads)
             wanted = f"{self.box}|gives|{key}|{writes[j] if j < len(writes) else j}"
             found = self.inner.node(
                 Node(wanted, "inner_output", label, None, inside.type, variable.kind, index)

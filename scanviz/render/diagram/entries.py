@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scanviz.record.cell_names import cell_name
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
-from scanviz.render.diagram.taps import at_step
 
 Column = Literal["outer_inp", "inner_inp", "inner_out", "outer_out"]
 COLUMNS: tuple[Column, ...] = ("outer_inp", "inner_inp", "inner_out", "outer_out")
@@ -81,10 +81,10 @@ def _labels(column: Column, variable: LoopVariableRecord) -> tuple[str, ...]:
             return (_outer_label(variable),)
         case "inner_inp":
             return variable.inner_inputs
-        case "inner_out" if variable.writes:
-            return tuple(at_step(variable.name, write) for write in variable.writes)
         case "inner_out":
-            return tuple(at_step(variable.name, 0) for _ in variable.inner_outputs)
+            reads = list(zip(variable.reads, variable.inner_inputs, strict=False))
+            writes = variable.writes or (0,) * len(variable.inner_outputs)
+            return tuple(cell_name(variable.name, write, reads) for write in writes)
         case _:
             return (variable.name,)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import LoopVariableSnapshot
 from scanviz.render.diagram.cells import (
     Drawn,
@@ -21,7 +22,7 @@ from scanviz.render.diagram.cells import (
     shown_already,
 )
 from scanviz.render.diagram.model import Cluster, Edge, EdgeRole, Node, Port
-from scanviz.render.diagram.taps import at_step, taps
+from scanviz.render.diagram.taps import taps
 
 
 def draw(side: Side, forward: Drawn | None) -> Drawn:
@@ -155,7 +156,7 @@ class _Step:
                 return self.drawn.cells[index, self.step], ""
             assert self.forward is not None
             time = self.side.time(self.step) + tap
-            return self.forward.cells[self.side.reads[index], time], at_step("", tap)[1:-1]
+            return self.forward.cells[self.side.reads[index], time], cell_name("", tap, ())[1:-1]
         said = "" if variable.kind in ("sitsot", "carry") else f"tap {tap}"
         return self.drawn.cells[index, self.step + tap], said
 

@@ -47,19 +47,6 @@ def lags(variable: LoopVariableSnapshot) -> list[Lag]:
     ]
 
 
-def at_step(name: str, tap: int) -> str:
-    """Return how a row is written in a step; a name that says its time already stays as it is.
-
-    Examples
-    --------
-    >>> at_step("h", 0), at_step("h", -3), at_step("∂h[t]", 0)
-    ('h[t]', 'h[t-3]', '∂h[t]')
-    """
-    if tap == 0:
-        return name if "[t" in name else f"{name}[t]"
-    return f"{name}[t{tap:+d}]"
-
-
 def steps_text(count: int) -> str:
     """Return a number of steps.
 

@@ -7,6 +7,7 @@ and so do the cells of its mitmot buffers: cell c holds the gradient of the stat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from scanviz.record.errors import ScanvizValueError
@@ -19,6 +20,7 @@ from scanviz.render.diagram.cells import Side
 from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.heat import HeatMap, function_of
 from scanviz.render.diagram.model import Cluster, Diagram, Node
+from scanviz.render.diagram.sequence_rows import SequenceRows, rows_of_sequences
 from scanviz.render.diagram.stepwise import draw
 
 MOST_STEPS = 8  # side by side
@@ -33,6 +35,7 @@ def unrolled(
     *,
     plumbing: bool = False,
     most: int = MOST_STEPS,
+    built: GraphSnapshot | None = None,
 ) -> Diagram:
     """Return the first steps of a loop side by side.
 
@@ -50,6 +53,8 @@ def unrolled(
         Whether sizes, broadcasts and other plumbing are drawn.
     most : int
         How many steps there may be: 8 where all of them are to be drawn.
+    built : GraphSnapshot, optional
+        The graph before its rewrites, which says what sequences were cut from.
 
     Raises
     ------
@@ -73,11 +78,11 @@ def unrolled(
         steps = times.longest_run
     below = _gradient(picture, box, records)
     before = _times_before(loop, loops[below.id] if below is not None else None)
-    names = _outer_names(graph, loops, box)
-    drawn = draw(Side("", loop, box, _alone(picture, box), steps, before, 0, names), None)
+    rows = rows_of_sequences(built or graph)
+    drawn = draw(Side("", loop, box, _alone(picture, box), steps, before, 0, rows), None)
     parts = [(drawn, times)]
     if below is not None:
-        side = _gradient_side(picture, loops, (box, below), steps, before, drawn.next_row + 1)
+        side = _gradient_side(picture, loops, (box, below), steps, before, drawn.next_row + 1, rows)
         parts.append((draw(side, drawn), records.get(below.loop) if below.loop is not None else None))
         last = f"step {steps - 1}" if steps > 1 else "the step"
         notes.append(f"{below.label} goes back over them, and begins with {last}; + adds to what is there")
@@ -104,6 +109,7 @@ def _gradient_side(
     steps: int,
     before: int,
     row: int,
+    rows: Mapping[str, SequenceRows],
 ) -> Side:
     """Return how the back-propagation (the second of the pair) of a loop is to be drawn: below it, in the same columns."""
     box, below = pair
@@ -115,7 +121,7 @@ def _gradient_side(
         steps,
         before,
         row,
-        {},
+        rows,
         of=box.label,
         states=frozenset(variable.name for variable in loops[box.id].variables),
         reads=_reads_of_forward(picture, below, box),
@@ -175,16 +181,6 @@ def _alone(picture: Diagram, box: Cluster) -> Diagram:
         nodes=nodes,
         edges=tuple(edge for edge in closed.edges if edge.source in ends and edge.target in ends),
     )
-
-
-def _outer_names(graph: GraphSnapshot, loops: dict[str, LoopSnapshot], box: Cluster) -> dict[int, str]:
-    """Return what the loop variables of a loop are called around it, where they have a name there."""
-    around = loops[box.parent].step if box.parent in loops else graph
-    found = {}
-    for index, variable in enumerate(loops[box.id].variables):
-        if variable.outer_input is not None and around.variables[variable.outer_input].name:
-            found[index] = around.variables[variable.outer_input].name
-    return found
 
 
 def _reads_of_forward(picture: Diagram, below: Cluster, box: Cluster) -> dict[int, int]:

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import html
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import resources
@@ -57,11 +58,14 @@ class Extras:
         What a reader should know.
     to_try : str
         A sentence that the verdict ends with.
+    file : str
+        The profile's file, which commands name; they say FILE where there is none.
     """
 
     advice: Sequence[Mapping[str, str]] = ()
     notes: Sequence[str] = field(default=())
     to_try: str = ""
+    file: str = ""
 
 
 def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 10.0) -> str:
@@ -92,6 +96,7 @@ def page(record: ProfileRecord, extras: Extras | None = None, seconds: float = 1
         "advice": [dict(mapping) for mapping in extras.advice],
         "notes": list(extras.notes),
         "to_try": extras.to_try,
+        "file": shlex.quote(sanitize(extras.file)) if extras.file else "FILE",
     }
     script = "".join(_asset(text) for text in SCRIPTS)
     script = f'"use strict";\n(() => {{\n{script}\n}})();'

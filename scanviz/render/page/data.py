@@ -6,6 +6,7 @@ Nothing is computed here that the record does not say; numbers that JSON cannot 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.part_totals import gone_loops, lines, totals
 from scanviz.record.parts import RunPart, parts_of
+from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
 from scanviz.record.roofline import known_limits, worth_showing
@@ -60,6 +62,9 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
         "blame": _blame(record),
         "command": "scanviz report FILE --values --scan NAME --run RUN --step STEP"
         + (" --recompute" if record.calls else ""),
+        "record_values": shlex.join(
+            ["scanviz", "profile", "--values", *map(sanitize, (record.script or "SCRIPT", *record.arguments))]
+        ),
         "parts": _parts(record, parts),
         "roofline": _roofline(record),
         "glosses": GLOSSES,

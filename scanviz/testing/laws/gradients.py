@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from random import Random
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -168,3 +171,29 @@ def what_is_not_taken_has_derivative_zero(
     gradient = scanviz.grad(T.sum(chosen), x, disconnected_inputs="ignore")
     (found,) = scanviz.function([x], [gradient], mode=tier, on_unused_input="ignore")(np.array(numbers))
     np.testing.assert_array_equal(found, 0.0)
+
+
+@law(
+    sample=40,
+    size=st.integers(0, 8),
+    cuts=st.lists(st.none() | st.integers(-5, 5), min_size=1, max_size=4),
+    order=st.randoms(use_true_random=False),
+    known=st.booleans(),
+    axis=st.sampled_from([0, 1]),
+)
+def slices_give_each_element_what_they_read_of_it(
+    size: int, cuts: list[int | None], order: Random, known: bool, axis: int
+) -> None:
+    """The gradient of weighted parts of an array, that follow one another or not, has at each element the sum of its weights."""
+    parts = [slice(first, last) for first, last in pairwise([None, *cuts, None])]
+    order.shuffle(parts)
+    keys = [(slice(None),) * axis + (part,) for part in parts]
+    shape = (size, 2) if axis == 0 else (2, size)
+    x = T.tensor("float64", shape if known else (None, None), "x")
+    cost = sum((T.sum(T.exp(x[key])) * float(2**k) for k, key in enumerate(keys)), T.constant(0.0))
+    value, wanted = np.zeros(shape), np.zeros(shape)
+    for k, key in enumerate(keys):
+        wanted[key] += 2**k
+    for mode in (Mode("reference", "none"), Mode("numpy", "all")):
+        found = scanviz.function([x], scanviz.grad(cost, x), mode=mode)(value)
+        np.testing.assert_array_equal(found, wanted)

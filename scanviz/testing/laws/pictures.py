@@ -36,6 +36,7 @@ from scanviz.testing.loops import random_loops
 
 _INSIDE = 0.5  # what a line may be off by
 _CORNERS = 8.0  # how near the ends of two upright lines may come where one continues the other
+_SEQUENCE_ROW = re.compile(r"x(\d)\[(-?\d+)\]$")
 LOOPS = random_loops()
 
 
@@ -168,6 +169,33 @@ def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None
         for (less, cold), (more, hot) in pairwise(sorted(levels)):
             assert cold <= hot, (less, more)
         assert most == 0 or percent(most) in text
+
+
+@law(sample=6, case=LOOPS, steps=st.integers(1, 5), rewritten=st.booleans())
+def a_row_of_a_sequence_has_one_name(case: LoopCase, steps: int, rewritten: bool) -> None:
+    """Step by step, a loop and its back-propagation call each row of a sequence by its number in the user's array."""
+    built = graph_of(case, False)
+    graph = graph_of(case, True) if rewritten else built
+    of = {loop.name: loop.gradient_of for loop, _ in graph.all_loops()}
+    for name, forward in of.items():
+        picture, seen = unrolled(graph, name, steps, built=built), set()
+        for node in picture.nodes:
+            found = _SEQUENCE_ROW.match(node.label)
+            if node.kind != "cell" or node.loop_kind != "sequence" or found is None:
+                continue
+            back, step = node.id.startswith("back/"), int(node.id.rpartition("/")[2])
+            time = steps - 1 - step if back or forward is not None else step
+            assert int(found[2]) in _rows_read(case, int(found[1]), time), (node.id, node.label)
+            place = back, node.label, time
+            assert rewritten or place not in seen, f"two rows are named {node.label} in step {time}"
+            seen.add(place)
+
+
+def _rows_read(case: LoopCase, sequence: int, time: int) -> list[int]:
+    """Return which rows of a sequence a step reads, counted from the end where the loop begins there."""
+    taps = case.sequences[sequence].taps
+    first = -1 - max(0, *taps) - time if case.go_backwards else time - min(0, *taps)
+    return [first + tap for tap in taps]
 
 
 def _pictures(case: LoopCase, steps: int, rewritten: bool, plumbing: bool) -> Iterator[Diagram]:

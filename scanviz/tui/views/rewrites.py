@@ -13,7 +13,7 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report.costs import run_cost_lines
 from scanviz.profiler.report.rewrites import RewritesOptions as Options
-from scanviz.profiler.report.rewrites import applications_of, step_lines, why_not_lines
+from scanviz.profiler.report.rewrites import applications_of, refusals_of, step_lines, why_not_lines
 from scanviz.profiler.report.text import ReportLine
 from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
@@ -194,15 +194,14 @@ class RewritesView(TabView):
         if history is None:
             return Text("no rewrites of this function were recorded")
         if self.other == "why not":
-            rules = list(dict.fromkeys(refusal.rule for refusal in history.refusals))
+            scan = loop.name if self.own and loop else None
+            rules = dict.fromkeys(refusal.rule for refusal in refusals_of(history, scan))
             lines = [
-                line
-                for rule in rules
-                for line in why_not_lines(
-                    history, Options(why_not=rule, scan=loop.name if self.own and loop else None)
-                )
+                line for rule in rules for line in why_not_lines(history, Options(why_not=rule, scan=scan))
             ]
-            return report_text(lines, width) if lines else Text("no rule was refused anywhere")
+            if lines:
+                return report_text(lines, width)
+            return Text("no rule was refused" + (" anywhere" if scan is None else f" in {sanitize(scan)}"))
         if self.other == "why":
             return (
                 report_text(why_lines(history, loop.name), width)

@@ -289,3 +289,37 @@ def test_draws_in_a_loop_in_a_loop(mode):
     for t in range(3):
         move = 1e-6 * np.eye(3)[t]
         np.testing.assert_allclose(to_x[t], (f(0.7, at + move)[0] - f(0.7, at - move)[0]) / 2e-6, rtol=1e-6)
+
+
+def test_a_backward_step_of_an_lstm_adds_no_zeros_and_joins_its_gates():
+    """Nothing arrives for c from outside: its gradient is what the next step hands back; the gates are four slices end to end."""
+    size = 3
+    x, U, h0, c0 = T.matrix("x"), T.matrix("U"), T.vector("h0"), T.vector("c0")
+
+    def step(x_t, h, c, U):
+        gates = x_t + T.dot(h, U)
+        i, f, o = (T.sigmoid(gates[k * size : (k + 1) * size]) for k in range(3))
+        c_t = f * c + i * T.tanh(gates[3 * size :])
+        return o * T.tanh(c_t), c_t
+
+    (h, _), _ = scanviz.scan(step, x, [h0, c0], U, name="lstm")
+    gradients = scanviz.grad(T.sum(h**2), [U, h0, c0])
+    f = scanviz.function([x, U, h0, c0], gradients, mode=scanviz.Mode("numpy", "all"))
+    [backward] = [loop for loop in f.program.instructions if getattr(loop, "name", "") == "grad_of_lstm"]
+    ops = [made.op.name for made in backward.body.instructions]
+    assert "assign" not in ops and "alloc" not in ops and ops.count("concatenate") == 1
+    zeros = {
+        number for number, value in backward.body.constants.items() if np.ndim(value) == 0 and value == 0.0
+    }
+    added = [made for made in backward.body.instructions if made.op.name == "add" and zeros & {*made.inputs}]
+    assert not added
+    rng = np.random.default_rng(0)
+    values = [rng.normal(size=shape) for shape in [(4, 4 * size), (size, 4 * size), (size,), (size,)]]
+    row, cell = h0, c0
+    total = 0.0
+    for t in range(4):
+        row, cell = step(x[t], row, cell, U)
+        total = total + T.sum(row**2)
+    by_hand = scanviz.function([x, U, h0, c0], scanviz.grad(total, [U, h0, c0]), mode="reference")
+    for mine, theirs in zip(f(*values), by_hand(*values), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12)

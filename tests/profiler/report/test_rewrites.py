@@ -81,6 +81,7 @@ def test_why_follows_the_rules_down_to_the_users_line(record):
 
 def test_why_not_says_the_precondition_in_words(record):
     text = render_rewrites(record, RewritesOptions(why_not="inline_one_step"))
+    assert "inline_one_step was not applied:" in text
     assert "loop `rnn`" in text and "the number of steps of `rnn` is not known when building, not 1" in text
     nowhere = render_rewrites(record, RewritesOptions(why_not="split_factorisation"))
     assert "nowhere refused" in nowhere

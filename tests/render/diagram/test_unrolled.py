@@ -1,5 +1,7 @@
 """A loop step by step: each step reads and writes the cells that its taps say, and back-propagation stands under it."""
 
+import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -7,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import scanviz
+from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
 from scanviz.record.snapshot import snapshot
-from scanviz.render.diagram.cells import at_time
+from scanviz.render.diagram.sequence_rows import at_time
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import (
@@ -106,6 +110,58 @@ def test_every_node_has_its_place_in_time(picture):
 
 def test_rows_at_a_step_are_called_by_their_numbers():
     assert at_time("1 - h[t-1] * h[t+2]", 4) == "1 - h[3] * h[6]"
+
+
+def loop_of_taps(taps, **options):
+    """Return the graphs, as built and rewritten, of a loop over some taps of `data` and of its gradients."""
+    data, w = T.vector("data"), T.scalar("w")
+
+    def step(*read):
+        *rows, before, weight = read
+        return T.tanh(weight * before + math.prod(rows))
+
+    s, _ = scanviz.scan(
+        step,
+        dict(input=data, taps=taps),
+        outputs_info=T.scalar("s0"),
+        non_sequences=w,
+        name="loop",
+        **options,
+    )
+    kept = history([T.sum(s**2), *scanviz.grad(T.sum(s**2), [w, data])])
+    return kept.snapshot(0), kept.snapshot(len(kept.applications))
+
+
+def labels_of(picture, kind):
+    return {
+        node.id.removeprefix("back/cell/"): node.label
+        for node in picture.nodes
+        if node.kind == "cell" and node.loop_kind == kind
+    }
+
+
+@pytest.mark.parametrize(
+    ("taps", "options", "rows"),
+    [
+        ([-1, 0, 1], {}, {"data[0]", "data[1]", "data[2]", "data[3]"}),
+        ([1], {}, {"data[1]", "data[2]"}),
+        ([-1, 0], {"go_backwards": True}, {"data[-1]", "data[-2]", "data[-3]"}),
+        ([0], {"go_backwards": True}, {"data[-1]", "data[-2]"}),
+    ],
+)
+def test_rows_of_a_sequence_have_the_numbers_of_the_array(taps, options, rows):
+    built, rewritten = loop_of_taps(taps, **options)
+    assert set(labels_of(unrolled(built, "loop", 2), "sequence").values()) == rows
+    of_rewritten = labels_of(unrolled(rewritten, "loop", 2, built=built), "sequence").values()
+    assert set(re.findall(r"data\[.*?\]", " ".join(of_rewritten))) == rows
+
+
+def test_each_step_has_its_own_name_for_what_it_adds_to_the_gradient_of_a_row():
+    built, _ = loop_of_taps([-1, 0])
+    labels = labels_of(unrolled(built, "loop", 2), "nitsot").values()
+    assert set(labels) == {f"∂data[{row}] from step {step}" for row, step in [(0, 0), (1, 0), (1, 1), (2, 1)]}
+    single, _ = loop_of_taps([0])
+    assert set(labels_of(unrolled(single, "loop", 2), "nitsot").values()) == {"∂data[0]", "∂data[1]"}
 
 
 @pytest.mark.parametrize("steps", [0, 9, -1, 1000])

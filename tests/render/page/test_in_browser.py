@@ -777,3 +777,48 @@ def test_a_step_that_is_not_in_the_page_names_the_command(browser, tmp_path):
     told = shown(browser)
     assert f"step {step} is not in this page" in told
     assert f"--run 0 --step {step} --recompute" in told
+    path.write_text(page(record, Extras(file="the tank's.scanviz")), "utf-8")
+    browser.open(path, f"#view=player&step={step}")
+    first = browser.texts("#player > :nth-child(2)")[0]
+    assert "To see it: scanviz report 'the tank'\"'\"'s.scanviz' --values" in first, (
+        "it stands before rows without values"
+    )
+
+
+def test_a_page_without_values_says_first_how_to_record_them(browser, file):
+    browser.open(file, "#view=player&step=7")
+    todo, about = (
+        browser.evaluate(f"document.querySelector('{at}').getBoundingClientRect().top")
+        for at in (".todo", ".about")
+    )
+    assert todo < about
+    assert "To see them: scanviz profile --values" in browser.texts(".todo")[0]
+
+
+def test_variables_named_as_parts_of_the_page_do_not_stop_it(browser, tmp_path):
+    """A shape of a picture has the name of its variable as its id: `data` was read as the page's data."""
+    names = (
+        "data",
+        "drawings",
+        "views",
+        "tabs",
+        "loop",
+        "step",
+        "help",
+        "said",
+        "summary",
+        "theme",
+        "picture-1-0",
+    )
+    inputs = [T.vector(name) for name in names]
+    rows, _ = scanviz.scan(lambda *read: T.tanh(sum(read)), inputs, T.constant(0.0))
+    f = scanviz.function(inputs, rows)
+    with scanviz.profile() as p:
+        f(*(np.ones(5) for _ in inputs))
+    path = tmp_path / "named.html"
+    path.write_text(page(p.record), "utf-8")
+    browser.open(path, "#view=picture")
+    browser.wait_for("document.querySelectorAll('svg.picture [id]').length > 10")
+    assert len(browser.texts("#tabs button")) == len(VIEWS)
+    browser.evaluate("document.getElementById('step').value")
+    assert not [m for m in browser.messages if m.get("method") == "Runtime.exceptionThrown"]

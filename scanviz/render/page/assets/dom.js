@@ -2,6 +2,12 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
+/** The element of a picture: shapes have ids that users chose, such as `data`, so it is looked for at its own place alone. */
+const drawingOf = (picture) => document.querySelector(`#drawings > [id="${picture.element}"]`);
+
+/** A command about this profile, with the name of its file. */
+const ownCommand = (command) => command.replace("FILE", () => data.file);
+
 /** Return a new element. Text is always text: nothing from the data is ever read as HTML. */
 function element(tag, attributes = {}, ...children) {
   const made = tag.startsWith("svg:")

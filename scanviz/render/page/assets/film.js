@@ -11,7 +11,7 @@ class Film {
     this.rewrite = rewrite;
     this.at = 0;
     this.timer = null;
-    this.svg = document.getElementById(film.element).querySelector("svg").cloneNode(true);
+    this.svg = drawingOf(film).querySelector("svg").cloneNode(true);
     this.svg.setAttribute("class", "picture");
     this.svg.setAttribute("role", "img");
     this.svg.setAttribute("aria-label", `The graph of ${film.loop ?? "the function"}, rewrite by rewrite`);
@@ -161,7 +161,7 @@ function filmPart(owner, loop, rewrite) {
   if (!found) return null;
   const box = element("div", {});
   const more = [found.left_out.length ? `No room in this page for the film of ${found.left_out.join(", ")}. ` : null,
-    "The film of the whole function: ", element("code", {}, found.command)];
+    "The film of the whole function: ", element("code", {}, ownCommand(found.command))];
   const note = element("p", { class: "note" }, more);
   if (!found.films.length) return note;
   const show = (film) => {

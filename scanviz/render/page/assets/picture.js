@@ -5,7 +5,7 @@ const READABLE = 1100; // units of a picture that a window is wide enough for
 class Picture {
   constructor(picture) {
     this.picture = picture;
-    this.svg = document.getElementById(picture.element).querySelector("svg").cloneNode(true);
+    this.svg = drawingOf(picture).querySelector("svg").cloneNode(true);
     this.parts = new Map([...this.svg.querySelectorAll("[id]")].map((each) => [each.id, each]));
     this.nodes = new Map(picture.nodes.map((each) => [each.id, each]));
     this.ports = new Map(picture.nodes.flatMap((node) => (node.ports ?? []).map((port) => [port.id, { ...port, node }])));

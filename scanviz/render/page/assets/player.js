@@ -43,8 +43,8 @@ function playerView() {
 /** What is known of values, where no chain of blame tells more. */
 function aboutValues(traces, bad, blame) {
   if (blame) return null;
-  return element("p", { class: "note" }, !traces.length ? "Values were not recorded: scanviz profile --values keeps them."
-    : bad ? `${bad.name} is ${bad.what} first at step ${bad.step}.` : "No value that was kept is NaN or infinite.");
+  if (!traces.length) return element("p", { class: "todo" }, "No values of this loop were recorded. To see them: ", element("code", {}, data.record_values));
+  return element("p", { class: "note" }, bad ? `${bad.name} is ${bad.what} first at step ${bad.step}.` : "No value that was kept is NaN or infinite.");
 }
 
 function playPause(last) {
@@ -121,7 +121,7 @@ function playerOf(loop) {
   const buffers = loop.variables.map((each, k) => [each, k]).filter(([each]) => order.includes(each.kind))
     .sort(([a], [b]) => order.indexOf(a.kind) - order.indexOf(b.kind));
   const drawn = (wanted) => buffers.filter(([each]) => (each.kind === "sequence") === wanted).map(([each, k]) => buffer(loop, each, k, step));
-  return [element("p", { class: "about" }, said), stateParts(loop, step), drawn(false), sequencesPart(drawn(true)), valuesPart(loop, step)].flat();
+  return [element("p", { class: "about" }, said), missingPart(loop, step), stateParts(loop, step), drawn(false), sequencesPart(drawn(true)), valuesPart(loop, step)].flat();
 }
 
 /** The rulers of sequences: many of them wait behind a line. */
@@ -178,14 +178,21 @@ function buffer(loop, variable, index, step) {
     element("p", {}, element("span", { class: "words" }, words), element("span", { class: "carried" }, carried(variable, step, loop.longest_run))));
 }
 
+/** What to do where the page has no values of a step: for each run that lacks it. */
+function missingPart(loop, step) {
+  const traces = data.traces.filter((each) => each.loop === loop.key && !each.steps.includes(step));
+  return traces.map((trace) => {
+    const near = trace.steps.reduce((best, each) => (Math.abs(each - step) < Math.abs(best - step) ? each : best), trace.steps[0]);
+    const command = ownCommand(data.command).replace("NAME", () => shellWord(loop.name)).replace("RUN", trace.run).replace("STEP", step);
+    return element("p", { class: "todo" }, `Run ${trace.run}: step ${step} is not in this page. To see it: `, element("code", {}, command),
+      trace.steps.length ? [", or ", button(`go to the nearest one that is: step ${near}`, () => choose({ step: near }), { class: "link" })] : null);
+  });
+}
+
 function valuesPart(loop, step) {
-  const traces = data.traces.filter((each) => each.loop === loop.key);
+  const traces = data.traces.filter((each) => each.loop === loop.key && each.steps.includes(step));
   const parts = traces.map((trace) => {
     const at = trace.steps.indexOf(step);
-    if (at < 0) {
-      const near = trace.steps.reduce((best, each) => (Math.abs(each - step) < Math.abs(best - step) ? each : best), trace.steps[0]);
-      return element("p", {}, `Run ${trace.run}: step ${step} is not in this page. `, element("code", {}, data.command.replace("NAME", shellWord(loop.name)).replace("RUN", trace.run).replace("STEP", step)), " shows it; ", button(`nearest: step ${near}`, () => choose({ step: near }), { class: "link" }));
-    }
     return table(`Values at step ${step} of run ${trace.run} (${trace.reasons[at] === "asked" ? "computed again" : `kept: ${trace.reasons[at]}`})`,
       [{ name: "variable" }, { name: "of the step", wide: true }, { name: "type", wide: true }, { name: "min", numeric: true, wide: true }, { name: "max", numeric: true, wide: true }, { name: "mean", numeric: true }, { name: "NaN", numeric: true }, { name: "inf", numeric: true }, { name: "values" }],
       trace.variables.map((each) => {

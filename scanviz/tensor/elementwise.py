@@ -123,6 +123,20 @@ def __getattr__(name: str) -> Any:
 LATER.update({name: partial(__getattr__, name) for name in _made})
 
 
+@meaning("operator:**")
+def _raised(x: Variable, exponent: Any) -> Variable:
+    """Return ``x ** exponent`` as NumPy's arrays have it: a square for the number 2, and a root for 0.5.
+
+    ``power`` gives int64 of truth values, and of float16 0.5 as any other exponent.
+    """
+    dtype = tensor_type(x).dtype
+    if dtype == "bool" and type(exponent) is int and exponent == 2:
+        return ops.square(x)
+    if dtype == "float16" and type(exponent) is float and exponent == 0.5:
+        return ops.sqrt(x)
+    return ops.power(x, exponent)
+
+
 @meaning("method:astype")
 def cast(x: Any, dtype: object) -> Variable:
     """Return ``x`` in another dtype, as NumPy's ``astype``.

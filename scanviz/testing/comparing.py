@@ -36,6 +36,27 @@ def assert_same_bits(found: Any, expected: Any, what: str = "") -> None:
         )
 
 
+def assert_within_places(found: Any, expected: Any, what: str = "", places: int = 4) -> None:
+    """Raise an AssertionError unless dtype, shape, NaN and signs are the same, and floats within so many last places.
+
+    Examples
+    --------
+    >>> assert_within_places(1.0, 1.0 + 2**-52)
+    """
+    mine, theirs = map(np.atleast_1d, _alike(found, expected, what))
+    if theirs.dtype.kind != "f":
+        np.testing.assert_array_equal(mine, theirs, err_msg=what)
+        return
+    there = ~np.isnan(theirs)
+    np.testing.assert_array_equal(np.isnan(mine), ~there, err_msg=f"NaN in {what}")
+    mine, theirs = mine[there], theirs[there]
+    np.testing.assert_array_equal(np.signbit(mine), np.signbit(theirs), err_msg=f"signs of {what}")
+    with np.errstate(all="ignore"):
+        apart = np.abs(mine.astype("float64") - theirs) / np.spacing(np.abs(theirs)).astype("float64")
+    far = (mine != theirs) & ~(apart <= places)
+    assert not far.any(), f"{what}: {mine[far]} and not {theirs[far]}"
+
+
 def assert_close(found: Any, expected: Any, what: str = "", tolerance: float | None = None) -> None:
     """Raise an AssertionError unless dtype and shape are the same, floats up to rounding, NaN and infinities in their places."""
     mine, theirs = _alike(found, expected, what)

@@ -21,7 +21,7 @@ from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, tensor_type
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import BOOLEAN, DTYPES, FLOATS
+from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import linalg
 from scanviz.engine.ops.evaluate import evaluate
@@ -190,27 +190,18 @@ PRODUCTS = frozenset((linalg.DOT, linalg.MATMUL, linalg.BATCHED_DOT, linalg.TENS
 def _agreed(node: Apply, given: Sequence[Array]) -> bool:
     """Return whether a value depends neither on the machine nor on where NumPy finds it in memory.
 
-    Casts to integers stay in range, zeros that are compared have one sign, ``0.5`` is no exponent of 0 and of -inf, and a
-    product of matrices has neither what is not finite nor terms of -0.0.  What comes after a loop gets rows as loops make them.
+    Where NumPy gives either zero, all have one sign; ``0.5`` is no exponent of 0 and of -inf, and a product of matrices has neither
+    what is not finite nor terms of -0.0.  What comes after a loop gets rows as loops make them.
     """
     declaration = node.op.declaration
     if declaration in PRODUCTS:
         return all(bool(np.all(np.isfinite(array))) for array in given) and not _negative_zeros(given)
     if declaration is LAST_ROW:
         return bool(given[0].shape[1:] == given[1].shape)  # which the loop before it has seen to
-    if declaration is e.CAST:
-        return _in_range(given[0], node.op.parameters.dtype)
     if declaration is e.power:
         base, exponent = given  # with one exponent for all NumPy takes a root, of which these differ
         return not bool(np.any(((base == 0) | (base == -np.inf)) & (exponent == 0.5)))
     return not node.op.facts.either_zero or not _both_zeros(given)
-
-
-def _in_range(value: Array, dtype: str) -> bool:
-    if value.dtype.kind != "f" or dtype in (*FLOATS, BOOLEAN):
-        return True
-    ends, wide = np.iinfo(dtype), value.astype(np.float64)
-    return bool(np.all((wide > float(ends.min) - 1) & (wide < float(ends.max))))
 
 
 def _both_zeros(values: Sequence[Array]) -> bool:

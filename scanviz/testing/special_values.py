@@ -29,7 +29,9 @@ def special_numbers(dtype: str) -> list[Any]:
     limits = np.finfo(dtype)
     plain = [0.0, 1.0, -1.0, 2.0, 0.5, -2.5, 3.0, -0.0, np.inf, -np.inf, np.nan]
     small: list[Any] = [limits.smallest_subnormal, limits.tiny, limits.eps, limits.max, -limits.max]
-    return [kind.type(number) for number in (*plain, *small)]
+    whole = [-1.5, 300.0, -3e9, 2.0**63]  # which some integer dtypes do not hold
+    fitting = [number for number in whole if abs(number) <= float(limits.max)]
+    return [kind.type(number) for number in (*plain, *small, *fitting)]
 
 
 def moderate_numbers(dtype: str) -> list[Any]:

@@ -80,7 +80,7 @@ class Syntax:
     __truediv__, __rtruediv__ = _binary("divide")
     __floordiv__, __rfloordiv__ = _binary("floor_divide")
     __mod__, __rmod__ = _binary("mod")
-    __pow__, __rpow__ = _binary("power")
+    __pow__, __rpow__ = _binary("operator:**")[0], _binary("power")[1]
     __matmul__, __rmatmul__ = _binary("matmul")
     __and__, __rand__ = _binary("bitwise_and")
     __or__, __ror__ = _binary("bitwise_or")

@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
-from scanviz.engine.graph.types import canonical_dtype
+from scanviz.engine.graph.types import FLOATS, canonical_dtype
 from scanviz.engine.later import functions_of
 from scanviz.engine.ops.elementwise_declaration import (
     CHEAP,
@@ -62,8 +62,11 @@ power = _declared(
 )
 maximum = _declared(np.maximum, "Larger of two; NaN if either is.", facts=EXTREME)
 minimum = _declared(np.minimum, "Smaller of two; NaN if either is.", facts=EXTREME)
-fmax = _declared(np.fmax, "Larger of two; the other if one is NaN.", facts=EXTREME)
-fmin = _declared(np.fmin, "Smaller of two; the other if one is NaN.", facts=EXTREME)
+# which zero of two NumPy gives changes with the length of arrays
+fmax = _declared(np.fmax, "Larger of two; the other if one is NaN.", facts=replace(EXTREME, either_zero=True))
+fmin = _declared(
+    np.fmin, "Smaller of two; the other if one is NaN.", facts=replace(EXTREME, either_zero=True)
+)
 arctan2 = _declared(np.arctan2, "Angle of the point (second, first).")
 hypot = _declared(np.hypot, "Length of the hypotenuse.", facts=POSITIVE)
 logaddexp = _declared(np.logaddexp, "log(exp(a) + exp(b)) without overflow.")
@@ -223,7 +226,7 @@ clip = _declared(
     "x limited to [low, high].",
     result=_clip_dtypes,
     arity=3,
-    facts=replace(CHOSEN, either_zero=True),
+    facts=CHOSEN,
 )
 
 
@@ -251,8 +254,11 @@ def cast(value: Any, dtype: object) -> Variable:
     """
     wanted = canonical_dtype(dtype)
     variable = as_variable(value)
-    if tensor_type(variable).dtype == wanted:
+    given = tensor_type(variable).dtype
+    if given == wanted:
         return variable
+    if wanted == "uint32" and given in FLOATS:  # NumPy's own goes this way too, but not for all lengths
+        variable = cast(variable, "int64")
     return build_one(Op(CAST, CastParameters(wanted)), variable)
 
 

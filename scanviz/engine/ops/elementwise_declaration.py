@@ -44,7 +44,7 @@ CHEAP = replace(FUNCTION, flops=flops.one, cheap=True)
 COMPARES = replace(CHEAP, compares=True)
 LINEAR = replace(CHEAP, unit_slope=True)
 CHOSEN = replace(LINEAR, selects=True)
-EXTREME = replace(CHOSEN, sign="kept", either_zero=True)
+EXTREME = replace(CHOSEN, sign="kept")
 KEPT = replace(FUNCTION, sign="kept")
 POSITIVE = replace(FUNCTION, sign="no minus zero")
 

@@ -114,13 +114,13 @@ def greater_equal() -> Formula:
 
 
 def larger(a: Expression, b: Expression) -> Expression:
-    """Return the larger of two floating-point numbers, NaN if either is."""
-    return select((a >= b) | is_nan(a), a, b)
+    """Return the larger of two floating-point numbers, NaN if either is; of zeros the second, as processors of NumPy's loops do."""
+    return select(is_nan(a), a, select(a > b, a, b))
 
 
 def smaller(a: Expression, b: Expression) -> Expression:
-    """Return the smaller of two floating-point numbers, NaN if either is."""
-    return select((a <= b) | is_nan(a), a, b)
+    """Return the smaller of two floating-point numbers, NaN if either is; of zeros the second."""
+    return select(is_nan(a), a, select(a < b, a, b))
 
 
 def _whole_larger(a: Expression, b: Expression) -> Expression:
@@ -131,18 +131,29 @@ def _whole_smaller(a: Expression, b: Expression) -> Expression:
     return select(a <= b, a, b)
 
 
-def _of_two(floating: Expression, integer: Expression, boolean: Expression) -> Formula:
-    return Formula(floating, integer, integer, boolean)
+def _of_two(
+    floating: Expression, integer: Expression, boolean: Expression, half: Expression | None = None
+) -> Formula:
+    return Formula(floating, integer, integer, boolean, half=half)
+
+
+def _larger_half(a: Expression, b: Expression) -> Expression:
+    """Return the larger of two numbers of float16, NaN if either is; of zeros the first."""
+    return select((a >= b) | is_nan(a), a, b)
+
+
+def _smaller_half(a: Expression, b: Expression) -> Expression:
+    return select((a <= b) | is_nan(a), a, b)
 
 
 def maximum() -> Formula:
     """Return the formula of ``maximum``."""
-    return _of_two(larger(x, y), _whole_larger(x, y), x | y)
+    return _of_two(larger(x, y), _whole_larger(x, y), x | y, _larger_half(x, y))
 
 
 def minimum() -> Formula:
     """Return the formula of ``minimum``."""
-    return _of_two(smaller(x, y), _whole_smaller(x, y), x & y)
+    return _of_two(smaller(x, y), _whole_smaller(x, y), x & y, _smaller_half(x, y))
 
 
 def fmax() -> Formula:
@@ -157,7 +168,8 @@ def fmin() -> Formula:
 
 def clip() -> Formula:
     """Return the formula of ``clip``."""
-    return _of_two(smaller(larger(x, y), z), _whole_smaller(_whole_larger(x, y), z), (x | y) & z)
+    half = _smaller_half(_larger_half(x, y), z)
+    return _of_two(smaller(larger(x, y), z), _whole_smaller(_whole_larger(x, y), z), (x | y) & z, half)
 
 
 def _differ_in_sign(a: Expression, b: Expression) -> Expression:
@@ -284,12 +296,10 @@ def sign() -> Formula:
     )
 
 
-# of the integer 0 there is none
-
-
 def reciprocal() -> Formula:
-    """Return the formula of ``reciprocal``."""
-    return Formula(1 / x, select(equal(x, 1) | equal(x, -1), x, 0), select(equal(x, 1), x, 0))
+    """Return the formula of ``reciprocal``; of the integer 0 it is what infinity is as an integer."""
+    whole = cast(1 / cast(x, "float64"), x)
+    return Formula(1 / x, whole, whole)
 
 
 def rounded(name: str) -> Formula:

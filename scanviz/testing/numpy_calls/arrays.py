@@ -129,6 +129,19 @@ def _where(rng: Random) -> NumpyCall:
     return NumpyCall(specials(shapes, dtypes), T.where, np.where, "where", points=points)
 
 
+@call_of("power")
+def _power(rng: Random) -> NumpyCall:
+    shape, exponent = a_shape(rng), rng.choice((2, 0.5, 0, 1, 3, 2.0, 1.5, -0.5, -1.0))
+    by_operator = rng.random() < 0.7
+    return NumpyCall(
+        specials([shape], [a_dtype(rng)]),
+        lambda x: x**exponent if by_operator else T.power(x, exponent),
+        lambda x: x**exponent if by_operator else np.power(x, exponent),
+        f"to the power of {exponent}, by {'the operator' if by_operator else 'power'}",
+        points=uniform([shape], 0.3, 2),
+    )
+
+
 @call_of("divmod")
 def _divmod(rng: Random) -> NumpyCall:
     shape = a_shape(rng)

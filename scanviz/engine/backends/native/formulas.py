@@ -5,14 +5,15 @@ The same rows write the wide code and that of the last elements, so both give th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isfinite
 
 import numpy as np
 
 from scanviz.engine.backends.native.elementary import FUNCTIONS, elementary
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.ir import Code, Value, constant, type_of
+from scanviz.engine.backends.native.values import known_number
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.scalar.blocks import Block, Statement
 from scanviz.engine.scalar.primitives import KINDS
@@ -39,7 +40,6 @@ _INTRINSICS = {
     "absolute": "fabs", "copysign": "copysign", "floor": "floor", "ceil": "ceil", "truncate": "trunc",
     "round_even": "roundeven", "sqrt": "sqrt",
 }  # fmt: skip
-_NOT_A_NUMBER = re.compile(r"0x[7F]F[F][0-9A-F]{13}")  # or infinite
 _STRUCTURE = frozenset({"constant", "select", "cast", "bitcast", "table", "loop", "when", "call"})
 _NO_LANES = frozenset({"loop", "when", "table"})  # written for one number at a time
 _WRITTEN = frozenset(
@@ -95,7 +95,7 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
             assert isinstance(line.data, bytes)
             return [constant(np.frombuffer(line.data, dtype)[0], dtype, lanes)]
         case "select":
-            return [_bounded(code, block, line, given) or code.select(*given)]
+            return [_bounded(code, block, line, values) or code.select(*given)]
         case "cast":
             return [cast(code, given[0], dtype)]
         case "bitcast":
@@ -118,28 +118,34 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
     return [primitive(code, line.op, given)]
 
 
-def _bounded(code: Code, block: Block, line: Statement, given: Sequence[Value]) -> Value | None:
-    """Return ``select((a ≤ b) | (a is NaN), a, b)``, or with ≥, of a constant b: for that processors have an instruction.
+def _bounded(code: Code, block: Block, line: Statement, values: Mapping[int, Value]) -> Value | None:
+    """Return ``maximum`` or ``minimum`` of a number a and a constant b, by one comparison; None of any other selection.
 
-    It gives its second number where either is NaN and where both are equal, as the formula does.
+    They are ``select(a is NaN, a, select(a > b, a, b))``, or with <.  Processors have an instruction that gives its second operand,
+    here a, where either is NaN and where both are equal.  Of a zero the formula gives b where both are equal.
     """
-    _, first, second = given
-    if KINDS[first.dtype] != "floating" or second.text.startswith("%") or _NOT_A_NUMBER.search(second.text):
-        return None
     made = {number: one for one in block.lines for number in one.outputs}
 
     def parts(number: int, op: str) -> list[int]:
         return list(made[number].inputs) if number in made and made[number].op == op else []
 
-    condition, one, other = line.inputs
-    tests = parts(condition, "bit_or")
-    unknown = [n for test in tests[1:] for n in parts(test, "bit_not")]
-    compared = parts(tests[0], "less_equal") if tests else []
-    if [parts(n, "equal") for n in unknown] != [[one, one]] or set(compared) != {one, other}:
+    unknown, one, chosen = line.inputs
+    if [parts(n, "equal") for n in parts(unknown, "bit_not")] != [[one, one]]:
         return None
-    sides = [first, second] if compared == [other, one] else [second, first]
-    beyond = code.op(f"fcmp olt {sides[0].typed}, {sides[1].text}", BOOLEAN, first.lanes)
-    return code.select(beyond, second, first)
+    condition, *sides = parts(chosen, "select") or [chosen]
+    compared = parts(condition, "less")
+    if not sides or sides[0] != one or sorted(compared) != sorted(sides):
+        return None
+    first, second = (values[number] for number in sides)
+    limit, least = known_number(second), compared[0] == one
+    if limit is None or not isfinite(limit):
+        return None
+    if limit:
+        low, high = (second, first) if least else (first, second)
+        beyond = code.op(f"fcmp olt {low.typed}, {high.text}", BOOLEAN, first.lanes)
+        return code.select(beyond, second, first)
+    within = code.op(f"fcmp {'ult' if least else 'ugt'} {first.typed}, {second.text}", BOOLEAN, first.lanes)
+    return code.select(within, first, second)
 
 
 def primitive(code: Code, name: str, given: Sequence[Value]) -> Value:
@@ -216,12 +222,21 @@ def cast(code: Code, value: Value, dtype: str) -> Value:
 
 
 def _whole(code: Code, value: Value, dtype: str) -> Value:
-    """Return floating-point numbers as integers by way of those of 64 bits, as NumPy's loops do; what is too large is any."""
-    wide = "uint64" if dtype == "uint64" else "int64"
-    how = "fptoui" if dtype == "uint64" else "fptosi"
-    made = code.op(f"{how} {value.typed} to {type_of(wide, value.lanes)}", wide, value.lanes)
-    made = code.op(f"freeze {made.typed}", wide, value.lanes)
-    return cast(code, made, dtype)
+    """Return floating-point numbers as integers, as C compilers do and so NumPy: by way of int32 or int64.
+
+    A number that those do not hold, and NaN, becomes what the processor makes of it: on x86 the least one.
+    """
+    lanes = value.lanes
+    if dtype == "uint64":
+        half = constant(2.0**63, value.dtype, lanes)
+        upper = code.op(f"fcmp oge {value.typed}, {half.text}", BOOLEAN, lanes)
+        lower = code.op(f"fsub {value.typed}, {half.text}", value.dtype, lanes)
+        low = cast(code, code.select(upper, lower, value), "int64")
+        top = code.select(upper, constant(-(2**63), "int64", lanes), constant(0, "int64", lanes))
+        return Value(code.op(f"xor {low.typed}, {top.text}", "int64", lanes).text, dtype, lanes)
+    wide = "int64" if dtype in ("int64", "uint32") else "int32"
+    made = code.op(f"fptosi {value.typed} to {type_of(wide, lanes)}", wide, lanes)
+    return cast(code, code.op(f"freeze {made.typed}", wide, lanes), dtype)
 
 
 def _when(code: Code, line: Statement, given: Sequence[Value]) -> Value:

@@ -7,8 +7,6 @@ itself does not.  Products of many factors are computed in two numbers, the seco
 
 from __future__ import annotations
 
-import re
-import struct
 from collections.abc import Callable
 
 from scanviz.engine.backends.native.floats import Floats
@@ -16,23 +14,6 @@ from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.backends.native.powers import Pair, product_in_two
 
 MOST_FACTORS = 64  # of a product
-_BITS = re.compile(r"0x([0-9A-F]{16})")
-
-
-def known_number(value: Value) -> float | None:
-    """Return the number that a constant of floats is in every lane; None of what is found at run time.
-
-    Examples
-    --------
-    >>> from scanviz.engine.backends.native.ir import constant
-    >>> known_number(constant(-1.5, "float64", 8)), known_number(Value("%v1", "float64"))
-    (-1.5, None)
-    """
-    bits = None if value.text.startswith("%") else _BITS.search(value.text)
-    if bits is None:
-        return None
-    number: float = struct.unpack(">d", bytes.fromhex(bits[1]))[0]
-    return number
 
 
 def _root(d: Floats, value: Value) -> Value:
@@ -64,7 +45,7 @@ def _inverse_square(d: Floats, value: Value) -> Value:
 
 
 def _square_root(d: Floats, value: Value) -> Value:
-    return _of_least(d, value, _root(d, value), float("inf"))
+    return d.code.intrinsic("sqrt", value)  # as NumPy: -0 stays, and of -inf there is none
 
 
 def _inverse_root(d: Floats, value: Value) -> Value:
@@ -132,4 +113,4 @@ KNOWN: dict[float, Callable[[Floats, Value], Value]] = {
     4.0: _fourth,
 }
 
-__all__ = ["KNOWN", "known_number", "known_power"]
+__all__ = ["KNOWN", "known_power"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from functools import cache
 
@@ -11,6 +12,7 @@ from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
 from scanviz.engine.named_tuple import NamedTuple
 
 _FLOATS = {"float64": "double", "float32": "float", "float16": "half"}  # halves are moved, not computed with
+_BITS = re.compile(r"0x([0-9A-F]{16})")
 
 
 class Value(NamedTuple):
@@ -84,6 +86,21 @@ def constant(number: object, dtype: str, lanes: int = 1) -> Value:
     return Value(text if lanes == 1 else f"splat ({type_of(dtype)} {text})", dtype, lanes)
 
 
+def known_number(value: Value) -> float | None:
+    """Return the number that a constant of floats is in every lane; None of what is found at run time.
+
+    Examples
+    --------
+    >>> known_number(constant(-1.5, "float64", 8)), known_number(Value("%v1", "float64"))
+    (-1.5, None)
+    """
+    bits = None if value.text.startswith("%") else _BITS.search(value.text)
+    if bits is None:
+        return None
+    number: float = struct.unpack(">d", bytes.fromhex(bits[1]))[0]
+    return number
+
+
 def is_integer(dtype: str) -> bool:
     """Return whether a dtype is one of signed or unsigned integers."""
     return dtype in SIGNED or dtype in UNSIGNED
@@ -95,4 +112,4 @@ def size_of(dtype: str) -> int:
     return np.dtype(dtype).itemsize
 
 
-__all__ = ["Value", "constant", "is_integer", "literal", "size_of", "type_of"]
+__all__ = ["Value", "constant", "is_integer", "known_number", "literal", "size_of", "type_of"]

@@ -1,5 +1,8 @@
 """Larger and smaller of a number and a constant: one instruction of the processor, and the bits that the formula means."""
 
+import platform
+import re
+
 import numpy as np
 import pytest
 
@@ -10,6 +13,8 @@ from scanviz.engine.backends.registry import availability
 
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
+
+from scanviz.engine.backends.native.listing import listings
 
 NUMBERS = [0.0, -0.0, 1.0, -1.0, np.nan, -np.nan, np.inf, -np.inf, 1e-310, 3.0, -3.0]
 
@@ -38,11 +43,12 @@ def test_bounds_have_the_bits_of_the_formula(dtype, bound):
         np.testing.assert_array_equal(mine.view(bits), general.view(bits))
 
 
-def test_a_bound_that_is_a_constant_takes_one_comparison():
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="it looks for instructions of x86")
+def test_a_bound_that_is_a_constant_takes_one_instruction():
     x = T.vector("x")
     rows, _ = scanviz.scan(lambda x_t, s: T.clip(s + x_t, -1.0, 1.0), x, 0.0)
     f = scanviz.function([x], rows, mode="native")
     f(np.ones(3))
-    (runner,) = f.executable.flat.runners.values()
-    (made,) = runner.tier.all_made()
-    assert made.written("plain").text.count("fcmp olt") == 2
+    (listing,) = listings(f.executable)
+    instructions = re.findall(r"\bv?(max|min|cmp\w*|ucomi)sd\b", listing.assembly())
+    assert sorted(instructions) == ["max", "min"]

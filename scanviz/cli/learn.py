@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -23,8 +24,9 @@ from scanviz.cli.options import Option, UsageError, parse
 from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
 from scanviz.lessons.reflow import reflowed
 from scanviz.lessons.source import Lesson, lesson, lessons
-from scanviz.record.errors import ScanvizValueError
+from scanviz.record.errors import CannotReadError, ScanvizValueError
 from scanviz.record.plain_text import write_text
+from scanviz.record.reading import open_file
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -120,7 +122,10 @@ def _check(chosen: Lesson, path: Path) -> int:
     from scanviz.lessons.exercise import ANSWER, check_exercise
 
     try:
-        text = path.read_text("utf-8")
+        with open_file(path) as stream:
+            text = TextIOWrapper(stream, "utf-8").read()
+    except CannotReadError as error:
+        raise UsageError(str(error)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     program, divider, answer = text.partition(DIVIDER)

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from io import TextIOWrapper
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -123,7 +122,7 @@ def _check(chosen: Lesson, path: Path) -> int:
 
     try:
         with open_file(path) as stream:
-            text = TextIOWrapper(stream, "utf-8").read()
+            text = stream.read().decode("utf-8").replace("\r\n", "\n")
     except CannotReadError as error:
         raise UsageError(str(error)) from None
     except (OSError, UnicodeDecodeError) as error:

@@ -23,8 +23,9 @@ from scanviz.cli.options import Option, UsageError, parse
 from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
 from scanviz.lessons.reflow import reflowed
 from scanviz.lessons.source import Lesson, lesson, lessons
-from scanviz.record.errors import ScanvizValueError
+from scanviz.record.errors import CannotReadError, ScanvizValueError
 from scanviz.record.plain_text import write_text
+from scanviz.record.reading import open_file
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
@@ -120,7 +121,10 @@ def _check(chosen: Lesson, path: Path) -> int:
     from scanviz.lessons.exercise import ANSWER, check_exercise
 
     try:
-        text = path.read_text("utf-8")
+        with open_file(path) as stream:
+            text = stream.read().decode("utf-8").replace("\r\n", "\n")
+    except CannotReadError as error:
+        raise UsageError(str(error)) from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     program, divider, answer = text.partition(DIVIDER)

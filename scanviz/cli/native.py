@@ -7,6 +7,7 @@ default), or as the processor's instructions (--asm). Of a loop that has no nati
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,10 +64,10 @@ def _of_profile(path: Path) -> str:
     """Return why there is no code to show of a profile, and what to write instead."""
     from scanviz.cli.files import loaded
 
-    script = sanitize(loaded(path).script)
+    script = loaded(path).script
     return (
         f"{path} holds no machine code: that is made for the shapes which a loop meets, so the script is run;"
-        f" scanviz native {script if script.endswith('.py') else 'SCRIPT'}"
+        f" scanviz native {sanitize(shlex.quote(script)) if script.endswith('.py') else 'SCRIPT'}"
     )
 
 

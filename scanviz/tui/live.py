@@ -10,6 +10,7 @@ import codecs
 import contextlib
 import os
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -223,7 +224,7 @@ class LiveSource(Source):
         lines = list(self._last) if self.exit_code() else []
         lines.append(f"scanviz: the script {self.status()}")
         lines.append(
-            f"saved {self.saved}  (scanviz tui {self.saved})"
+            f"saved {self.saved}  (scanviz tui {shlex.quote(str(self.saved))})"
             if self.was_saved()
             else f"scanviz: no profile was saved: {self._unsaved or 'nothing was recorded'}"
         )

@@ -19,7 +19,17 @@ from tests.cli.commands import command as typed
 from tests.cli.test_fidelity import ENVIRONMENT, LOOP, fresh, launch, script  # noqa: F401  # the fixture is used by name
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices and FIFOs are POSIX")
-READING = ("report", "html", "advise", "rewrites", "export -f json", "compare p.scanviz", "graph", "tui")
+READING = (
+    "report",
+    "html",
+    "advise",
+    "rewrites",
+    "export -f json",
+    "compare p.scanviz",
+    "graph",
+    "tui",
+    "learn 1 --check",
+)
 WRITING = (
     "html p.scanviz -o",
     "export -f json p.scanviz -o",

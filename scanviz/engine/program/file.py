@@ -261,10 +261,10 @@ class _Forms:
     def _read_line(self, data: Any) -> SourceLine:
         if not isinstance(data, list):
             raise Misfit("a line", data)
-        where = self.codec.form(_Line).read(data[:3])
+        where: _Line = self.codec.form(_Line).read(data[:3])
         texts = self.codec.form(tuple[str, ...]).read(data[3:4])
         if texts or where not in self.lines:
-            self.lines[where] = SourceLine(*where, recorded=texts[0] if texts else "")
+            self.lines[where] = SourceLine(*where, texts[0] if texts else "")
         return self.lines[where]
 
     def _number_of(self, array: Array) -> int:

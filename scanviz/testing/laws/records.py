@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from html.parser import HTMLParser
@@ -67,6 +68,9 @@ _READING = (
     ),
 )
 
+_MODULES = sorted(
+    {*sys.stdlib_module_names, "numpy", "graphviz", "resvg_py", "scanviz"} - {*sys.builtin_module_names}
+)
 # Command lines with any name in them.
 _NAMING = (
     "NAME",
@@ -274,6 +278,31 @@ def no_text_of_a_record_gets_into_a_page_as_code(found: list[hostile.Damage]) ->
             text = Path("out.html").read_text("utf-8")
             assert_harmless(text)
             _assert_no_foreign_code(text)
+
+
+@law(
+    sample=1,
+    names=st.lists(st.sampled_from(_MODULES), min_size=1, max_size=60),
+    words=st.sampled_from(
+        (
+            "graph -o out.svg --engine own any.scanviz",
+            "report --values --step 1 --recompute any.scanviz",
+            "learn 1 --check exercise",
+        )
+    ),
+)
+def no_file_of_the_working_folder_is_executed(names: list[str], words: str) -> None:
+    """Whatever modules lie in the working folder, a command that shows something starts no process that executes one."""
+    with _folder_with(hostile.archive_of(hostile.entries())) as path:
+        (path.parent / "exercise").write_text("answer = ...\n")
+        expected = said_by(words, path.parent, {})
+        for name in names:
+            (path.parent / f"{name}.py").write_text(
+                f"open({str(path.parent / 'executed')!r}, 'a').write(__name__)\n"
+            )
+        found = said_by(f"{words} --force" if "-o" in words else words, path.parent, {})
+        assert not (path.parent / "executed").exists(), (path.parent / "executed").read_text()
+        assert found == expected
 
 
 class _Elements(HTMLParser):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import ClassVar
 
 from rich.text import Text
@@ -255,7 +256,8 @@ class RewritesView(TabView):
 
     def action_measure(self) -> None:
         """Measure what each rule is worth, by running the script again, in a process of its own: it is asked for twice."""
-        script = sanitize(self.state.record.script) or "the script"
+        record = self.state.record
+        script = sanitize(shlex.join([record.script, *record.arguments])) if record.script else "the script"
         if not self._asked:
             self._asked = True
             self.notify(f"a once more runs {script} again, a minute or so", title="measure?", markup=False)

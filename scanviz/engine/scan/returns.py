@@ -146,9 +146,11 @@ def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
         return value
     if type(value) is bool:
         raise python_bool(value, where)
-    if isinstance(value, int | float | np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic):
+        return constant(value)
+    if isinstance(value, int | float):
         number = constant(value)
-        return Constant(number.type, number.value, weak=value) if type(value) in (int, float) else number
+        return Constant(number.type, number.value, weak=value)
     if isinstance(value, until):
         raise ScanvizValueError("until(condition) must be the last thing that the step returns", where=where)
     inside = "" if value is whole else f", in which {_shown(value)} is no symbolic variable"

@@ -25,7 +25,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 DTYPES = ("bool", "int8", "uint8", "int32", "uint32", "uint64", "float16", "float32", "float64")
 ROWS = st.sampled_from([(0, 1, 2), (0.0, 0.5, 1.0)]).flatmap(
-    lambda numbers: st.lists(st.sampled_from(numbers), min_size=1, max_size=2)  # type: ignore[arg-type]  # of one type
+    lambda numbers: st.lists(st.sampled_from(numbers), min_size=1, max_size=2)
 )
 STARTS = st.lists(ROWS, min_size=1, max_size=3)
 FORMULAS = st.lists(

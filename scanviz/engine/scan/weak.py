@@ -16,8 +16,9 @@ from scanviz.engine.errors import ScanvizError, ScanvizTypeError
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating, rebuild, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.graph.types import FLOATS, TensorType
+from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS, TensorType
 from scanviz.engine.named_tuple import NamedTuple
+from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import cast, where
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration, weak_constant
 from scanviz.engine.ops.index import INDEX
@@ -83,6 +84,15 @@ def retype(
                     _number_of_dtype(node.op.declaration, new, dtype) if isinstance(kind, type) else new
                     for new, kind, dtype in zip(inputs, _kinds_of(node.inputs, kinds), computed, strict=False)
                 ]
+        elif node.op.declaration is IFELSE:
+            branches = [_usual(kind) for kind in _kinds_of(node.outputs, kinds)] * 2
+            inputs = [
+                inputs[0],
+                *(
+                    cast(new, dtype) if dtype else new
+                    for new, dtype in zip(inputs[1:], branches, strict=True)
+                ),
+            ]
         elif not _takes(node, inputs):
             inputs = [
                 cast(new, _dtype(old)) if _dtype(old) else new
@@ -99,14 +109,14 @@ def _number_of_dtype(declaration: ElementwiseDeclaration, number: Variable, dtyp
 
 
 def _takes(node: Apply, inputs: Sequence[Variable]) -> bool:
-    """Return whether an operation that is not elementwise takes inputs of other dtypes: where that of the first alone decides.
+    """Return whether an operation that is not elementwise takes inputs of other dtypes: where these alone decide.
 
     Else they are cast back, for the operation was built for the dtypes before: a loop in the step, or arrays that are joined.
     """
     pairs = list(zip(map(_dtype, inputs), map(_dtype, node.inputs), strict=True))
     changed = [k for k, (new, old) in enumerate(pairs) if new != old]
+    declaration = node.op.declaration
     if changed in ([], [0]):
-        declaration = node.op.declaration
         if is_floating(node.inputs[0]) and not any(map(is_floating, node.inputs[1:])):
             return True
         if (
@@ -133,6 +143,20 @@ def _kind_of(variable: Variable, found: Mapping[Variable, Kind]) -> Kind:
     return _dtype(variable)
 
 
+def _usual(kind: Kind) -> str:
+    return kind if isinstance(kind, str) else "int64" if kind is int else config.floatX
+
+
+def _of_branches(first: Kind, second: Kind, decided: bool) -> Kind:
+    """Return the kind of what is one of two values; int64 of a number that counts beside smaller whole numbers."""
+    if not first or not second:
+        return first
+    whole = {first, second} - {int}
+    if decided and int in (first, second) and whole <= {*INTEGERS, BOOLEAN} - {"uint64"} and whole:
+        return "int64"
+    return _together(first, second)
+
+
 def _together(first: Kind, second: Kind) -> Kind:
     """Return what NumPy makes of two values of such kinds; of two Python numbers a Python number."""
     if isinstance(first, str) or isinstance(second, str):
@@ -153,7 +177,11 @@ def _kinds(outputs: Sequence[Variable], rows: Mapping[Variable, Kind], decided: 
     for node in toposort(outputs, rows.keys()):
         if not found.keys().isdisjoint(node.inputs):
             elementwise = isinstance(node.op.declaration, ElementwiseDeclaration)
-            made = [_computed(node, found, decided)[1]] if elementwise else _kinds_of_results(node, found)
+            made = (
+                [_computed(node, found, decided)[1]]
+                if elementwise
+                else _kinds_of_results(node, found, decided)
+            )
             found.update(zip(node.outputs, made, strict=True))
     return found
 
@@ -183,22 +211,32 @@ def _dtypes(declaration: ElementwiseDeclaration, kinds: Sequence[Kind]) -> list[
     return [dtype.name for dtype in result]
 
 
-def _kinds_of_results(node: Apply, found: Mapping[Variable, Kind]) -> list[Kind]:
+def _kinds_of_results(node: Apply, found: Mapping[Variable, Kind], decided: bool) -> list[Kind]:
     kinds = _kinds_of(node.inputs, found)
-    usual = [kind if isinstance(kind, str) else {int: "int64", float: config.floatX}[kind] for kind in kinds]
+    if node.op.declaration is IFELSE:
+        half = len(node.outputs)
+        return [
+            _of_branches(*pair, decided) for pair in zip(kinds[1 : 1 + half], kinds[1 + half :], strict=True)
+        ]
+    usual = [_usual(kind) for kind in kinds]
     inputs = [_with_dtype(variable, dtype) for variable, dtype in zip(node.inputs, usual, strict=True)]
     if not _takes(node, inputs):
         return [_dtype(output) for output in node.outputs]
     dtypes: list[Kind] = [
         kind.dtype if isinstance(kind, TensorType) else "" for kind in node.op.infer(inputs)
     ]
-    number = kinds[0]
-    if not isinstance(number, str):  # what keeps the dtype of its input keeps a number weak
-        least = [_with_dtype(inputs[0], _LEAST[number]), *inputs[1:]]
-        kept = [
-            isinstance(kind, TensorType) and kind.dtype == _LEAST[number] for kind in node.op.infer(least)
+    # what keeps the dtype of numbers that are weak keeps them weak
+    least = [
+        variable if isinstance(kind, str) else _with_dtype(variable, _LEAST[kind])
+        for variable, kind in zip(inputs, kinds, strict=True)
+    ]
+    number_of = {_LEAST[kind]: kind for kind in kinds if not isinstance(kind, str)}
+    if number_of and _takes(node, least):
+        kept = [kind.dtype if isinstance(kind, TensorType) else "" for kind in node.op.infer(least)]
+        dtypes = [
+            number_of.get(name, dtype) if name != dtype else dtype
+            for name, dtype in zip(kept, dtypes, strict=True)
         ]
-        dtypes = [number if same else dtype for same, dtype in zip(kept, dtypes, strict=True)]
     return dtypes
 
 

@@ -161,11 +161,8 @@ def test_python_numbers_that_read_one_another_take_one_dtype(mode):
         (lambda v, a, b: (b + v, a), [0.0, 0.0], ["float32", "float32"]),
         (lambda v, a, b: (a + v, a + b), [0.0, 0.0], ["float32", "float32"]),
         (lambda v, a, b: (b, a), [0.0, 0], ["float64", "float64"]),
-        (
-            lambda v, a, b: (a + 1, b + v * a),
-            [0, 0.0],
-            ["int64", "float32"],
-        ),  # a counter is no float64 beside float32
+        (lambda v, a, b: (a + 1, b + v * a), [0, 0.0], ["int64", "float32"]),
+        (lambda v, a, b: (T.ifelse(v > 0, a * 2, b) + v, b), [0.0, 0.0], ["float32", "float64"]),
         (lambda v, a, b: (T.tanh(a) + v, T.full((2,), b)[0] + a), [0.0, 0.0], ["float32", "float32"]),
     ):
         results = scanviz.scan(step, f, starts)[0]

@@ -14,7 +14,7 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import join
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.index import getitem
-from scanviz.engine.ops.sizes import product_of
+from scanviz.engine.ops.sizes import given_size, product_of
 from scanviz.engine.ops.support import as_variable, constant
 from scanviz.tensor.axes import at_least, axes_of
 
@@ -200,7 +200,7 @@ def tile(x: Any, reps: Any) -> Variable:
     order = [part for k in range(rank) for part in ("x", k)]
     flat = [size for pair in zip(counts, sizes, strict=True) for size in pair]
     whole = ops.alloc(ops.dimshuffle(variable, order), flat)
-    return ops.reshape(whole, [product_of(pair) for pair in zip(counts, sizes, strict=True)])
+    return ops.reshape(whole, [product_of(pair) for pair in zip(map(given_size, counts), sizes, strict=True)])
 
 
 def roll(x: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Variable:

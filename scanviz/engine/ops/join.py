@@ -25,7 +25,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.shape import AxisParameters, dimension, dimshuffle, normal_axis, reshape, shape
 from scanviz.engine.ops.size_checks import specify_shape
-from scanviz.engine.ops.sizes import as_size, size_of
+from scanviz.engine.ops.sizes import as_size, given_size, size_of
 from scanviz.engine.ops.support import (
     as_integer,
     as_variable,
@@ -213,7 +213,7 @@ def split(value: Any, parts: Any, axis: int = 0) -> list[Variable]:
     known = [constant_integer(size) for size in sizes]
     if any(size is not None and size < 0 for size in known):
         raise ScanvizValueError.here("split: a size cannot be negative", found=known)
-    ends = [as_size(end) for end in accumulate(map(size_of, sizes), SIZES.add)]
+    ends = [as_size(end) for end in accumulate(map(given_size, sizes), SIZES.add)]
     whole = _with_size(variable, place, ends[-1], f"parts of sizes {known}")
     starts = [constant(0, "int64"), *ends[:-1]]
     return [_part(whole, place, start, end) for start, end in zip(starts, ends, strict=True)]

@@ -158,10 +158,13 @@ def is_shape(node: Apply) -> bool:
     """Return whether a node makes the shape of one variable, or some sizes of it."""
     if node.op.declaration is not MAKE_VECTOR:
         return False
-    sources = set()
+    sources: set[Variable | None] = set()
     for size in node.inputs:
-        asked = size.owner is not None and size.owner.op.declaration is DIMENSION
-        sources.add(size.owner.inputs[0] if asked else getattr(size, "source", None))
+        asked = size.owner
+        if asked is not None and asked.op.declaration is DIMENSION:
+            sources.add(asked.inputs[0])
+        else:
+            sources.add(getattr(size, "source", None))  # of a size that a type tells
     return len(sources) < 2 and None not in sources
 
 

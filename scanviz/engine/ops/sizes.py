@@ -126,6 +126,12 @@ def size_of(value: Any) -> Any:
     return _read(value, [MOST_NODES], known_sizes().of_scalars)
 
 
+def given_size(variable: Variable) -> Dim:
+    """Return an integer scalar that a user gave as a size of its own: it may be replaced, so what computes it is not read."""
+    known = constant_integer(variable)
+    return Polynomial.of(Unknown(variable)) if known is None else known
+
+
 def _read(variable: Variable, left: list[int], memory: dict[Variable, Dim]) -> Any:
     """Return a variable as a size; ``left`` holds how many nodes more may be read as arithmetic."""
     found = memory.get(variable)

@@ -1,7 +1,7 @@
 """A state's initial value and what the step returns for it must agree in dtype and shape.
 
-Nothing is downcast in silence: a step that returns a larger dtype than its state starts with is an error that shows the line and
-the cast to write.  A smaller one is cast up.
+Nothing is cast in silence but up: a step that returns a smaller dtype than its state starts with is cast to that, floats to floats
+and whole numbers to whole numbers, truth values among these.  Any other dtype is an error that shows the line and the cast.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
-from scanviz.engine.graph.nodes import Variable, describe, tensor_type
+from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.graph.types import RANDOM_STATE, TensorType, shape_text
+from scanviz.engine.graph.types import FLOATS, RANDOM_STATE, TensorType, shape_text
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.support import constant
 from scanviz.engine.scan.arguments import OutputArgument
@@ -75,8 +75,12 @@ def agree_state(
         If sizes are known to differ.
     """
     assert info.initial is not None
-    row, result = tensor_type(read), tensor_type(value)
-    initial = info.initial if info.weak is None else constant(info.weak, row.dtype, name=info.initial.name)
+    if not isinstance(value.type, TensorType):
+        raise ScanvizTypeError(
+            f"state `{name}` is a {read.type}, but the step returns a {value.type}", where=_line(value, where)
+        )
+    row, result = tensor_type(read), value.type
+    initial = info.initial if info.weak is None else _start(info, name, row.dtype, value, where)
     if result.ndim != row.ndim:
         raise _rank_error(info, name, row, value, where)
     if any(a is not None and b is not None and a != b for a, b in zip(row.shape, result.shape, strict=True)):
@@ -88,11 +92,35 @@ def agree_state(
             found=f"shape {later}{_source(value)}",
             fix=_remedy(name, row, value),
         )
-    if result.dtype != row.dtype:
-        if not np.can_cast(result.dtype, row.dtype, "safe"):
+    if (
+        isinstance(value, Constant)
+        and value.weak is not None
+        and np.result_type(row.dtype, value.weak) == row.dtype
+    ):
+        value = constant(value.weak, row.dtype)
+    elif result.dtype != row.dtype:
+        if (result.dtype in FLOATS) != (row.dtype in FLOATS) or not np.can_cast(
+            result.dtype, row.dtype, "safe"
+        ):
             raise _dtype_error(name, row.dtype, value, where)
         value = cast(value, row.dtype)
     return initial, value
+
+
+def _start(
+    info: OutputArgument, name: str, dtype: str, value: Variable, where: SourceLine | None
+) -> Variable:
+    """Return the Python numbers that a state starts from in the dtype that it takes."""
+    try:
+        return constant(info.weak, dtype)
+    except ScanvizValueError:
+        raise ScanvizValueError(
+            f"in the step: state `{name}` starts from {info.weak}, which does not fit into {dtype}",
+            where=_line(value, where),
+            expected=f"a number that {dtype} holds, for the step computes in it",
+            found=f"`{describe(value)}`{_source(value)}",
+            fix=f'outputs_info=np.asarray({info.weak}, "int64") to start it as int64',
+        ) from None
 
 
 def _rank_error(

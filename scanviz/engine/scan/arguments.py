@@ -20,6 +20,8 @@ from scanviz.engine.graph.types import TensorType, shape_text
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.slotted import dataclass
 
+Number = bool | int | float
+
 
 @dataclass(frozen=True, slots=True)
 class SequenceArgument:
@@ -39,13 +41,14 @@ class SequenceArgument:
 class OutputArgument:
     """One item of ``outputs_info``.
 
-    ``initial`` is None for a result that is not fed back; ``weak`` is the Python number it was given as, if it was.
+    ``initial`` is None for a result that is not fed back; ``weak`` holds the Python numbers it was given as, if it was: one,
+    or a list with one for each row.
     """
 
     position: int
     initial: Variable | None
     taps: tuple[int, ...]
-    weak: bool | int | float | None = None
+    weak: Number | list[Number] | None = None
 
 
 def as_list(value: Any) -> list[Any]:
@@ -165,8 +168,15 @@ def _output_argument(position: int, given: Any) -> OutputArgument:
             return OutputArgument(position, None, ())
         if wanted is not None:
             taps = _past_taps(wanted, what)
-    weak = initial if type(initial) in (bool, int, float) else None
-    return OutputArgument(position, _initial(initial, taps, what), taps, weak)
+    several = isinstance(initial, list | tuple) and taps != (-1,)
+    weak = list(initial) if several else initial
+    return OutputArgument(position, _initial(initial, taps, what), taps, weak if number_type(weak) else None)
+
+
+def number_type(weak: Any) -> type[bool] | type[int] | type[float] | None:
+    """Return the type of a Python number, or of a list of them; None of anything else."""
+    types = {type(number) for number in (weak if isinstance(weak, list) else [weak])}
+    return next((kind for kind in (float, int, bool) if kind in types and types <= {bool, int, float}), None)
 
 
 def _past_taps(given: Any, what: str) -> tuple[int, ...]:

@@ -16,19 +16,20 @@ from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import frames_around
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.graph.types import RANDOM_STATE, Type
+from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts, check_kind
 from scanviz.engine.scan.arguments import (
     OutputArgument,
     SequenceArgument,
     non_sequence_arguments,
+    number_type,
     output_arguments,
     sequence_arguments,
 )
 from scanviz.engine.scan.capture import captured_variables, check_inside, check_strict, shared_defaults
 from scanviz.engine.scan.returns import StepReturn
-from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs, row_type
+from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -42,7 +43,7 @@ from scanviz.engine.scan.variables import (
     inner_inputs,
     inner_outputs,
 )
-from scanviz.engine.scan.weak import retype, usual_type, weak_dtypes
+from scanviz.engine.scan.weak import WeakDtypes, WeakState, retype, weak_dtypes
 from scanviz.engine.slotted import dataclass
 from scanviz.engine.slotted import replace as with_fields
 
@@ -107,36 +108,29 @@ class LoopParts:
 
 
 def build_step(spec: LoopSpec, name: str) -> BuiltStep:
-    """Call the step and let weak initial states take the dtypes it returns."""
-
-    def guess(output: OutputArgument) -> Type:
-        return usual_type(output.weak) if output.weak is not None else row_type(output)
-
-    inputs = make_inputs(spec.fn, spec.sequences, spec.outputs, spec.non_sequences, guess)
+    """Call the step and let weak initial states take the dtypes that NumPy gives them in it."""
+    inputs = make_inputs(spec.fn, spec.sequences, spec.outputs, spec.non_sequences)
     step = call_step(spec.fn, inputs, name)
     check_counts(spec.outputs, step)
-    weak = {
-        inputs.reads[output_argument.position][-1]: (
-            output_argument.weak,
-            step.returned.outputs[output_argument.position],
-        )
-        for output_argument in spec.outputs
-        if output_argument.weak is not None and output_argument.taps == (-1,)
-    }
-    if not weak:
-        return step
-    chosen = weak_dtypes(weak, step.returned.outputs)
+    returned = step.returned.outputs
+    weak = [
+        WeakState(number, tuple(inputs.reads[output.position].values()), returned[output.position])
+        for output in spec.outputs
+        if (number := number_type(output.weak)) is not None
+    ]
+    dtypes = weak_dtypes(weak, step.returned.graph) if weak else None
+    return _retyped(step, dtypes) if dtypes is not None and dtypes.differ else step
+
+
+def _retyped(step: BuiltStep, dtypes: WeakDtypes) -> BuiltStep:
     fresh = {
-        variable: Variable(tensor_type(variable).with_dtype(dtype), variable.name)
-        for variable, dtype in chosen.items()
-        if tensor_type(variable).dtype != dtype
+        row: row
+        if tensor_type(row).dtype == dtype
+        else Variable(tensor_type(row).with_dtype(dtype), row.name)
+        for row, dtype in dtypes.of_rows.items()
     }
-    return _retyped(step, fresh) if fresh else step
-
-
-def _retyped(step: BuiltStep, fresh: Mapping[Variable, Variable]) -> BuiltStep:
     returned = step.returned
-    rebuilt = retype(returned.graph, fresh)
+    rebuilt = retype(returned.graph, fresh, dtypes.kinds)
     outputs, rest = rebuilt[: len(returned.outputs)], rebuilt[len(returned.outputs) :]
     updates = dict(zip(returned.updates, rest, strict=False))
     condition = rest[len(updates)] if returned.condition is not None else None

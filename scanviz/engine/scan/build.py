@@ -66,7 +66,8 @@ def scan(
     outputs_info : variable, array, number, dict, None or list of these, optional
         One item an output: None for a result that is not fed back; an initial state for one whose previous value is
         passed to ``fn``; ``dict(initial=x0, taps=[-3, -1])`` for other taps, where ``x0`` has one row for each step back to
-        the deepest tap, oldest first.  A Python number takes the dtype that the step returns.
+        the deepest tap, oldest first.  A Python number, or a list of one for each row, takes the dtype that NumPy gives it
+        beside what the step reads: ``0`` and ``0.0`` become float32 where the step adds float32.
     non_sequences : variable or list, optional
         Values that are the same at every step.  ``fn`` is called with the variables themselves, so a gradient in the step may be
         taken of them and with respect to them.  Variables used in ``fn`` without being passed are found by themselves.

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.options import pairs
-from scanviz.engine.ops.support import as_variable, python_bool
+from scanviz.engine.ops.support import as_variable, constant, python_bool
 from scanviz.engine.scan.updates import check_key
 
 ACCEPTED = """outputs                        one variable, or a list of variables
@@ -153,8 +153,11 @@ def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
         return value
     if type(value) is bool:
         raise python_bool(value, where)
-    if isinstance(value, int | float | np.ndarray | np.generic):
-        return as_variable(value)
+    if isinstance(value, np.ndarray | np.generic):
+        return constant(value)
+    if isinstance(value, int | float):
+        number = constant(value)
+        return Constant(number.type, number.value, weak=value)
     if isinstance(value, until):
         raise ScanvizValueError("until(condition) must be the last thing that the step returns", where=where)
     inside = "" if value is whole else f", in which {_shown(value)} is no symbolic variable"

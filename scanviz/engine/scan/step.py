@@ -97,9 +97,8 @@ def make_inputs(
     sequences: Sequence[SequenceArgument],
     outputs: Sequence[OutputArgument],
     non_sequences: Sequence[Variable],
-    guess: Callable[[OutputArgument], Type],
 ) -> StepInputs:
-    """Return the arguments of ``fn``: fresh variables for rows; ``guess`` gives the type of a state's row."""
+    """Return the arguments of ``fn``: fresh variables for rows."""
     parameters = [parameter.name for parameter in positional_parameters(fn)]
     taken, step = 0, OpenStep()
     slices: list[dict[int, Variable]] = []
@@ -124,7 +123,7 @@ def make_inputs(
         initial = output.initial
         name = _state_name(initial, parameters[taken : taken + len(output.taps)], output.position)
         taken += len(output.taps)
-        reads.append({tap: StepVariable(guess(output), step_name(name, tap), step) for tap in output.taps})
+        reads.append({tap: StepVariable(row_type(output), step_name(name, tap), step) for tap in output.taps})
         output_names.append(name)
     fallbacks = [*parameters[taken:], *(None for _ in non_sequences)]
     constant_names = [

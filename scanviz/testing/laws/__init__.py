@@ -70,6 +70,7 @@ from scanviz.testing.laws import (
     versions,
     watching,
     ways,
+    weak_starts,
     work,
 )
 from scanviz.testing.laws.law import Law, all_laws, law
@@ -127,6 +128,7 @@ FAMILIES = (
     versions,
     watching,
     ways,
+    weak_starts,
     work,
     records,
     sides,

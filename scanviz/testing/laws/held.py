@@ -6,6 +6,7 @@ A program of short steps is run by scanviz and by NumPy, which can be given anot
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,10 +89,12 @@ def _slope(of: Callable[[Array], Any], at: Array) -> Array:
 def _differentiated(total: Variable, held: Variable, where: str) -> Variable:
     """Return the derivative by a variable, taken outside of a loop, or in a step that captures the variable or gets it passed."""
     if where == "outside":
-        return grad(total, held)
+        outside: Variable = grad(total, held)
+        return outside
     passed = [held, total] if where == "passed" else []
     rows, _ = scan(lambda k, *_: grad(total, held), T.arange(2), non_sequences=passed)
-    return rows[1]
+    row: Variable = rows[1]
+    return row
 
 
 @law(
@@ -131,5 +134,5 @@ def a_held_variable_is_replaced_and_differentiated_by(
         np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-5)
     by_leaves = grad(total, leaves, consider_constant=[variable], disconnected_inputs="ignore")
     for k, found in enumerate(called(leaves, by_leaves, point)):
-        slope = _slope(lambda moved, k=k: with_held(plain[held], k, moved), point[k])
+        slope = _slope(partial(with_held, plain[held], k), point[k])
         np.testing.assert_allclose(found, slope, rtol=1e-5, atol=1e-5)

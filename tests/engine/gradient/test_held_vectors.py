@@ -77,6 +77,15 @@ def test_a_vector_of_sizes_may_be_an_input():
         assert scanviz.function([sizes], rows)([2, 3]).tolist() == [1, 2]
 
 
+def test_a_computed_size_may_be_replaced_where_arrays_are_cut_or_repeated():
+    n, x = T.lscalar("n"), T.vector("x")
+    size = n * 2
+    for made, expected in ((T.split(x, [size, 1])[0], [1, 2]), (T.tile(x, size), [1, 2, 3] * 2)):
+        assert scanviz.function([x, size], made)([1, 2, 3], 2).tolist() == expected
+        replaced = scanviz.function([x, n], made, givens={size: n}, on_unused_input="ignore")
+        assert replaced([1, 2, 3], 2).tolist() == expected
+
+
 def test_the_shape_of_a_variable_holds_the_sizes_themselves():
     x = T.tensor("float64", (None, 3), "x")
     assert str(x.shape[0]) == "x.shape[0]"

@@ -93,6 +93,26 @@ CASES = {
             "h_tm1 + v",
         ],
     ),
+    "whole numbers for a state of floats": (
+        lambda: scanviz.scan(lambda h: T.cast(h, "int64"), outputs_info=T.scalar("h0"), n_steps=2),
+        ["state `h` starts as float64 but the step returns int64", 'T.cast(result, "float64")'],
+    ),
+    "small whole numbers for a state of floats": (
+        lambda: scanviz.scan(lambda h: T.cast(h, "int8"), outputs_info=T.fscalar("h0"), n_steps=2),
+        ["state `h` starts as float32 but the step returns int8"],
+    ),
+    "truth values for a state of floats": (
+        lambda: scanviz.scan(lambda h: h > 0, outputs_info=0.0, n_steps=2),
+        ["state `h` starts as float64 but the step returns bool"],
+    ),
+    "a float for a state of whole numbers": (
+        lambda: scanviz.scan(lambda h: 0.5, outputs_info=np.int64(0), n_steps=2),
+        ["state `h` starts as int64 but the step returns float64"],
+    ),
+    "a number that its dtype cannot hold": (
+        lambda: scanviz.scan(lambda v, h: h + v, T.tensor("uint8", (None,), "q"), 300),
+        ["state `h` starts from 300, which does not fit into uint8", "`h[t-1] + q[t]`", '"int64"'],
+    ),
     "another rank": (
         lambda: scanviz.scan(lambda h: h + x(), outputs_info=T.scalar("h0"), n_steps=2),
         ["state `h` has rows of 0 dimensions but the step returns 1", "`h0`"],

@@ -125,6 +125,10 @@ def test_a_python_number_takes_the_dtype_that_the_step_returns(mode):
         (0, f, "float32"),
         (0.0, i, "float64"),
         (False, i, "int32"),
+        (0, T.tensor("uint64", (None,)), "uint64"),
+        (0, T.tensor("uint8", (None,)), "uint8"),
+        (0, T.tensor("bool", (None,)), "int64"),
+        (0.0, T.tensor("float16", (None,)), "float16"),
     ]:
         result, _ = scanviz.scan(lambda v, s: s + v, sequence, start)
         assert result.dtype == expected, (start, sequence.dtype)
@@ -132,6 +136,68 @@ def test_a_python_number_takes_the_dtype_that_the_step_returns(mode):
     precise, _ = scanviz.scan(lambda v, s: s * 0.1 + v, f, 1.0)
     assert precise.dtype == "float32"
     assert run(mode, [f], precise, np.zeros(1, np.float32))[0] == np.float32(0.1)
+
+
+def test_a_sum_of_large_whole_numbers_from_a_python_number_is_exact(mode):
+    q = T.tensor("uint64", (None,), "q")
+    large = np.array([2**60 + 1, 1], "uint64")
+    for loop, last in (
+        (scanviz.scan(lambda v, s: s + v, q, 0)[0], -1),
+        (scanviz.foldl(lambda v, s: s + v, q, 0)[0], ()),
+        (scanviz.foldr(lambda v, s: s + v, q, 0)[0], ()),
+        (scanviz.reduce(lambda v, s: s + v, q, 0)[0], ()),
+        (scanviz.scan_checkpoints(lambda v, s: s + v, q, 0, save_every_N=1)[0], -1),
+        (scanviz.scan(lambda v, s: (s + v, scanviz.until(s > 2**61)), q, 0)[0], -1),
+        (scanviz.scan(lambda v, a, b: b + v, q, dict(initial=[0, 0], taps=[-2, -1]))[0], -1),
+    ):
+        assert run(mode, [q], loop, large)[last] == 2**60 + 2
+    counted = scanviz.scan(lambda v, k, s: (k + 1, s + k * v), q, [1, 0])[0]
+    assert [found[-1] for found in run(mode, [q], counted, large)] == [3, 2**60 + 3]
+
+
+def test_python_numbers_that_read_one_another_take_one_dtype(mode):
+    f, n = T.fvector("f"), T.lscalar("n")
+    for step, starts, expected in (
+        (lambda v, a, b: (b + v, a), [0.0, 0.0], ["float32", "float32"]),
+        (lambda v, a, b: (a + v, a + b), [0.0, 0.0], ["float32", "float32"]),
+        (lambda v, a, b: (b, a), [0.0, 0], ["float64", "float64"]),
+        (lambda v, a, b: (a + 1, b + v * a), [0, 0.0], ["int64", "float32"]),
+        (lambda v, a, b: (T.ifelse(v > 0, a * 2, b) + v, b), [0.0, 0.0], ["float32", "float64"]),
+        (lambda v, a, b: (T.tanh(a) + v, T.full((2,), b)[0] + a), [0.0, 0.0], ["float32", "float32"]),
+    ):
+        results = scanviz.scan(step, f, starts)[0]
+        assert [result.dtype for result in results] == expected
+        found = run(mode, [f], results, np.ones(3, "float32"), on_unused_input="ignore")
+        assert [array.dtype for array in found] == expected
+    swapped = scanviz.scan(lambda a, b: (b, a), outputs_info=[0.5, 1], n_steps=n)[0]
+    assert [array.tolist() for array in run(mode, [n], swapped, 2)] == [[1, 0.5], [0.5, 1]]
+
+
+def test_a_loop_in_a_step_runs_over_the_dtypes_it_was_built_for(mode):
+    q = T.tensor("uint8", (None,), "q")
+
+    def step(v, total):
+        inner, _ = scanviz.scan(lambda r, g: g + r, T.stack([v, v]), 0)
+        return total + inner[-1]
+
+    totals, _ = scanviz.scan(step, q, 0)
+    assert totals.dtype == "uint8"
+    assert run(mode, [q], totals, np.array([1, 2], "uint8")).tolist() == [2, 6]
+    started, _ = scanviz.scan(lambda v, g: scanviz.scan(lambda r, h: h + r, T.stack([v, v]), g)[0][-1], q, 0)
+    assert run(mode, [q], started, np.array([100, 100], "uint8")).tolist() == [200, 400]
+
+
+def test_what_is_joined_with_a_state_keeps_the_dtype_it_was_joined_in(mode):
+    f = T.fvector("f")
+    sums, _ = scanviz.scan(lambda v, h: (T.concatenate([h[None], v[None]]).sum(), h + v), f, [0.0, None])
+    assert [run(mode, [f], each, [1.0, 2.0]).dtype for each in sums] == [each.dtype for each in sums]
+
+
+def test_a_python_number_that_the_step_returns_takes_the_dtype_of_its_state(mode):
+    f = T.fvector("f")
+    reset, _ = scanviz.scan(lambda v, h: 0, f, np.float32(1.5))
+    assert reset.dtype == "float32"
+    assert run(mode, [f], reset, [1.0], on_unused_input="ignore").tolist() == [0]
 
 
 def test_variables_built_before_the_loop_are_computed_before_it(mode):

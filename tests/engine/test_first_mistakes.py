@@ -76,6 +76,11 @@ MISTAKES = {
     ),
     "a sequence less": (lambda: scanviz.map(lambda a, b: a * b, x), "if `b` is a row of one more sequence"),
     "the gradient of a list": (lambda: scanviz.grad([x.sum(), w], x), "grad(a + b, …)"),
+    "two variables of one name": (
+        lambda: scanviz.function([T.scalar("w"), x], y),
+        "the input of that name is another variable",
+    ),
+    "an update without its braces": (in_step(lambda v: (v, (W, W + v))), "{W: new value} for an update"),
     "a dtype that is none": (lambda: T.vector("x", dtype="complex64"), "two real variables"),
 }
 

@@ -139,7 +139,7 @@ def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Varia
                 f"the step returned a dict with the key {key!r}: a dict holds updates of shared variables",
                 where=where,
                 found=_shown(value),
-                fix=f"return {', '.join(map(str, value))}, in the order of outputs_info",
+                fix=f"return {', '.join(name for name in value if isinstance(name, str))}, in the order of outputs_info",
             )
         check_key(key, where)
         if key in updates:
@@ -162,7 +162,9 @@ def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
         f"the step returned {_shown(whole)}{inside}",
         where=where,
         found=_meant(value, whole),
-        fix="return one flat list, with an item of outputs_info for each variable in it\n"
+        fix=f"{{{describe(value[0])}: new value}} for an update"
+        if isinstance(value, list | tuple) and value and isinstance(value[0], SharedVariable)
+        else "return one flat list, with an item of outputs_info for each variable in it\n"
         "or T.stack([…]) for one variable of several"
         if isinstance(value, list | tuple)
         else "return one of\n" + ACCEPTED,

@@ -67,7 +67,7 @@ def function(
     name : str, optional
         Name in profiles and messages.
     on_unused_input : {"raise", "warn", "ignore"}
-        What to do about an input that nothing needs.
+        What to do about an input that no output or update was written with.
     allow_input_downcast : bool, optional
         Whether passed values may lose precision; None allows it for Python numbers alone.
     no_default_updates : bool or list of SharedVariable

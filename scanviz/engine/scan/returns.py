@@ -185,5 +185,19 @@ def _meant(value: Any, whole: Any) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    text = getattr(value, "__name__", "a function") if callable(value) else repr(value)
+    text = getattr(value, "__name__", "a function") if callable(value) else _text(value)
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _text(value: Any) -> str:
+    """Return a value as Python writes it, with variables by their names."""
+    match value:
+        case Variable():
+            return describe(value)
+        case list() | tuple():
+            inside = ", ".join(map(_text, value)) + "," * (isinstance(value, tuple) and len(value) == 1)
+            return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+        case dict():
+            return f"{{{', '.join(f'{_text(key)}: {_text(item)}' for key, item in value.items())}}}"
+        case _:
+            return repr(value)

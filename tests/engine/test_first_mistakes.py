@@ -6,6 +6,7 @@ import pytest
 import scanviz
 from scanviz import ScanvizError
 from scanviz import tensor as T
+from scanviz.engine.errors import ShapeError
 
 x, w, n, M = T.vector("x"), T.scalar("w"), T.iscalar("n"), T.matrix("M")
 W = scanviz.shared(np.eye(3), name="W")
@@ -65,6 +66,21 @@ MISTAKES = {
     "a Jacobian of a function": (lambda: scanviz.jacobian(lambda v: v, x), "jacobian(f(x), x)"),
     "sizes one by one": (lambda: T.zeros(3, 2), "sizes as one tuple, T.zeros((3, 2))"),
     "a range over rows": (lambda: range(x.shape[0]), "scan(fn, n_steps=x.shape[0])"),
+    "taps without their minus signs": (
+        lambda: scanviz.scan(lambda a, b: a + b, outputs_info=dict(initial=x, taps=[3, 1]), n_steps=2),
+        "taps=[-3, -1], with minus signs",
+    ),
+    "a key that is nearly one": (
+        lambda: scanviz.scan(lambda a: a, outputs_info=dict(init=w), n_steps=2),
+        "dict(initial=…) in place of init",
+    ),
+    "a sequence less": (lambda: scanviz.map(lambda a, b: a * b, x), "if `b` is a row of one more sequence"),
+    "the gradient of a list": (lambda: scanviz.grad([x.sum(), w], x), "grad(a + b, …)"),
+    "two variables of one name": (
+        lambda: scanviz.function([T.scalar("w"), x], y),
+        "the input of that name is another variable",
+    ),
+    "an update without its braces": (in_step(lambda v: (v, (W, W + v))), "{W: new value} for an update"),
     "a dtype that is none": (lambda: T.vector("x", dtype="complex64"), "two real variables"),
 }
 
@@ -76,3 +92,17 @@ def test_the_message_names_the_line_and_the_cure(name):
         mistake()
     text = str(caught.value)
     assert "test_first_mistakes.py:" in text.splitlines()[0] and told in text, text
+
+
+SQUARE = ("inv", "det", "slogdet", "cholesky", "eigh", "eigvalsh", "expm")
+
+
+@pytest.mark.parametrize("mode", ["reference", "numpy", "native"])
+@pytest.mark.parametrize("name", [*SQUARE, "solve"])
+def test_a_matrix_that_is_not_square_is_called_so(name, mode):
+    function = getattr(T.linalg, name)
+    f = scanviz.function(
+        [M, x], function(M, x) if name == "solve" else function(M), mode=mode, on_unused_input="ignore"
+    )
+    with pytest.raises(ShapeError, match="the matrix must be square"):
+        f(np.ones((2, 3)), np.ones(2))

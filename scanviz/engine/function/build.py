@@ -67,7 +67,7 @@ def function(
     name : str, optional
         Name in profiles and messages.
     on_unused_input : {"raise", "warn", "ignore"}
-        What to do about an input that nothing needs.
+        What to do about an input that no output or update was written with.
     allow_input_downcast : bool, optional
         Whether passed values may lose precision; None allows it for Python numbers alone.
     no_default_updates : bool or list of SharedVariable
@@ -273,17 +273,22 @@ def _shared_and_missing(graph: Sequence[Variable], inputs: Sequence[Variable]) -
         if isinstance(leaf, SharedVariable):
             shared.append(leaf)
         elif leaf not in known and not isinstance(leaf, Constant):
-            raise _missing(leaf, graph)
+            raise _missing(leaf, graph, inputs)
     return shared
 
 
-def _missing(variable: Variable, graph: Sequence[Variable]) -> MissingInputError:
+def _missing(variable: Variable, graph: Sequence[Variable], inputs: Sequence[Variable]) -> MissingInputError:
     if isinstance(variable, StepVariable):
         return stray_error(variable, graph)
     reader = next((node for node in toposort(graph) if variable in node.inputs), None)
     used = f", used in `{describe(reader.outputs[0])}`" if reader is not None else ""
     scans = reader.provenance.scans if reader is not None else ()
     inside = f" of loop `{scans[-1]}`" if scans else ""
+    if variable.name and any(given.name == variable.name for given in inputs):
+        return MissingInputError.here(
+            f"`{variable.name}` is needed{used}{inside}, and the input of that name is another variable",
+            fix=f"{variable.name} = T.…() once, the same in the graph and in the inputs",
+        )
     return MissingInputError(
         f"`{describe(variable)}` is needed but is no input of the function{used}{inside}",
         where=reader.provenance.source if reader is not None else user_line(),

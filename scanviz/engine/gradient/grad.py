@@ -281,6 +281,8 @@ def _checked_cost(cost: Any) -> Variable:
             if callable(cost)
             else None
         )
+        if isinstance(cost, list | tuple):
+            fix = "one number, such as their sum: grad(a + b, …)"
         raise ScanvizTypeError.here("the cost must be a symbolic number", found=repr(cost), fix=fix)
     kind = tensor_type(cost)
     if kind.ndim:

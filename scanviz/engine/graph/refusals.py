@@ -152,6 +152,7 @@ def no_format(x: Any, specification: str) -> ScanvizTypeError:
 def no_assignment(x: Any, key: object, value: object) -> ScanvizTypeError:
     """Return the error of ``x[key] = value``."""
     name, place, new = _short(x), shown_index(key), _short(value)
+    new = "…" if new == "x" != getattr(value, "name", "x") else new
     return _error(
         f"{_called(x)} cannot be changed: a variable stands for one value",
         f"{name} = T.set_subtensor({name}[{place}], {new})\n"

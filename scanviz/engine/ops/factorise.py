@@ -25,6 +25,7 @@ from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.matrices import (
     NOT_POSITIVE,
     SINGULAR,
+    check_square,
     floating_dtypes,
     matrix_shapes,
     of_matrices,
@@ -120,7 +121,8 @@ def _each_matrix(function: Callable[[Array, Array], Array], a: Array, b: Array) 
 def _solve_positive(a: Array, b: Array) -> Array:
     try:
         factor = np.linalg.cholesky(a)
-    except np.linalg.LinAlgError:
+    except np.linalg.LinAlgError as error:
+        check_square(a, error)
         raise NumericalError(NOT_POSITIVE) from None
     return np.asarray(scipy_module("linalg").cho_solve((factor, True), b, check_finite=False))
 
@@ -131,7 +133,8 @@ def _solve(op: Op, values: Sequence[Array]) -> Sequence[Array]:
         return (_each_matrix(_solve_positive, a, b),)
     try:
         return (np.linalg.solve(a, b),)
-    except np.linalg.LinAlgError:
+    except np.linalg.LinAlgError as error:
+        check_square(a, error)
         raise NumericalError(
             f"{SINGULAR}{which_fails(np.linalg.inv, a)}: the system has no unique solution"
         ) from None

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.errors import NumericalError, ScanvizTypeError
+from scanviz.engine.errors import NumericalError, ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.facts import Facts
@@ -57,6 +57,12 @@ def matrix_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:
     return ((*batch, size, size),)
 
 
+def check_square(matrices: Array, error: np.linalg.LinAlgError) -> None:
+    """Raise the error of matrices that have to be square, where that is what NumPy found wrong."""
+    if "square" in str(error):
+        raise ShapeError("the matrix must be square", found=f"shape {matrices.shape}") from None
+
+
 def which_fails(function: Callable[[Array], Any], matrices: Array) -> str:
     """Say which matrix of a batch a function fails on."""
     for place in np.ndindex(matrices.shape[:-2]) if matrices.ndim > 2 else ():
@@ -94,7 +100,8 @@ def of_matrices(
         given, parameters = np.asarray(values[0]), op.parameters or ()
         try:
             found = function(given, *parameters)
-        except np.linalg.LinAlgError:
+        except np.linalg.LinAlgError as error:
+            check_square(given, error)
             why = which_fails(lambda one: function(one, *parameters), given)
             raise NumericalError(failure + why) from None
         return tuple(found) if outputs > 1 else (found,)

@@ -93,8 +93,13 @@ _ROWS_KEPT = "nothing for them: where out[-1] or out[-k:] alone is read, no othe
 def _check_keys(given: Mapping[Any, Any], known: set[str], what: str, needed: str | None = None) -> None:
     unknown = sorted(str(key) for key in given if key not in known)
     if unknown:
+        from difflib import get_close_matches  # of an error
+
         fix = _ROWS_KEPT if set(unknown) & _OLD_KEYS else None
-        if not known & given.keys():  # values by names, as in a tree of JAX
+        close = get_close_matches(unknown[0], known, 1)
+        if close:
+            fix = f"dict({close[0]}=…) in place of {unknown[0]}"
+        elif not known & given.keys():  # values by names, as in a tree of JAX
             argument = what.partition("[")[0]
             fix = f"a list in place of a dict, in the order of the step's arguments: {argument}=[{', '.join(unknown)}]"
         raise ScanvizValueError.here(
@@ -189,6 +194,8 @@ def _past_taps(given: Any, what: str) -> tuple[int, ...]:
             found=f"taps={list(taps)}",
             fix=f"taps={past}"
             if (past := [tap for tap in taps if tap < 0])
+            else f"taps={sorted(-tap for tap in taps if tap)}, with minus signs"
+            if any(taps)
             else "taps=[-1] for the step before",
         )
     return taps

@@ -139,7 +139,7 @@ def _updates(value: Any, where: SourceLine | None) -> dict[SharedVariable, Varia
                 f"the step returned a dict with the key {key!r}: a dict holds updates of shared variables",
                 where=where,
                 found=_shown(value),
-                fix=f"return {', '.join(map(str, value))}, in the order of outputs_info",
+                fix=f"return {', '.join(name for name in value if isinstance(name, str))}, in the order of outputs_info",
             )
         check_key(key, where)
         if key in updates:
@@ -165,7 +165,9 @@ def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
         f"the step returned {_shown(whole)}{inside}",
         where=where,
         found=_meant(value, whole),
-        fix="return one flat list, with an item of outputs_info for each variable in it\n"
+        fix=f"{{{describe(value[0])}: new value}} for an update"
+        if isinstance(value, list | tuple) and value and isinstance(value[0], SharedVariable)
+        else "return one flat list, with an item of outputs_info for each variable in it\n"
         "or T.stack([…]) for one variable of several"
         if isinstance(value, list | tuple)
         else "return one of\n" + ACCEPTED,
@@ -186,5 +188,19 @@ def _meant(value: Any, whole: Any) -> str | None:
 
 
 def _shown(value: Any) -> str:
-    text = getattr(value, "__name__", "a function") if callable(value) else repr(value)
+    text = getattr(value, "__name__", "a function") if callable(value) else _text(value)
     return text if len(text) <= 60 else text[:57] + "…"
+
+
+def _text(value: Any) -> str:
+    """Return a value as Python writes it, with variables by their names."""
+    match value:
+        case Variable():
+            return describe(value)
+        case list() | tuple():
+            inside = ", ".join(map(_text, value)) + "," * (isinstance(value, tuple) and len(value) == 1)
+            return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+        case dict():
+            return f"{{{', '.join(f'{_text(key)}: {_text(item)}' for key, item in value.items())}}}"
+        case _:
+            return repr(value)

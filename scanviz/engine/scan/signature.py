@@ -84,5 +84,6 @@ def _remedy(names: Sequence[str], passed: Sequence[tuple[str, str]]) -> str:
         )
     else:
         lines.append(f"outputs_info with a first value for each of {missing} that the step before returned")
+    lines.append(f"sequences=[…, …] in scan if {missing} is a row of one more sequence")
     lines.append(f"non_sequences=[…] in scan if {missing} is the same at every step")
     return "\n".join([*lines, order])

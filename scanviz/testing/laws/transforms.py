@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from scanviz import ScanArgs, clone, equal_computations, grad, jvp, named_subgraph, vjp
+from scanviz import ScanArgs, clone, equal_computations, grad, jacobian, jvp, named_subgraph, vjp
 from scanviz import tensor as T
-from scanviz.engine.errors import ScanvizValueError
-from scanviz.engine.function import Function, function
+from scanviz.engine.errors import DisconnectedInputError, ScanvizValueError, UnusedInputError
+from scanviz.engine.function import Function, function, plan_function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort, variables
@@ -174,3 +174,17 @@ def a_named_subgraph_is_its_graph(case: LoopCase, tier: str, rewrites: bool, cap
         return found
 
     check_same(run(mine), run(results), case.dtype)
+
+
+@law(sample=10, case=SMOOTH, whole=st.booleans())
+def a_derivative_uses_what_it_is_taken_by(case: LoopCase, whole: bool) -> None:
+    """A function takes the variable that a gradient or Jacobian is taken by as an input, although no value of it may be needed."""
+    results, _, inputs, _ = case.build()
+    names = [variable for variable, _ in inputs]
+    for wrt in (variable for variable, value in inputs if value.dtype.kind == "f"):
+        with contextlib.suppress(DisconnectedInputError):
+            found = jacobian(results[0], wrt) if whole else grad(T.sum(results[0]), wrt)
+            try:
+                plan_function(names, found)
+            except UnusedInputError as error:
+                assert f"`{wrt.name}`" not in error.what, error

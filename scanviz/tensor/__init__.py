@@ -112,7 +112,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _file(name)  # which is an attribute from then on
     if name not in _FILES:
-        from scanviz.tensor.other_names import missing
+        from scanviz.engine.other_names import missing
 
         raise missing(__name__, name)
     found = globals()[name] = getattr(_file(_FILES[name]), name)

@@ -10,7 +10,12 @@ from scanviz.engine.other_keywords import _WORDS, keyword_answer
 from scanviz.engine.tracebacks import program_frames
 
 STREAMS = T.random.RandomStreams(1)
-ROWS = [(function, keyword) for function, words in _WORDS.items() for keyword in words if function]
+ROWS = [
+    (function, keyword)
+    for function, words in _WORDS.items()
+    for keyword in words
+    if function and keyword != "wrt"  # which a function of Python is given without, as in JAX
+]
 
 
 def notes_of(error):
@@ -37,6 +42,57 @@ def test_a_refused_keyword_of_another_system_says_what_to_write():
     with pytest.raises(TypeError, match="'states'") as caught:
         scanviz.scan(lambda x_t: x_t, T.vector("x"), states=[None])
     assert notes_of(caught.value) == ["  write:    outputs_info=…"]
+
+
+def test_the_keywords_of_scan_in_jax_show_the_call_that_stands_for_it():
+    with pytest.raises(TypeError, match="'init'") as caught:
+        scanviz.scan(lambda carry, x: (carry + x, x), init=0.0, xs=T.vector("x"))
+    (note,) = notes_of(caught.value)
+    assert "scan(lambda x, carry: f(carry, x), sequences=xs, outputs_info=[init, None])" in note
+    with pytest.raises(TypeError, match="'reverse'") as caught:
+        scanviz.scan(lambda x, carry: carry + x, T.vector("x"), 0.0, reverse=True)
+    assert "go_backwards=True" in notes_of(caught.value)[0]
+
+
+def test_the_order_of_jax_is_told_where_a_number_stands_for_sequences():
+    with pytest.raises(TypeError, match="JAX's scan has in this place: docs/moving.md"):
+        scanviz.scan(lambda carry, x: (carry + x, x), 0.0, T.vector("x"))
+
+
+@pytest.mark.parametrize("function", [scanviz.grad, scanviz.jacobian, scanviz.hessian])
+def test_a_derivative_of_a_function_of_python_is_taken_of_what_it_gives(function):
+    with pytest.raises(TypeError, match="'wrt'") as caught:
+        function(lambda x: x**2)
+    assert f"scanviz.{function.__name__}(f(x), x)" in notes_of(caught.value)[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("from scanviz import while_loop", "scanviz.until(~cond(body(s)))"),
+        ("from scanviz.tensor import fill", "T.full_like(a, v)"),
+        ("from scanviz.tensor.nnet import conv2d", "there is no convolution"),
+        ("from scanviz.tensor.shared_randomstreams import RandomStreams", "T.random.RandomStreams(seed=1)"),
+        ("import scanviz.tensor.signal.pool", "there is no convolution"),
+        ("from scanviz.ifelse import ifelse", "from scanviz import …: scanviz.ifelse is no module"),
+        ("from scanviz.scan.utils import until", "from scanviz import …: scanviz.scan is no module"),
+        ("from scanviz.tensor.random.utils import RandomStream", "T.random.RandomStreams(seed=1)"),
+    ],
+)
+def test_an_import_of_a_name_of_another_system_says_what_to_write(line, answer):
+    with pytest.raises(ImportError) as caught:
+        exec(line)
+    (note,) = notes_of(caught.value)
+    assert note.startswith("  write:    ") and answer in note
+
+
+@pytest.mark.parametrize(
+    "line", ["from scanviz import nonsense", "import nonsense", "from math import nonsense"]
+)
+def test_an_import_of_a_name_that_nobody_has_is_let_alone(line):
+    with pytest.raises(ImportError) as caught:
+        exec(line)
+    assert notes_of(caught.value) == []
 
 
 def test_functions_of_others_and_keywords_that_nobody_has_are_let_alone():

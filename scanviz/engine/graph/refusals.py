@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.errors import ScanvizAttributeError, ScanvizTypeError
 from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.other_names import of_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _VALUE = "function([…], {0})(…) or {0}.eval({{…}}) for its value"
 _CALLED = re.compile(r"\b(?:math|cmath|np|numpy)\.(\w+)\(")
-# Attributes of Theano's variables, and what is written instead.
-_INSTEAD = {
-    "tag": "nothing: {0}.eval({{…}}) computes any variable, and `scanviz check SCRIPT` looks at a real run",
-    "norm": "T.linalg.norm({0})",
-    "sqr": "T.sqr({0})",
-}
 _LIST_METHODS = ("append", "extend", "insert", "pop", "remove")
 
 
@@ -117,17 +112,21 @@ def no_deletion(x: Any, key: object) -> ScanvizTypeError:
     )
 
 
-def no_attribute(x: Any, name: str, known: Iterable[str]) -> ScanvizAttributeError:
-    """Return the error of ``x.name`` where variables have no such attribute."""
+def no_attribute(
+    x: Any, name: str, known: Iterable[str], ours: Callable[[str], str | None]
+) -> ScanvizAttributeError:
+    """Return the error of ``x.name`` where variables have no such attribute; ``ours`` is as in :func:`no_number`."""
     from difflib import get_close_matches
 
+    fix = of_variable(name, _short(x))
     if name in _LIST_METHODS:
-        fix: str | None = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
-    elif name in _INSTEAD:
-        fix = _INSTEAD[name].format(_short(x))
-    else:
-        close = get_close_matches(name, list(known), 3)
-        fix = " or ".join(f"{_short(x)}.{text}" for text in close) or None
+        fix = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
+    elif fix is None:
+        here = ours(name)
+        close = get_close_matches(name, sorted(set(known)), 3, 0.7)
+        fix = (
+            f"T.{here}({_short(x)})" if here else " or ".join(f"{_short(x)}.{text}" for text in close) or None
+        )
     error = ScanvizAttributeError.here(f"{_called(x)} has no attribute `{name}`", fix=fix, shown=True)
     error.name, error.obj = name, x
     return error

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from types import FunctionType, MethodType, ModuleType
 
+from scanviz.engine.errors import ScanvizAttributeError
 from scanviz.engine.other_names import OTHER_NAMES
 
 _REFUSED = re.compile(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
@@ -161,8 +162,10 @@ def import_answer(error: BaseException) -> str | None:
         return None
     try:
         getattr(sys.modules[module], name)
-    except AttributeError as missing:
-        return str(missing).partition("; write: ")[2] or None
+    except ScanvizAttributeError as missing:
+        return missing.fix
+    except AttributeError:
+        return None
     return f"from {module} import …: {module}.{name} is no module"  # as it is in Theano
 
 

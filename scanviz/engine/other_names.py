@@ -1,6 +1,6 @@
 """Names of NumPy, Theano, PyTensor, JAX and PyTorch that are called otherwise here, or written with an operator.
 
-A name that is not there is an ordinary ``AttributeError``, which says what to write where it is one of these.  They are no
+A name that is not there is an ``AttributeError``, which says what to write where it is one of these.  They are no
 aliases: one thing has one name, and a script that is read again years later reads as NumPy does.
 
 Rows are by module, or by the class whose objects have no such attribute.  A name that a variable does not have is looked up in the
@@ -10,6 +10,8 @@ rows of ``scanviz.tensor``, too, where ``a`` stands for the variable.
 from __future__ import annotations
 
 import re
+
+from scanviz.engine.errors import ScanvizAttributeError
 
 _BROADCASTS = "x: an axis of size 1 broadcasts wherever it is found"
 _CHECKED = "`scanviz check SCRIPT` finds the first NaN or infinity"
@@ -359,8 +361,8 @@ def missing(module: str, name: str, instead: str | None = None) -> AttributeErro
 
     Examples
     --------
-    >>> print(missing("scanviz.tensor", "fill"))
-    module 'scanviz.tensor' has no attribute 'fill'; write: T.full_like(a, v)
+    >>> missing("scanviz.tensor", "fill").fix
+    'T.full_like(a, v)'
     """
     last = module.rpartition(".")[2]
     owner = f"{last!r} object" if last[:1].isupper() else f"module {module!r}"
@@ -368,7 +370,9 @@ def missing(module: str, name: str, instead: str | None = None) -> AttributeErro
     instead = OTHER_NAMES[module].get(name, instead)
     if instead is None:
         return AttributeError(what)  # python adds names that look alike
-    return AttributeError(f"{what}; write: {instead}", name=name, obj=None)
+    error = ScanvizAttributeError.here(what, fix=instead, shown=True)
+    error.name = name
+    return error
 
 
 def of_variable(name: str, variable: str) -> str | None:

@@ -141,7 +141,7 @@ def test_a_name_of_another_system_is_missing_and_its_error_says_what_to_write(mo
     for name, text in OTHER_NAMES[module].items():
         with pytest.raises(AttributeError, match=f"no attribute .{name}.") as caught:
             getattr(OWNERS[module], name)
-        assert (text.format("x") if module == "Variable" else f"; write: {text}") in str(caught.value)
+        assert caught.value.fix == (text.format("x") if module == "Variable" else text)
         assert not hasattr(OWNERS[module], name)
 
 
@@ -158,8 +158,9 @@ def test_the_call_that_stands_for_a_scan_of_jax_gives_what_that_gives():
 
 
 def test_a_name_of_t_that_is_looked_up_in_scanviz_is_found_there():
-    with pytest.raises(AttributeError, match=r"'scanviz' has no attribute 'tanh'; write: T\.tanh"):
+    with pytest.raises(AttributeError, match="'scanviz' has no attribute 'tanh'") as caught:
         scanviz.tanh  # noqa: B018
+    assert caught.value.fix == "T.tanh"
 
 
 @pytest.mark.parametrize(

@@ -63,11 +63,13 @@ _WORDS: dict[str, dict[str, str]] = {
     },
     "function": {
         "rebuild_strict": _PLAIN,
+        "trust_input": _PLAIN,
         "accept_inplace": _PLAIN,
         "backend": "mode=…",
         "donate_argnums": _PLAIN,
         "static_argnums": "nothing: leave it out; Python values are constants of the graph",
     },
+    "shared": {"dtype": "scanviz.shared(numpy.asarray(value, dtype=…))"},
     "clone": {"strict": _PLAIN, "share_inputs": _PLAIN, "copy_inputs": _PLAIN},
     "In": {
         "mutable": _PLAIN,

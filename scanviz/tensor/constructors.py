@@ -14,7 +14,7 @@ import numpy as np
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Constant, Variable
-from scanviz.engine.graph.types import TensorType, canonical_dtype
+from scanviz.engine.graph.types import DTYPES, TensorType, canonical_dtype
 from scanviz.engine.ops import support
 from scanviz.engine.ops.options import whole
 
@@ -80,6 +80,8 @@ def _is_name(text: str) -> bool:
     try:
         known = np.dtype(text)
     except TypeError:
+        return True
+    if len(text) <= 2 and known.name not in DTYPES:
         return True
     if len(text) <= 2:
         raise ScanvizTypeError.here(

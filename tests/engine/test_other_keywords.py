@@ -107,13 +107,32 @@ def test_functions_of_others_and_keywords_that_nobody_has_are_let_alone():
     assert notes_of(caught.value) == []
 
 
-@pytest.mark.parametrize("name", ["optimizer", "compute_test_value", "device"])
+@pytest.mark.parametrize(
+    "name", ["optimizer", "compute_test_value", "device", "gcc__cxxflags", "scan__allow_gc"]
+)
 def test_a_setting_of_another_system_says_what_to_write(name):
     with pytest.raises(scanviz.ScanvizError, match=f"no setting `{name}`(?s:.*)write:"):
         setattr(scanviz.config, name, "None")
     with pytest.raises(AttributeError, match="expected: one of floatX, .*mode"):
         getattr(scanviz.config, name)
     assert not hasattr(scanviz.config, name)
+
+
+@pytest.mark.parametrize("draw", ["normal", "uniform", "binomial", "multinomial"])
+@pytest.mark.parametrize("size", [(3,), (), (T.iscalar("n"), 2), T.matrix("m").shape], ids=str)
+def test_a_shape_alone_is_no_parameter_of_a_distribution(draw, size):
+    more = {"pvals": [0.5, 0.5]} if draw == "multinomial" else {}
+    with pytest.raises(
+        scanviz.ScanvizError, match="a shape stands in the place of `(loc|low|n)`(?s:.*)size=…, by name"
+    ):
+        getattr(STREAMS, draw)(size, **more)
+    getattr(STREAMS, draw)(size=size, **more)
+
+
+def test_lists_and_variables_are_parameters_of_a_distribution():
+    for loc in ([3], (3.0, 1.0), T.ivector("k"), T.matrix("m"), T.matrix("m").shape[0]):
+        assert STREAMS.normal(loc).owner is not None
+    assert STREAMS.normal((3, 4), size=(5, 2)).type.shape == (5, 2)
 
 
 def test_a_size_by_place_says_where_it_stands():

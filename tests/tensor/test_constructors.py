@@ -68,7 +68,7 @@ def test_a_tensor_may_be_given_its_name_first_as_in_pytensor(name):
 
 def test_a_text_that_is_no_dtype_is_the_name_of_a_tensor():
     assert T.tensor("grid", (3,)).name == "grid" and T.tensor("grid", (3,)).type.shape == (3,)
-    assert T.tensor("float32", (3,)).name is None
+    assert T.tensor("float32", (3,)).name is None and T.tensor("m", (3,)).name == "m"
     assert T.tensor("f", (3,), "x").dtype == "float32"
 
 

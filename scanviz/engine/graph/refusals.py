@@ -38,7 +38,8 @@ def no_truth(x: Any) -> ScanvizTypeError:
         f"T.switch({name}, a, b) or ifelse({name}, a, b) instead of `if`\n"
         "a & b, a | b, ~a instead of `a and b`, `a or b`, `not a`\n"
         "(0 < x) & (x < 1) instead of `0 < x < 1`\n"
-        "T.eq(a, b) instead of `a == b`; `a is b` to ask whether two variables are one",
+        "T.eq(a, b) instead of `a == b`; `a is b` to ask whether two variables are one\n"
+        f"`{name} is not None` to ask whether there is a variable",
     )
 
 

@@ -48,7 +48,8 @@ def canonical_dtype(dtype: object) -> str:
     try:
         name = str(np.dtype(dtype).name)  # type: ignore[call-overload]  # anything: NumPy decides
     except Exception as error:  # anything may be asked for its dtype, and fail in its own way
-        raise ScanvizTypeError(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES)) from error
+        fix = "one tuple for a shape, such as (2, 3)" if hasattr(dtype, "__index__") else None
+        raise ScanvizTypeError(f"{dtype!r} is not a dtype", expected=", ".join(DTYPES), fix=fix) from error
     if name not in _CANONICAL:
         two_parts = "carry the real and the imaginary part as two real variables"
         fix = two_parts if name.startswith("complex") else None

@@ -35,7 +35,9 @@ def checked_state(state: Any) -> Variable:
     if not isinstance(state, Variable) or state.type != RANDOM_STATE:
         found = str(state.type) if isinstance(state, Variable) else type(state).__name__
         raise ScanvizTypeError.here(
-            "a draw needs a random state first", found=found, fix="state = T.random.random_state(seed)"
+            "a draw needs a random state first",
+            found=found,
+            fix="T.random.RandomStreams(seed).normal(…), which keeps one; or state = T.random.random_state(seed)",
         )
     return state
 

@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 import scanviz
@@ -116,6 +117,16 @@ def test_a_setting_of_another_system_says_what_to_write(name):
     with pytest.raises(AttributeError, match="expected: one of floatX, .*mode"):
         getattr(scanviz.config, name)
     assert not hasattr(scanviz.config, name)
+
+
+def test_a_generator_of_numpy_is_no_shared_value():
+    for generator in (np.random.default_rng(1), np.random.RandomState(1)):
+        with pytest.raises(
+            scanviz.ScanvizError, match=r"generator of NumPy(?s:.*)T.random.RandomStreams\(seed=1\)"
+        ):
+            scanviz.shared(generator)
+    with pytest.raises(scanviz.ScanvizError, match=r"needs a random state first(?s:.*)RandomStreams"):
+        T.random.normal(0, 1, size=(3,))
 
 
 @pytest.mark.parametrize("draw", ["normal", "uniform", "binomial", "multinomial"])

@@ -73,7 +73,8 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
         raise ScanvizValueError.here(f"{value} is too large for integers of 64 bits", fix=f"float({value})")
     if array.dtype.kind in "OSU":  # objects and strings
         raise ScanvizTypeError.here(
-            f"{value!r} is not an array of numbers", fix="T.stack([...]) if it holds symbolic variables"
+            f"{value!r} is not an array of numbers",
+            fix="T.stack([...]) if it holds symbolic variables" if array.ndim else None,
         )
     if dtype is None and array.dtype == np.float64 and not isinstance(value, np.ndarray | np.generic):
         array = array.astype(config.floatX)

@@ -326,7 +326,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     "Function": {
         **_same(_PROGRAM, "compile fn lower maker vm"),
         **_same(_SHARED, "container finder input_storage output_storage value"),
-        "copy": "scanviz.function(…) of the same variables: givens={w: v} for swap, other updates for delete_updates",
+        "copy": "scanviz.function(f.inputs, f.outputs, givens={w: v}) for swap={w: v}, updates=… as it shall have them",
         "trust_input": "nothing: leave it out",
     },
     "Variable": {

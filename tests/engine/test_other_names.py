@@ -157,6 +157,13 @@ def test_the_call_that_stands_for_a_scan_of_jax_gives_what_that_gives():
     np.testing.assert_array_equal(names["ys"].eval(), [2.0, 9.0])
 
 
+def test_what_stands_for_a_copy_of_a_function_swaps_its_shared_variable():
+    x, w, v = T.scalar("x"), scanviz.shared(1.0, "w"), scanviz.shared(10.0, "v")
+    names = {"scanviz": scanviz, "f": scanviz.function([x], x * w, updates={w: w + 1}), "w": w, "v": v}
+    swapped = eval(OTHER_NAMES["Function"]["copy"].partition(" for swap")[0], names)
+    assert swapped(3.0) == [30.0] and w.get_value() == 1
+
+
 def test_a_name_of_t_that_is_looked_up_in_scanviz_is_found_there():
     with pytest.raises(AttributeError, match="'scanviz' has no attribute 'tanh'") as caught:
         scanviz.tanh  # noqa: B018

@@ -29,6 +29,14 @@ _SHARED = 'scanviz.shared(value, "w") for what stays between calls: w.get_value(
 _STREAM = "T.random.RandomStreams(seed=1)"
 _TENSOR = 'T.vector("x") for an input, scanviz.shared(value, "w") for a parameter'
 _VALUE = "{0}.eval({{…}}), or a function that gives it: a variable has no value of its own"
+_CASTS = {
+    "bool": "bool",
+    "double": "float64",
+    "float": "float32",
+    "half": "float16",
+    "int": "int32",
+    "long": "int64",
+}
 _KINDS = ("scalar", "vector", "row", "col", "matrix", "tensor3", "tensor4", "tensor5")
 
 
@@ -107,9 +115,6 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
             _BY_NUMPY,
             "apply_along_axis betainc chi2sf corrcoef erfcx fft histogram interp iv ive j0 j1 piecewise unwrap",
         ),
-        **_same(_LAX, "lax"),
-        **_same(_TENSOR, "Tensor"),
-        **_same(_NO_GRADIENTS, "no_grad"),
         **_same(_STREAM, "shared_randomstreams raw_random manual_seed"),
         **_same(_BROADCASTS, "Rebroadcast add_broadcast addbroadcast patternbroadcast unbroadcast"),
         **{prefix + kind: _NO_COMPLEX for prefix in "cz" for kind in _KINDS},
@@ -121,8 +126,8 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
             "basic blas elemwise extra_ops inplace math opt sharedvar special subtensor type utils variable",
         ),
         **{
-            name: f"scanviz.{name}"
-            for name in ("Constant", "SharedVariable", "Variable", "config", "function", "shared")
+            n: f"scanviz.{n}"
+            for n in ("Constant", "SharedVariable", "Variable", "config", "function", "scan", "shared")
         },
         **{name: f"numpy.{name}" for name in ("e", "finfo", "iinfo", "inf", "nan", "pi")},
         **{name: f"'{name}', as in dtype='{name}'" for name in ("float32", "float64", "int32", "int64")},
@@ -135,12 +140,14 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "broadcast_like": "T.broadcast_to(a, b.shape)",
         "c_": "T.stack([x, y], axis=-1)",
         "cat": "T.concatenate([a, b], axis=0)",
+        "clamp": "T.clip(a, 0, 1)",
         "clone": "scanviz.clone(a, {b: c})",
         "cond": "scanviz.ifelse(condition, a, b)",
         "conj": "a: there are no complex numbers",
         "copy": "a.copy()",
         "cross_entropy": "T.nnet.softmax_crossentropy(a, k)",
         "digitize": "T.searchsorted(edges, a, side='right')",
+        "div": "a / b",
         "dropout": "a * rng.bernoulli(0.5, size=a.shape) / 0.5",
         "ediff1d": "T.diff(a)",
         "expand": "T.broadcast_to(a, b.shape)",
@@ -148,7 +155,6 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "gather": "T.take_along_axis(a, index, axis=1)",
         "gelu": "a * (1 + T.erf(a / 2**0.5)) / 2",
         "geomspace": "T.exp(T.linspace(0.0, T.log(100.0), 5))",
-        "get_scalar_constant_value": "T.constant(2.0).value",
         "heaviside": 'T.where(T.eq(a, 0), b, T.cast(T.gt(a, 0), "float64"))',
         "index_select": "T.take(a, index, axis=1)",
         "log1pexp": "T.softplus(a)",
@@ -164,6 +170,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "ndim": "a.ndim",
         "newaxis": "None, as in x[None]",
         "ogrid": "k[:, None] and n, which broadcast",
+        "nelement": "T.size(a)",
         "numel": "T.size(a)",
         "one_hot": "T.nnet.one_hot(k, 7)",
         "permute": "T.transpose(a, (1, 0))",
@@ -184,7 +191,6 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "tri_gamma": "T.polygamma(1, a)",
         "unsqueeze": "T.expand_dims(a, 0)",
         "vectorize": "scanviz.vmap(lambda x_i: x_i**2)(a)",
-        "verify_grad": "from scanviz.testing import verify_grad",
         "view": "T.reshape(a, (1, -1))",
         "_shared": 'scanviz.shared(1.0, "w")',
         "acos": "T.arccos(a)",
@@ -275,15 +281,13 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         **_same("T.nnet.softmax(a)", "softmax_graph softmax_op"),
         **_same("T.nnet.log_softmax(a)", "logsoftmax"),
         **_same("names of T.nnet itself", "nnet sigm"),
-        **_same("a * T.nnet.sigmoid(a)", "silu swish"),
-        **_same("-T.nnet.softplus(-a)", "logsigmoid log_sigmoid"),
+        "swish": "a * T.nnet.sigmoid(a)",
+        "log_sigmoid": "-T.nnet.softplus(-a)",
         **_same("(a - T.mean(a, 0)) / T.sqrt(T.var(a, 0) + 1e-4)", "batch_normalization bn"),
         **_same(_NO_CONVOLUTION, "abstract_conv conv conv2d conv3d images2neibs neighbours"),
         "crossentropy_categorical_1hot": "T.nnet.categorical_crossentropy(a, k)",
         "crossentropy_softmax_argmax_1hot_with_bias": "T.nnet.softmax_crossentropy(a + b, k)",
         "crossentropy_softmax_1hot": "T.nnet.categorical_crossentropy(T.nnet.softmax(a), k), where k are classes",
-        "dropout": "a * rng.bernoulli(0.5, size=a.shape) / 0.5",
-        "gelu": "a * (1 + T.erf(a / 2**0.5)) / 2",
         "leaky_relu": "T.nnet.relu(a, 0.01)",
         "selu": "1.0507009873554805 * T.nnet.elu(a, 1.6732632423543772)",
         "softmax_with_bias": "T.nnet.softmax(a + b)",
@@ -306,8 +310,6 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
     "scanviz.tensor.random": {
         **_same(_STREAM, "RandomStream MRG_RandomStreams rng_mrg shared_randomstreams utils"),
         **_same(_STREAM + ": each draw has a state of its own", "Generator RandomState fold_in key split"),
-        "randint": _STREAM + ".integers(0, 4, size=(2,))",
-        "randn": _STREAM + ".normal(size=(2, 3))",
         "PRNGKey": "T.random.random_state(1)",
         "default_rng": _STREAM,
     },
@@ -319,7 +321,6 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "diag": "T.diag(a)",
         "eigvals": "T.linalg.eigvalsh(a) of symmetric matrices: there are no complex numbers",
         "eig": "T.linalg.eigh(a) of symmetric matrices: there are no complex numbers",
-        "extract_diag": "T.diagonal(a)",
         "solve_lower_triangular": "T.linalg.solve_triangular(a, b, lower=True)",
         "solve_upper_triangular": "T.linalg.solve_triangular(a, b)",
     },
@@ -330,6 +331,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "trust_input": "nothing: leave it out",
     },
     "Variable": {
+        **{name: f"T.cast({{0}}, '{dtype}')" for name, dtype in _CASTS.items()},
         **_same("nothing: leave it out", "block_until_ready contiguous cpu requires_grad_"),
         **_same(_ON_GPU, "cuda device to transfer"),
         **_same(_VALUE, "data get_test_value get_value item numpy tolist"),
@@ -356,12 +358,21 @@ def missing(module: str, name: str, instead: str | None = None) -> AttributeErro
     last = module.rpartition(".")[2]
     owner = f"{last!r} object" if last[:1].isupper() else f"module {module!r}"
     what = f"{owner} has no attribute {name!r}"
-    instead = OTHER_NAMES[module].get(name, instead)
+    instead = _row(module, name) or instead
     if instead is None:
         return AttributeError(what)  # python adds names that look alike
     error = ScanvizAttributeError.here(what, fix=instead, shown=True)
     error.name = name
     return error
+
+
+def _row(module: str, name: str) -> str | None:
+    """Return what to write for a name that a module does not have: its own row, or that of a module around it."""
+    while module:
+        if name in OTHER_NAMES.get(module, ()):
+            return OTHER_NAMES[module][name]
+        module = module.rpartition(".")[0]
+    return None
 
 
 def of_variable(name: str, variable: str) -> str | None:

@@ -131,5 +131,7 @@ def _numpy_functions() -> None:
 LATER["getitem"] = partial(importlib.import_module, "scanviz.engine.ops.index")
 LATER.update({name: partial(_file, file) for file, names in _MEANINGS.items() for name in names})
 LATER.update(
-    dict.fromkeys(("function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions)
+    dict.fromkeys(
+        ("function_call", "function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions
+    )
 )

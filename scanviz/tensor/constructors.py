@@ -65,6 +65,13 @@ def tensor(
     <grid: int32[3, ?]>
     """
     first: object = dtype_or_name
+    if isinstance(first, int | float | list | np.ndarray):
+        raise ScanvizTypeError.here(
+            "T.tensor makes a variable without a value",
+            found=repr(first),
+            fix="T.constant(…) for a value",
+            shown=True,
+        )
     if isinstance(first, str) and name is None and (dtype is not None or _is_name(first)):
         first, name = None, first
     if first is not None and dtype is not None:

@@ -172,11 +172,31 @@ def test_a_name_of_t_that_is_looked_up_in_scanviz_is_found_there():
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("detach", "scanviz.disconnected_grad(x)"), ("tanh", "T.tanh(x)"), ("squeezed", "x.squeeze")],
+    [
+        ("detach", "scanviz.disconnected_grad(x)"),
+        ("tanh", "T.tanh(x)"),
+        ("add_", "T.add(x, …)"),
+        ("clamp_", "T.clip(x, 0, 1)"),
+        ("squeezed", "x.squeeze"),
+    ],
 )
 def test_an_attribute_that_variables_do_not_have_is_a_function_of_the_variable(name, text):
     with pytest.raises(AttributeError) as caught:
         getattr(T.vector("x"), name)
+    assert caught.value.fix == text
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "text"),
+    [
+        (T, "jit", "scanviz.function([x], y)"),
+        (T, "scan", "scanviz.scan"),
+        (T.nnet, "gelu", "a * (1 + T.erf(a / 2**0.5)) / 2"),
+    ],
+)
+def test_a_name_that_belongs_to_a_module_around_says_the_same(place, name, text):
+    with pytest.raises(AttributeError) as caught:
+        getattr(place, name)
     assert caught.value.fix == text
 
 

@@ -110,6 +110,7 @@ MISTAKES = {
         ScanvizTypeError,
         r"(?s)'b1' may be a name.*T.tensor\(name='b1', .*dtype='bool'",
     ),
+    "a value": (lambda: T.tensor([1.0, 2.0]), ScanvizTypeError, r"T\.constant\(…\) for a value"),
     "two dtypes": (lambda: T.tensor(int, (3,), dtype="int8"), ScanvizTypeError, "two dtypes"),
     "two names": (lambda: T.tensor("x", (3,), name="y"), ScanvizTypeError, "'x' is not a dtype"),
     "a matrix of one axis": (

@@ -114,20 +114,18 @@ def no_deletion(x: Any, key: object) -> ScanvizTypeError:
 
 
 def no_attribute(
-    x: Any, name: str, known: Iterable[str], ours: Callable[[str], str | None]
+    x: Any, name: str, known: Iterable[str], call: Callable[[str, str], str | None]
 ) -> ScanvizAttributeError:
-    """Return the error of ``x.name`` where variables have no such attribute; ``ours`` is as in :func:`no_number`."""
+    """Return the error of ``x.name`` where variables have no such attribute; ``call`` calls the function of that name, if any."""
     from difflib import get_close_matches
 
-    fix = of_variable(name, _short(x))
+    plain = name.rstrip("_")  # PyTorch's names of what changes an array
+    fix = of_variable(name, _short(x)) or of_variable(plain, _short(x))
     if name in _LIST_METHODS:
         fix = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
     elif fix is None:
-        here = ours(name)
         close = get_close_matches(name, sorted(set(known)), 3, 0.7)
-        fix = (
-            f"T.{here}({_short(x)})" if here else " or ".join(f"{_short(x)}.{text}" for text in close) or None
-        )
+        fix = call(plain, _short(x)) or " or ".join(f"{_short(x)}.{text}" for text in close) or None
     error = ScanvizAttributeError.here(f"{_called(x)} has no attribute `{name}`", fix=fix, shown=True)
     error.name, error.obj = name, x
     return error

@@ -229,5 +229,5 @@ def test_an_attribute_of_theanos_variables_says_what_to_write(name, text):
 
 
 def test_the_function_of_a_module_that_is_a_function_here_says_what_to_write():
-    with pytest.raises(AttributeError, match=re.escape("write: T.xlogy(a, b)")):
+    with pytest.raises(AttributeError, match=r"write: +T\.xlogy\(a, b\)"):
         T.xlogx.xlogy0(T.vector(), T.vector())

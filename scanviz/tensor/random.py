@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.nodes import Variable, describe
+from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.shared import SharedVariable, shared_random_state
 from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.locks import lock
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.philox import Words, seed_state, spawn
-from scanviz.engine.ops.sizes import is_whole
 from scanviz.engine.other_names import missing
 from scanviz.tensor import random_discrete as discrete
 from scanviz.tensor import random_draws as draws
@@ -119,28 +118,6 @@ def _root(seed: int | None) -> Words:
         raise
 
 
-def _check_no_size(first: Any, size: Any, parameter: str) -> None:
-    """Refuse a shape as a distribution's first parameter where no size is given: in Theano the size stands first."""
-    if size is not None:
-        return
-    if isinstance(first, tuple):
-        is_shape = all(
-            is_whole(part) if isinstance(part, Variable) else isinstance(part, int) for part in first
-        )
-    else:  # x.shape
-        sizes = first.owner.inputs if isinstance(first, Variable) and first.owner is not None else ()
-        is_shape = bool(sizes) and all(
-            size.owner is not None and size.owner.op.name == "dimension" for size in sizes
-        )
-    if is_shape:
-        raise ScanvizTypeError.here(
-            f"a shape stands in the place of `{parameter}`",
-            found=describe(first) if isinstance(first, Variable) else repr(first),
-            fix=f"size=…, by name; {parameter}=[…] for a list of numbers",
-            shown=True,
-        )
-
-
 class RandomStreams:
     """A source of symbolic random draws.
 
@@ -222,7 +199,6 @@ class RandomStreams:
         >>> RandomStreams(1).uniform(size=(2, 3)).type
         TensorType('float64', (2, 3))
         """
-        _check_no_size(low, size, "low")
         return self._draw(draws.uniform, low, high, size, dtype)
 
     def normal(
@@ -242,7 +218,6 @@ class RandomStreams:
         >>> RandomStreams(1).normal(size=2, dtype="float32").type
         TensorType('float32', (2,))
         """
-        _check_no_size(loc, size, "loc")
         return self._draw(draws.normal, loc, scale, size, dtype, mean=mean, std=std)
 
     def standard_normal(self, size: Any = None, dtype: object = None) -> Variable:
@@ -305,7 +280,6 @@ class RandomStreams:
 
     def binomial(self, n: Any = 1, p: Any = 0.5, size: Any = None, dtype: object = "int64") -> Variable:
         """Draw numbers of successes among ``n`` trials of probability ``p``."""
-        _check_no_size(n, size, "n")
         return self._count(discrete.binomial, n, p, size, dtype=dtype)
 
     def categorical(self, p: Any, size: Any = None, dtype: object = "int64") -> Variable:
@@ -316,7 +290,6 @@ class RandomStreams:
         self, n: Any = 1, pvals: Any = None, size: Any = None, dtype: object = "int64"
     ) -> Variable:
         """Draw how many of ``n`` trials fall into each category, with their probabilities on the last axis of ``pvals``."""
-        _check_no_size(n, size, "n")
         if pvals is None:
             raise ScanvizTypeError.here(
                 "multinomial needs the probabilities of the categories", fix="pvals=[…]"

@@ -129,20 +129,33 @@ def test_a_generator_of_numpy_is_no_shared_value():
         T.random.normal(0, 1, size=(3,))
 
 
-@pytest.mark.parametrize("draw", ["normal", "uniform", "binomial", "multinomial"])
+@pytest.mark.parametrize(
+    "draw", ["binomial", "exponential", "gumbel", "laplace", "lognormal", "multinomial", "normal", "uniform"]
+)
 @pytest.mark.parametrize("size", [(3,), (), (T.iscalar("n"), 2), T.matrix("m").shape], ids=str)
 def test_a_shape_alone_is_no_parameter_of_a_distribution(draw, size):
     more = {"pvals": [0.5, 0.5]} if draw == "multinomial" else {}
     with pytest.raises(
-        scanviz.ScanvizError, match="a shape stands in the place of `(loc|low|n)`(?s:.*)size=…, by name"
+        scanviz.ScanvizError, match=r"a shape stands in the place of `\w+`(?s:.*)size=…, by name"
     ):
         getattr(STREAMS, draw)(size, **more)
     getattr(STREAMS, draw)(size=size, **more)
 
 
 def test_lists_and_variables_are_parameters_of_a_distribution():
-    for loc in ([3], (3.0, 1.0), T.ivector("k"), T.matrix("m"), T.matrix("m").shape[0]):
+    m = T.matrix("m")
+    for loc in (
+        [3],
+        (3.0, 1.0),
+        T.ivector("k"),
+        m,
+        m.shape[0],
+        m.shape[0] + m.shape[1],
+        T.stack([m[0, 0], 1.0]),
+    ):
         assert STREAMS.normal(loc).owner is not None
+    with pytest.raises(scanviz.ScanvizError, match="in the place of `loc`"):  # as in jax.random
+        T.random.normal(T.random.random_state(1), (3,))
     assert STREAMS.normal((3, 4), size=(5, 2)).type.shape == (5, 2)
 
 

@@ -65,6 +65,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "pp": "scanviz.dprint(x)",
         "gradient": "names of scanviz itself: scanviz.grad, scanviz.grad_clip, scanviz.disconnected_grad",
         "scan_module": "scanviz.scan and scanviz.until",
+        "grad_scale": "scanviz.disconnected_grad(x - 2.0 * x) + 2.0 * x",
         "jit": "scanviz.function([x], y)",
         "value_and_grad": "scanviz.function([x], [y, scanviz.grad(y, x)])",
         "compile": "scanviz.function and scanviz.Mode; for as_op docs/extending.md#a-function-of-numpy",

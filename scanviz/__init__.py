@@ -107,9 +107,9 @@ _LATER = {
 def __getattr__(name: str) -> Any:
     place = _LATER.get(name)
     if place is None:
-        from scanviz.tensor.other_names import missing
+        from scanviz.engine.other_names import missing
 
-        raise missing(__name__, name)
+        raise missing(__name__, name, f"T.{name}" if name in tensor.__all__ else None)
     with collecting.seldom():
         found = globals()[name] = getattr(importlib.import_module(place), name)
     return found

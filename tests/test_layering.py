@@ -50,6 +50,7 @@ ENGINE_LAYERS = (
     ("traceback_hooks",),
     ("tracebacks",),
     ("other_keywords",),
+    ("other_names",),
     ("config", "codec"),
     ("errors",),
     ("named_tuple",),

@@ -33,7 +33,7 @@ def constructors_stub() -> str:
     """Return the stub of scanviz.tensor.constructors."""
     lines = ["from typing import Any", "", "from scanviz.engine.graph.nodes import Constant, Variable", ""]
     fixed = {
-        "tensor": "dtype: object = ..., shape: Any = ..., name: str | None = ...",
+        "tensor": "dtype_or_name: object = ..., /, shape: Any = ..., name: str | None = ..., *, dtype: object = ...",
         "constant": "value: Any, name: str | None = ..., dtype: object = ...",
         "as_tensor": "value: Any, name: str | None = ..., dtype: object = ...",
         "as_tensor_variable": "value: Any, name: str | None = ..., dtype: object = ...",
@@ -42,7 +42,9 @@ def constructors_stub() -> str:
         plural = name.endswith("s") and name not in fixed
         parameters = fixed.get(
             name,
-            "*names: Any, dtype: object = ..." if plural else "name: str | None = ..., dtype: object = ...",
+            "*names: Any, dtype: object = ..."
+            if plural
+            else "name: str | None = ..., dtype: object = ..., shape: Any = ...",
         )
         result = "list[Variable]" if plural else "Constant" if name == "constant" else "Variable"
         lines.append(f"def {name}({parameters}) -> {result}: ...")

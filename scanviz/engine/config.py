@@ -169,19 +169,27 @@ _INSTEAD = {
     "cxx": "nothing: machine code needs no compiler",
     "openmp": "config.native.threads",
     "linker": "config.mode",
+    "update": "nothing: floats are float64, or what config.floatX says",
     "warn": "nothing: leave it out",
     "allow_gc": "config.scan.allow_gc",
     "cast_policy": "nothing: dtypes are NumPy's",
     "on_unused_input": "function(…, on_unused_input='ignore')",
+    "base_compiledir": "config.native.cache",
+    "change_flags": "nothing: leave it out, or set what there is and set it back",
+    "compiledir": "config.native.cache",
+    "experimental": "nothing: leave it out",
+    "numba": "nothing: leave it out",
+    "scan": "config.scan.allow_gc, or nothing: leave it out",
     "nanguardmode": "nothing: `scanviz check SCRIPT` finds the first NaN or infinity",
 }
 
 
 def _no_setting(name: str) -> ScanvizAttributeError:
     """Return the error of a setting that there is not."""
+    group = name.partition("__")[0]  # PyTensor writes gcc__cxxflags
     known = ", ".join(one.removeprefix("_") for one in Config.__slots__)
     return ScanvizAttributeError(
-        f"config has no setting `{name}`", expected=f"one of {known}", fix=_INSTEAD.get(name)
+        f"config has no setting `{name}`", expected=f"one of {known}", fix=_INSTEAD.get(group)
     )
 
 

@@ -1,20 +1,33 @@
-"""Keywords of Theano and PyTensor that are called otherwise here, or are not needed: what an error of one says to write.
+"""Keywords and imports of Theano, PyTensor, JAX and PyTorch that are called otherwise here, or are not needed: what to write.
 
 Python itself refuses a keyword that a function does not have, with an ordinary ``TypeError``, and a call pays nothing for that.
-Where it ends a program, the words are added to what is printed (``scanviz.engine.tracebacks``).
+It turns the ``AttributeError`` of ``from scanviz import name`` into an ``ImportError`` of its own, without our words.
+Where such an error ends a program, the words are added to what is printed (``scanviz.engine.tracebacks``).
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from types import FunctionType, MethodType, ModuleType
 
+from scanviz.engine.errors import ScanvizAttributeError
+from scanviz.engine.other_names import OTHER_NAMES
+
 _REFUSED = re.compile(r"(?:\w+\.)*?(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'")
+_NOT_IMPORTED = re.compile(r"cannot import name '(\w+)'")
+_MISSING = re.compile(r"(grad|jacobian|hessian)\(\) missing 1 required positional argument: '(wrt)'")
 _GIVEN_TWICE = re.compile(r"(?:\w+\.)*?(\w+)\(\) got multiple values for argument '(\w+)'")
 _SIZE_FIRST = ("binomial", "multinomial", "normal", "uniform")  # draws whose size stands first in Theano
 _BROADCASTS = "nothing: an axis of size 1 broadcasts wherever it is found"
 _PLAIN = "nothing: leave it out"
+_ON_GPU = 'mode="cupy" in function for a GPU'
+_OF_GRAPHS = "scanviz.{0}(f(x), x): of a variable with respect to variables, not of a function of Python"
+_JAX_SCAN = (
+    "(carries, ys), _ = scan(lambda x, carry: f(carry, x), sequences=xs, outputs_info=[init, None]), then carries[-1]; "
+    "docs/moving.md"
+)
 # Keyword → what to write, of one function or, under "", of any.
 _WORDS: dict[str, dict[str, str]] = {
     "": {
@@ -28,9 +41,15 @@ _WORDS: dict[str, dict[str, str]] = {
         "inplace": "nothing: scanviz writes in place where nobody else reads the array",
         "tolerate_inplace_aliasing": "nothing: scanviz writes in place where nobody else reads the array",
         "return_internal_type": _PLAIN,
-        "target": 'mode="cupy" in function for a GPU',
+        "target": _ON_GPU,
+        "device": _ON_GPU,
+        "dim": "axis=…",
+        "keepdim": "keepdims=…",
+        "precision": _PLAIN,
+        "rng": "T.random.RandomStreams(seed=1).normal(…), or its state first: T.random.normal(state, …)",
+        "requires_grad": "nothing: scanviz.grad(cost, x) names what derivatives are with respect to",
     },
-    "RandomStreams": {"use_cuda": 'mode="cupy" in function for a GPU'},
+    "RandomStreams": {"use_cuda": _ON_GPU},
     "normal": {"avg": "loc=…"},
     "permutation": {"n": "permutation(5)", "size": "one call for each permutation"},
     "scan": {
@@ -38,11 +57,43 @@ _WORDS: dict[str, dict[str, str]] = {
         "params": "non_sequences=…",
         "options": _PLAIN,
         "info": _PLAIN,
+        "f": _JAX_SCAN,
+        "init": _JAX_SCAN,
+        "xs": _JAX_SCAN,
+        "length": "n_steps=…",
+        "reverse": "go_backwards=True, and rows[::-1] for JAX's order of the rows",
+        "unroll": _PLAIN,
     },
-    "function": {"rebuild_strict": _PLAIN, "accept_inplace": _PLAIN},
+    "function": {
+        "rebuild_strict": _PLAIN,
+        "trust_input": _PLAIN,
+        "accept_inplace": _PLAIN,
+        "backend": "mode=…",
+        "donate_argnums": _PLAIN,
+        "static_argnums": "nothing: leave it out; Python values are constants of the graph",
+    },
+    "shared": {
+        "dtype": "scanviz.shared(numpy.asarray(value, dtype=…))",
+        "shape": "nothing: leave it out; strict=True keeps the sizes of the value",
+    },
     "clone": {"strict": _PLAIN, "share_inputs": _PLAIN, "copy_inputs": _PLAIN},
-    "In": {"mutable": _PLAIN, "borrow": _PLAIN, "strict": _PLAIN, "implicit": _PLAIN},
-    "grad": {"g_cost": "known_grads={cost: …}"},
+    "In": {
+        "mutable": _PLAIN,
+        "borrow": _PLAIN,
+        "strict": _PLAIN,
+        "implicit": _PLAIN,
+        "update": "x = scanviz.shared(value), and function(…, updates={x: …}) with what was the update",
+    },
+    "grad": {
+        "add_names": _PLAIN,
+        "g_cost": "known_grads={cost: …}",
+        "argnums": _OF_GRAPHS.format("grad"),
+        "has_aux": "scanviz.function([x], [cost, aux, scanviz.grad(cost, x)])",
+        "wrt": _OF_GRAPHS.format("grad"),
+    },
+    "dprint": {"depth": _PLAIN, "print_shape": "print_type=True"},
+    "jacobian": {"vectorize": _PLAIN, "wrt": _OF_GRAPHS.format("jacobian")},
+    "hessian": {"wrt": _OF_GRAPHS.format("hessian")},
     "ifelse": {"name": _PLAIN},
     "flatten": {"outdim": "ndim=…"},
     "reshape": {"newshape": "T.reshape(x, (2, -1))"},
@@ -87,7 +138,7 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
     if type(error) is not TypeError:
         return None
     twice = _GIVEN_TWICE.match(str(error))
-    found = twice or _REFUSED.match(str(error))
+    found = twice or _REFUSED.match(str(error)) or _MISSING.match(str(error))
     if found is None:
         return None
     function, keyword = found.groups()
@@ -97,6 +148,35 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
     if answer is None or any(_is_another(value, function) for value in names.values()):
         return None
     return answer if any(_has(value, function) for value in names.values()) else None
+
+
+def import_answer(error: BaseException) -> str | None:
+    """Return what to write where a name or a module of scanviz that is not there was imported; None of other errors.
+
+    Examples
+    --------
+    >>> try:
+    ...     from scanviz import while_loop
+    ... except ImportError as error:
+    ...     answer = import_answer(error)
+    >>> answer.partition("(")[0]
+    'scanviz.scan'
+    """
+    if not isinstance(error, ImportError) or error.name is None:
+        return None
+    found = _NOT_IMPORTED.match(str(error))
+    module, name = (
+        (error.name, found[1]) if found else (error.name.rpartition(".")[0], error.name.rpartition(".")[2])
+    )
+    if module not in OTHER_NAMES or module not in sys.modules:
+        return None
+    try:
+        getattr(sys.modules[module], name)
+    except ScanvizAttributeError as missing:
+        return missing.fix
+    except AttributeError:
+        return None
+    return f"from {module} import …: {module}.{name} is no module"  # as it is in Theano
 
 
 def _is_another(value: object, function: str) -> bool:

@@ -52,16 +52,21 @@ def program_frames(error: BaseException) -> Iterator[None]:
 
 @contextmanager
 def _with_answer(error: BaseException) -> Iterator[None]:
-    """Let an error of a keyword or a library that is another one here say so in the block."""
+    """Let an error of a keyword or an import that is another one here say so in the block."""
     found = frames(error.__traceback__)
     answer = None
-    if type(error) is TypeError and found:
-        from scanviz.engine.other_keywords import keyword_answer  # needed when something has failed
+    if isinstance(error, TypeError | ImportError) and found:
+        from scanviz.engine.other_keywords import (
+            import_answer,
+            keyword_answer,
+        )  # needed when something has failed
 
         frame = found[-1].tb_frame
-        answer = keyword_answer(error, {**frame.f_globals, **frame.f_locals})
-    elif isinstance(error, ModuleNotFoundError):
-        answer = _INSTEAD.get((error.name or "").partition(".")[0])
+        answer = (
+            import_answer(error)
+            or _INSTEAD.get((getattr(error, "name", None) or "").partition(".")[0])
+            or keyword_answer(error, {**frame.f_globals, **frame.f_locals})
+        )
     if answer is None:
         yield
         return

@@ -112,7 +112,7 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _file(name)  # which is an attribute from then on
     if name not in _FILES:
-        from scanviz.tensor.other_names import missing
+        from scanviz.engine.other_names import missing
 
         raise missing(__name__, name)
     found = globals()[name] = getattr(_file(_FILES[name]), name)
@@ -131,5 +131,7 @@ def _numpy_functions() -> None:
 LATER["getitem"] = partial(importlib.import_module, "scanviz.engine.ops.index")
 LATER.update({name: partial(_file, file) for file, names in _MEANINGS.items() for name in names})
 LATER.update(
-    dict.fromkeys(("function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions)
+    dict.fromkeys(
+        ("function_call", "function_name", "numpy_array", "numpy_function", "numpy_ufunc"), _numpy_functions
+    )
 )

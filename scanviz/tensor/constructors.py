@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Constant, Variable
@@ -31,22 +33,26 @@ _MOST = 10_000  # variables from one call: more is a size in the wrong place
 _PLURALS = {"matrix": "matrices"}
 
 
-def tensor(dtype: object = None, shape: Any = (), name: str | None = None) -> Variable:
+def tensor(
+    dtype_or_name: object = None, /, shape: Any = (), name: str | None = None, *, dtype: object = None
+) -> Variable:
     """Return a symbolic tensor.
 
     Parameters
     ----------
-    dtype : dtype, optional
-        ``config.floatX`` by default.
+    dtype_or_name : dtype or str, optional
+        The dtype, as in Theano; a text that is no dtype, or beside ``dtype=``, is the name, as in PyTensor.
     shape : tuple of (int or None)
         One entry a dimension; None where the size is not known.
     name : str, optional
         Name for messages, dumps and keyword arguments.
+    dtype : dtype, optional
+        ``config.floatX`` by default.
 
     Raises
     ------
     ScanvizTypeError
-        If the dtype, the shape or the name is none.
+        If the dtype, the shape or the name is none, or is given twice.
     ScanvizValueError
         If a size is negative.
 
@@ -55,22 +61,42 @@ def tensor(dtype: object = None, shape: Any = (), name: str | None = None) -> Va
     >>> from scanviz import tensor as T
     >>> T.tensor("int32", (3, None), "grid").type
     TensorType('int32', (3, None))
+    >>> T.tensor("grid", dtype="int32", shape=(3, None))
+    <grid: int32[3, ?]>
     """
+    first: object = dtype_or_name
+    if isinstance(first, int | float | list | np.ndarray):
+        raise ScanvizTypeError.here(
+            "T.tensor makes a variable without a value",
+            found=repr(first),
+            fix="T.constant(…) for a value",
+            shown=True,
+        )
+    if isinstance(first, str) and name is None and (dtype is not None or _is_name(first)):
+        first, name = None, first
+    if first is not None and dtype is not None:
+        raise ScanvizTypeError("T.tensor was given two dtypes", found=f"{first!r} and {dtype!r}")
+    wanted = first if dtype is None else dtype
     return Variable(
-        TensorType(config.floatX if dtype is None else _asked_dtype(dtype), shape), _checked(name)
+        TensorType(config.floatX if wanted is None else canonical_dtype(wanted), shape), _checked(name)
     )
 
 
-def _asked_dtype(dtype: object) -> str:
-    """Return the name of a dtype; of a text that is none it is told that names come last."""
+def _is_name(text: str) -> bool:
+    """Return whether a text names no dtype; codes of NumPy such as ``b`` and ``u1`` could be either, and are refused."""
     try:
-        return canonical_dtype(dtype)
-    except ScanvizTypeError as error:
-        if not isinstance(dtype, str) or not dtype.isidentifier():
-            raise
-        wrong = f"{dtype!r} is not a dtype"
-        fix = f'T.tensor(name="{dtype}", shape=…), if that is its name'
-        raise ScanvizTypeError(wrong, expected=", ".join(DTYPES), fix=fix) from error
+        known = np.dtype(text)
+    except TypeError:
+        return True
+    if len(text) <= 2 and known.name not in DTYPES:
+        return True
+    if len(text) <= 2:
+        raise ScanvizTypeError.here(
+            f"T.tensor: {text!r} may be a name, and is NumPy's code of {known.name}",
+            fix=f"T.tensor(name={text!r}, shape=…) or T.tensor(dtype={known.name!r}, shape=…)",
+            shown=True,
+        )
+    return False
 
 
 def _checked(name: object) -> str | None:
@@ -126,17 +152,32 @@ as_tensor_variable = as_tensor
 def _constructor(prefix: str, kind: str, fixed: str | None) -> Callable[..., Variable]:
     sizes = _SHAPES[kind]
 
-    def make(name: str | None = None, dtype: object = None) -> Variable:
+    def make(name: str | None = None, dtype: object = None, shape: Any = None) -> Variable:
         wanted = canonical_dtype(dtype) if dtype is not None else fixed or config.floatX
         if fixed is not None and wanted != fixed:
             raise ScanvizTypeError(
                 f"T.{prefix}{kind} is {fixed}", found=wanted, fix=f"T.{kind}({name!r}, dtype={wanted!r})"
             )
-        return Variable(TensorType(wanted, sizes), _checked(name))
+        return Variable(TensorType(wanted, sizes if shape is None else _sizes(shape, sizes)), _checked(name))
 
     make.__name__ = make.__qualname__ = prefix + kind
-    make.__doc__ = f"Return a symbolic {kind} of {fixed or 'config.floatX, or of the given dtype'}, with an optional name."
+    make.__doc__ = f"Return a symbolic {kind} of {fixed or 'config.floatX, or of the given dtype'}, with optional name and shape."
     return make
+
+
+def _sizes(shape: Any, kind: tuple[int | None, ...]) -> Any:
+    """Return the sizes that a constructor was asked for, in place of the unknown ones of its kind."""
+    known = list(shape) if isinstance(shape, tuple | list) else [shape]
+    if len(known) != len(kind) or any(
+        size not in (None, mine) for size, mine in zip(known, kind, strict=True) if mine
+    ):
+        raise ScanvizTypeError(
+            "the shape is of another kind of variable",
+            expected=f"{kind}, with sizes for None where they are known",
+            found=repr(shape),
+            fix=f"T.tensor(shape={tuple(known)})",
+        )
+    return tuple(mine or size for size, mine in zip(known, kind, strict=True))
 
 
 def _plural(one: Callable[..., Variable], word: str) -> Callable[..., list[Variable]]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.config import config
+from scanviz.engine.errors import ScanvizAttributeError
 from scanviz.engine.graph.declaration import declared_already
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import LATER, meaning
@@ -229,7 +230,7 @@ def xlogx(x: Any) -> Variable:
 
 
 def _theanos_xlogy0(*given: Any) -> Variable:
-    raise AttributeError("'xlogx' has no attribute 'xlogy0'; write: T.xlogy(a, b)")
+    raise ScanvizAttributeError.here("'xlogx' has no attribute 'xlogy0'", fix="T.xlogy(a, b)")
 
 
 # In Theano ``xlogx`` is a module, whose functions old scripts call.

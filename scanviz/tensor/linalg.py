@@ -5,12 +5,13 @@ Leading axes of matrices are batches, as in NumPy.  float16 has products only; i
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import factorise as f
 from scanviz.engine.ops import linalg as ops
+from scanviz.engine.other_names import missing
 from scanviz.tensor.decompositions import (
     eigh,
     eigvalsh,
@@ -299,3 +300,9 @@ def trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Variable:
     array(5.)
     """
     return ops.trace(x, offset, axis1, axis2)
+
+
+if not TYPE_CHECKING:  # where it would hide names that are not there
+
+    def __getattr__(name: str) -> Any:
+        raise missing(__name__, name)

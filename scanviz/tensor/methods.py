@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.options import pairs
 from scanviz.engine.ops.shape import transpose
 
 
@@ -51,5 +53,12 @@ def _eval(x: Variable, /, givens: Mapping[Variable, Any] | None = None) -> Any:
         plan_function,
     )  # above the tensor layer's own imports, so that graphs alone stay light
 
-    values = dict(givens or {})
+    values = dict(pairs(givens, "eval: the values of inputs"))
+    for key in values:
+        if not isinstance(key, Variable):
+            raise ScanvizTypeError.here(
+                "eval takes values of variables",
+                found=repr(key),
+                fix=f"eval({{{key}: …}}), with the variable itself as the key",
+            )
     return Function(plan_function(list(values), x, on_unused_input="ignore"))(*values.values())

@@ -12,6 +12,7 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import neural
 from scanviz.engine.ops.elementwise import as_floating
 from scanviz.engine.ops.support import as_variable
+from scanviz.engine.other_names import missing
 from scanviz.tensor.losses import (
     binary_crossentropy,
     categorical_crossentropy,
@@ -19,7 +20,6 @@ from scanviz.tensor.losses import (
     sigmoid_binary_crossentropy,
     softmax_crossentropy,
 )
-from scanviz.tensor.other_names import missing
 
 __all__ = [
     "binary_crossentropy",

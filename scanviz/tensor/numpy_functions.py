@@ -8,6 +8,7 @@ arrays of Python objects.  So it is refused, and the message says what it is cal
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import Parameter, signature
 from typing import Any, NoReturn
 
 import numpy as np
@@ -94,6 +95,18 @@ def _here(name: str, group: str = "") -> str | None:
         if place in PUBLIC and name in PUBLIC[place]():
             return place + name
     return None
+
+
+@meaning("function_call")
+def _call(name: str, first: str) -> str | None:
+    """Return how the function of a name is called with a variable first, None where there is none."""
+    from scanviz import tensor
+
+    function = getattr(tensor, name, None) if name in PUBLIC[""]() else None
+    if not callable(function):
+        return None
+    needed = [one for one in signature(function).parameters.values() if one.default is Parameter.empty]
+    return f"T.{name}({first})" if len(needed) < 2 else f"T.{name}({first}, …)"
 
 
 def _refuse_function(theirs: str, ours: str | None) -> NoReturn:

@@ -28,9 +28,9 @@ from scanviz.engine.graph.types import canonical_dtype
 from scanviz.engine.locks import lock
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.philox import Words, seed_state, spawn
+from scanviz.engine.other_names import missing
 from scanviz.tensor import random_discrete as discrete
 from scanviz.tensor import random_draws as draws
-from scanviz.tensor.other_names import missing
 from scanviz.tensor.random_discrete import (
     bernoulli,
     binomial,

@@ -14,7 +14,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimension
 from scanviz.engine.ops.support import as_variable
 from scanviz.tensor.losses import one_hot
-from scanviz.tensor.random_draws import Drawn, checked_state
+from scanviz.tensor.random_draws import Drawn, checked_state, first_parameter
 
 
 def poisson(state: Variable, lam: Any = 1.0, size: Any = None, dtype: object = "int64") -> Drawn:
@@ -61,6 +61,7 @@ def binomial(state: Variable, n: Any = 1, p: Any = 0.5, size: Any = None, dtype:
     >>> binomial(random_state(1), 1, 0.2, size=2)[1].owner.op.name
     'draw_bernoulli'
     """
+    n = first_parameter(n, size, "n")
     if _is_one(n) and canonical_dtype(dtype) in INTEGERS:
         return bernoulli(state, p, size, dtype)
     return ops.draw(ops.BINOMIAL, checked_state(state), size, [n, p], dtype)
@@ -115,7 +116,7 @@ def multinomial(state: Variable, n: Any, pvals: Any, size: Any = None, dtype: ob
     >>> multinomial(random_state(1), 5, [0.2, 0.3, 0.5], size=4)[1].type
     TensorType('int64', (4, 3))
     """
-    trials, weights = as_variable(n), as_variable(pvals)
+    trials, weights = as_variable(first_parameter(n, size, "n")), as_variable(pvals)
     if _is_one(n) and canonical_dtype(dtype) in INTEGERS and tensor_type(weights).ndim:
         following, drawn = categorical(state, weights, size)
         return following, one_hot(drawn, dimension(weights, -1), dtype)

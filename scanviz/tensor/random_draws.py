@@ -17,7 +17,7 @@ from typing import Any
 
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
-from scanviz.engine.graph.nodes import Variable, tensor_type
+from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.types import RANDOM_STATE, canonical_dtype
 from scanviz.engine.ops import random as ops
 from scanviz.engine.ops.elementwise import add, cast
@@ -25,6 +25,7 @@ from scanviz.engine.ops.factorise import cholesky
 from scanviz.engine.ops.linalg import matmul
 from scanviz.engine.ops.shape import dimension, dimshuffle, sizes_of
 from scanviz.engine.ops.size_checks import specify_shape
+from scanviz.engine.ops.sizes import is_whole
 from scanviz.engine.ops.support import as_variable
 
 Drawn = tuple[Variable, Variable]
@@ -35,9 +36,32 @@ def checked_state(state: Any) -> Variable:
     if not isinstance(state, Variable) or state.type != RANDOM_STATE:
         found = str(state.type) if isinstance(state, Variable) else type(state).__name__
         raise ScanvizTypeError.here(
-            "a draw needs a random state first", found=found, fix="state = T.random.random_state(seed)"
+            "a draw needs a random state first",
+            found=found,
+            fix="T.random.RandomStreams(seed).normal(…), which keeps one; or state = T.random.random_state(seed)",
         )
     return state
+
+
+def first_parameter(first: Any, size: Any, name: str) -> Any:
+    """Return a distribution's first parameter, unless it is a shape and no size is given: in Theano and JAX that stands there."""
+    made = first.owner if isinstance(first, Variable) else None
+    if isinstance(first, tuple):
+        is_shape = all(
+            is_whole(part) if isinstance(part, Variable) else isinstance(part, int) for part in first
+        )
+    elif made is not None and made.op.name == "make_vector":  # x.shape
+        is_shape = all(part.owner is not None and part.owner.op.name == "dimension" for part in made.inputs)
+    else:
+        return first
+    if size is None and is_shape:
+        raise ScanvizTypeError.here(
+            f"a shape stands in the place of `{name}`",
+            found=describe(first) if isinstance(first, Variable) else repr(first),
+            fix=f"size=…, by name; {name}=[…] for a list of numbers",
+            shown=True,
+        )
+    return first
 
 
 def _real(dtype: object) -> object:
@@ -82,7 +106,9 @@ def uniform(
     >>> [value.shape for value in scanviz.function([], [first, second])()]
     [(3,), (2,)]
     """
-    return ops.draw(ops.UNIFORM, checked_state(state), size, [low, high], _real(dtype))
+    return ops.draw(
+        ops.UNIFORM, checked_state(state), size, [first_parameter(low, size, "low"), high], _real(dtype)
+    )
 
 
 def normal(
@@ -107,6 +133,7 @@ def normal(
     TensorType('float32', (2,))
     """
     loc, scale = loc if mean is None else mean, scale if std is None else std
+    loc = first_parameter(loc, size, "loc")
     return ops.draw(ops.NORMAL, checked_state(state), size, [loc, scale], _real(dtype))
 
 
@@ -137,7 +164,9 @@ def lognormal(
     >>> lognormal(random_state(1), [0.0, 1.0])[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.LOGNORMAL, checked_state(state), size, [mean, sigma], _real(dtype))
+    return ops.draw(
+        ops.LOGNORMAL, checked_state(state), size, [first_parameter(mean, size, "mean"), sigma], _real(dtype)
+    )
 
 
 def laplace(
@@ -153,7 +182,9 @@ def laplace(
     >>> laplace(random_state(1), size=2)[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.LAPLACE, checked_state(state), size, [loc, scale], _real(dtype))
+    return ops.draw(
+        ops.LAPLACE, checked_state(state), size, [first_parameter(loc, size, "loc"), scale], _real(dtype)
+    )
 
 
 def gumbel(
@@ -169,7 +200,9 @@ def gumbel(
     >>> gumbel(random_state(1), size=2)[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.GUMBEL, checked_state(state), size, [loc, scale], _real(dtype))
+    return ops.draw(
+        ops.GUMBEL, checked_state(state), size, [first_parameter(loc, size, "loc"), scale], _real(dtype)
+    )
 
 
 def beta(state: Variable, a: Any, b: Any, size: Any = None, dtype: object = None) -> Drawn:
@@ -283,7 +316,9 @@ def exponential(state: Variable, scale: Any = 1.0, size: Any = None, dtype: obje
     >>> exponential(random_state(1), [1.0, 2.0])[1].type
     TensorType('float64', (2,))
     """
-    return ops.draw(ops.EXPONENTIAL, checked_state(state), size, [scale], _real(dtype))
+    return ops.draw(
+        ops.EXPONENTIAL, checked_state(state), size, [first_parameter(scale, size, "scale")], _real(dtype)
+    )
 
 
 def gamma(

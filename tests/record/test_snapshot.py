@@ -78,7 +78,7 @@ def forms():
         "several": [rows, rows.sum()],
         "an apply": rows.owner,
         "a function": scanviz.function([m, w], rows, updates={scanviz.shared(0.0, "count"): w}),
-        "a draw": T.random.RandomStreams(1).uniform((2,)),
+        "a draw": T.random.RandomStreams(1).uniform(size=(2,)),
     }
 
 

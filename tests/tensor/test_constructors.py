@@ -60,6 +60,24 @@ def test_a_tensor_has_the_dtype_and_shape_it_is_given():
     assert isinstance(made, T.TensorVariable)
 
 
+@pytest.mark.parametrize("name", ["x", "b", "u1", "float32"])
+def test_a_tensor_may_be_given_its_name_first_as_in_pytensor(name):
+    made = T.tensor(name, dtype="int32", shape=(3, None))
+    assert made.type == T.TensorType("int32", (3, None)) and made.name == name
+
+
+def test_a_text_that_is_no_dtype_is_the_name_of_a_tensor():
+    assert T.tensor("grid", (3,)).name == "grid" and T.tensor("grid", (3,)).type.shape == (3,)
+    assert T.tensor("float32", (3,)).name is None and T.tensor("m", (3,)).name == "m"
+    assert T.tensor("f", (3,), "x").dtype == "float32"
+
+
+def test_constructors_take_the_sizes_that_are_known():
+    assert T.matrix("x", shape=(None, 3)).type.shape == (None, 3)
+    assert T.fvector("x", shape=(3,)).type == T.TensorType("float32", (3,))
+    assert T.row("x", shape=(None, 3)).type.shape == (1, 3)
+
+
 def test_a_constant_is_a_copy_of_a_value():
     value = np.arange(3, dtype="int16")
     made = T.constant(value, "c")
@@ -87,11 +105,20 @@ MISTAKES = {
         "T.fvector is float32",
     ),
     "no dtype": (lambda: T.vector("x", dtype="real"), ScanvizTypeError, "'real' is not a dtype"),
-    "a name first": (
-        lambda: T.tensor("x", (3,)),
+    "a name or a code of NumPy": (
+        lambda: T.tensor("b1", (3,)),
         ScanvizTypeError,
-        r'(?s)\'x\' is not a dtype.*T.tensor\(name="x"',
+        r"(?s)'b1' may be a name.*T.tensor\(name='b1', .*dtype='bool'",
     ),
+    "a value": (lambda: T.tensor([1.0, 2.0]), ScanvizTypeError, r"T\.constant\(…\) for a value"),
+    "two dtypes": (lambda: T.tensor(int, (3,), dtype="int8"), ScanvizTypeError, "two dtypes"),
+    "two names": (lambda: T.tensor("x", (3,), name="y"), ScanvizTypeError, "'x' is not a dtype"),
+    "a matrix of one axis": (
+        lambda: T.matrix("x", shape=(3,)),
+        ScanvizTypeError,
+        r"T.tensor\(shape=\(3,\)\)",
+    ),
+    "a row of two rows": (lambda: T.row("x", shape=(2, 3)), ScanvizTypeError, r"\(1, None\)"),
     "a rank as a shape": (lambda: T.tensor("float64", 2), ScanvizTypeError, "a shape is a tuple"),
     "a negative size": (lambda: T.tensor("float64", (-1,)), ScanvizValueError, "negative"),
     "text": (lambda: T.constant("text"), ScanvizTypeError, "text"),

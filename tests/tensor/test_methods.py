@@ -180,3 +180,9 @@ def test_eval_takes_values_of_the_inputs_and_names_one_that_is_missing():
     assert T.constant(2).eval() == 2
     with pytest.raises(scanviz.ScanvizError, match="`y`"):
         (x + y).eval({x: [1.0]})
+
+
+@pytest.mark.parametrize("given", [{"x": 1.0}, [1.0, 2.0], 3.0])
+def test_eval_takes_values_of_variables(given):
+    with pytest.raises(scanviz.ScanvizError, match="eval"):
+        T.vector("x").eval(given)

@@ -111,7 +111,9 @@ class Function(Shown):
     def __getattr__(self, name: str) -> Any:
         """Return what there is once the function is finished for NumPy."""
         if name not in _OF_THE_PROGRAM or "_history" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            from scanviz.engine.other_names import missing  # of a name that is not there
+
+            raise missing("Function", name)
         with building("function"):
             self._finish()
         return vars(self)[name]

@@ -32,6 +32,7 @@ from scanviz.engine.ops.elementwise import cast, equal
 from scanviz.engine.ops.reduce import prod
 from scanviz.engine.ops.shape import alloc, dimension, reshape, stack_scalars
 from scanviz.engine.ops.sizes import as_size
+from scanviz.engine.ops.support import check_meant
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.build import scan
 
@@ -76,6 +77,7 @@ def jacobian(
     """
     with building("gradient"):
         given: object = expression  # annotations do not stop a user
+        check_meant(given)
         if not isinstance(given, Variable) or not is_floating(given):
             shown = describe(given) if isinstance(given, Variable) else repr(given)
             raise ScanvizTypeError.here(

@@ -11,42 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.errors import ScanvizAttributeError, ScanvizTypeError
 from scanviz.engine.graph.provenance import SourceLine, user_line
+from scanviz.engine.other_names import of_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _VALUE = "function([…], {0})(…) or {0}.eval({{…}}) for its value"
 _CALLED = re.compile(r"\b(?:math|cmath|np|numpy)\.(\w+)\(")
-_IN_PLACE = "T.set_subtensor({1}, …), or T.inc_subtensor({1}, …) to add: each gives a new variable"
-_TIER = 'mode="cupy" in function: a variable is on no device'
-_BY_GRAD = "scanviz.grad(cost, {0}), a variable as any other"
-# Attributes of variables in other systems, and what is written instead: {0} is the variable, {1} an element of it.
-_INSTEAD = {
-    "tag": "nothing: {0}.eval({{…}}) computes any variable, and `scanviz check SCRIPT` looks at a real run",
-    "norm": "T.linalg.norm({0})",
-    **dict.fromkeys(("set", "inc", "at"), _IN_PLACE),
-    **dict.fromkeys(("fill", "fill_", "zero_"), "T.full_like({0}, …), which is a new variable"),
-    "set_value": "scanviz.shared(value) for a variable with a value of its own",
-    **dict.fromkeys(("get_value", "value", "values", "data", "item", "numpy", "tolist"), _VALUE),
-    **dict.fromkeys(("backward", "grad", "requires_grad"), _BY_GRAD),
-    **dict.fromkeys(("cpu", "cuda", "device", "to"), _TIER),
-    "detach": "scanviz.disconnected_grad({0})",
-    "dim": "{0}.ndim",
-    "numel": "{0}.size",
-    "permute": "{0}.transpose(…)",
-    "unsqueeze": "{0}[None] or T.expand_dims({0}, axis)",
-    "view": "{0}.reshape(…)",
-    **{
-        name: f'{{0}}.astype("{dtype}")'
-        for name, dtype in [
-            ("float", "float32"),
-            ("double", "float64"),
-            ("int", "int32"),
-            ("long", "int64"),
-            ("bool", "bool"),
-        ]
-    },
-}
+_IN_PLACE = "T.set_subtensor({0}, …), or T.inc_subtensor({0}, …) to add: each gives a new variable"
 _LIST_METHODS = ("append", "extend", "insert", "pop", "remove")
 
 
@@ -68,7 +40,8 @@ def no_truth(x: Any) -> ScanvizTypeError:
         "T.maximum(a, b), T.minimum(a, b) instead of `max(a, b)`, `min(a, b)`\n"
         "a & b, a | b, ~a instead of `a and b`, `a or b`, `not a`\n"
         "(0 < x) & (x < 1) instead of `0 < x < 1`\n"
-        "T.eq(a, b) instead of `a == b`; `a is b` to ask whether two variables are one",
+        "T.eq(a, b) instead of `a == b`; `a is b` to ask whether two variables are one\n"
+        f"`{name} is not None` to ask whether there is a variable",
     )
 
 
@@ -170,21 +143,21 @@ def no_deletion(x: Any, key: object) -> ScanvizTypeError:
 
 
 def no_attribute(
-    x: Any, name: str, known: Iterable[str], ours: Callable[[str], str | None]
+    x: Any, name: str, known: Iterable[str], call: Callable[[str, str], str | None]
 ) -> ScanvizAttributeError:
-    """Return the error of ``x.name`` where variables have no such attribute; ``ours`` says what a function is called here."""
+    """Return the error of ``x.name`` where variables have no such attribute; ``call`` calls the function of that name, if any."""
     from difflib import get_close_matches
 
-    if name in _LIST_METHODS:
-        fix: str | None = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
-    elif name in _INSTEAD:
+    plain = name.rstrip("_")  # PyTorch's names of what changes an array
+    fix = of_variable(name, _short(x)) or of_variable(plain, _short(x))
+    if name in ("set", "inc", "at"):
         indexed = x.owner is not None and x.owner.op.name == "index"
-        fix = _INSTEAD[name].format(_short(x), f"{x}" if indexed else f"{_short(x)}[i]")
-    elif (here := ours(name)) is not None:
-        fix = f"T.{here}({_short(x)})"
-    else:
-        close = get_close_matches(name, dict.fromkeys(known), 3, 0.75)
-        fix = " or ".join(f"{_short(x)}.{text}" for text in close) or None
+        fix = _IN_PLACE.format(f"{x}" if indexed else f"{_short(x)}[i]")
+    elif name in _LIST_METHODS:
+        fix = "T.concatenate([a, b]) or T.stack([a, b]): a variable is an array, not a list"
+    elif fix is None:
+        close = get_close_matches(name, sorted(set(known)), 3, 0.7)
+        fix = call(plain, _short(x)) or " or ".join(f"{_short(x)}.{text}" for text in close) or None
     error = ScanvizAttributeError.here(f"{_called(x)} has no attribute `{name}`", fix=fix, shown=True)
     error.name, error.obj = name, x
     return error

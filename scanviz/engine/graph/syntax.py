@@ -115,7 +115,7 @@ class Syntax:
             return attribute(self)
         method = _known(f"method:{name}")
         if method is None:
-            raise _refusals().no_attribute(self, name, _added_names(), meaning_of("function_name"))
+            raise _refusals().no_attribute(self, name, _added_names(), meaning_of("function_call"))
         return MethodType(method, self)
 
     def __dir__(self) -> list[str]:

@@ -7,6 +7,7 @@ error in the user's words.  A family gives :func:`infer_by` its dtype rule, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -120,10 +121,17 @@ def python_bool(value: bool, where: SourceLine | None = None) -> ScanvizTypeErro
 
 
 def check_meant(value: Any) -> None:
-    """Raise the error of an object that knows what it is mistaken for, such as what scan returns."""
+    """Raise the error of an object that knows what it is mistaken for, such as what scan returns, and of a Python function."""
     refusal = getattr(type(value), "not_a_variable", None)
     if refusal is not None:
         raise refusal(value)
+    if isinstance(value, FunctionType):
+        name = value.__name__ if value.__name__.isidentifier() else "f"
+        raise ScanvizTypeError.here(
+            f"the Python function `{value.__name__}` stands where a variable is expected",
+            fix=f"{name}(x): the variable that it makes of symbolic variables such as x = T.vector('x')",
+            shown=True,
+        )
 
 
 def as_integer(value: Any, what: str) -> Variable:

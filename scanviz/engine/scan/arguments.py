@@ -81,7 +81,7 @@ def _sequence_argument(position: int, given: Any) -> SequenceArgument:
             expected="at least one dimension",
             found=str(kind),
             fix="non_sequences=[…] for a value that is the same at every step\n"
-            "outputs_info=[…] for the first value of a state: scan(step, sequences, outputs_info)",
+            "outputs_info=[…] for the first value of a state, which JAX's scan has in this place: docs/moving.md",
         )
     return SequenceArgument(position, variable, taps)
 

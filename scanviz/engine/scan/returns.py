@@ -177,7 +177,7 @@ def _output(value: Any, whole: Any, where: SourceLine | None) -> Variable:
 def _meant(value: Any, whole: Any) -> str | None:
     """Return what most likely led to a returned value that is no variable."""
     if value is None:
-        return "None: a function without `return` gives it"
+        return "None: a function without `return` gives it; leave out what is None beside other results, as in JAX"
     if isinstance(value, Iterator | AsyncIterator | Awaitable):
         return f"{type(value).__name__}: scan calls the step once and takes what it returns, without `yield` or `async`"
     if isinstance(value, list | tuple):

@@ -261,7 +261,7 @@ def test_a_short_function_counts_the_steps_that_its_loop_took_not_those_it_may_t
 def test_draws_in_a_step_count_as_what_they_take_on_numpy(pays_after):
     pays_after(1e-2)
     streams, x = T.random.RandomStreams(3), T.vector("x")
-    rows, updates = scanviz.scan(lambda s: s + streams.normal((4,)), outputs_info=x, n_steps=40)
+    rows, updates = scanviz.scan(lambda s: s + streams.normal(size=(4,)), outputs_info=x, n_steps=40)
     f = scanviz.function([x], rows[-1], updates=updates, mode=Mode("auto", rewrites="all,-batch_draws"))
     assert calls_until_native(f, np.zeros(4)) < 30
 

@@ -215,11 +215,11 @@ def test_fixed_numbers_and_arrays_stay_what_they_are(tier):
 def test_random_numbers_in_a_loop_are_those_of_the_reference(tier):
     stream = T.random.RandomStreams(7)
     x = T.matrix("x")
-    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + stream.normal((4,)), x, T.zeros((4,)))
+    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + stream.normal(size=(4,)), x, T.zeros((4,)))
     f = scanviz.function([x], out, updates=updates, mode=tier)
     first, second = f(ROWS), f(ROWS)
     again = T.random.RandomStreams(7)
-    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + again.normal((4,)), x, T.zeros((4,)))
+    out, updates = scanviz.scan(lambda row, h: h * 0.5 + row + again.normal(size=(4,)), x, T.zeros((4,)))
     g = scanviz.function([x], out, updates=updates, mode="reference")
     np.testing.assert_array_equal(first, g(ROWS))
     np.testing.assert_array_equal(second, g(ROWS))

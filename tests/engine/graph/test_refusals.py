@@ -108,3 +108,9 @@ def test_a_variable_can_be_put_into_a_message():
 
 def test_identity_still_finds_a_variable_in_a_list():
     assert s in [x, s] and s not in [x, n] and {s: 1}[s] == 1
+
+
+def test_the_truth_of_a_variable_may_mean_whether_there_is_one():
+    x = T.vector("x")
+    with pytest.raises(TypeError, match="`x is not None` to ask whether there is a variable"):
+        bool(x)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.types import (
     DTYPES,
@@ -122,3 +123,9 @@ def test_what_old_scripts_write_for_a_type_is_answered():
     with pytest.raises(ScanvizTypeError, match="no variables") as error:
         TensorType("float32", ())()
     assert error.value.fix == 'T.tensor("float32", ())'
+
+
+@pytest.mark.parametrize("call", [lambda: T.zeros(3, 4), lambda: T.ones(3, T.matrix("m").shape[0])])
+def test_a_size_where_a_dtype_stands_is_part_of_a_shape(call):
+    with pytest.raises(ScanvizTypeError, match=r"is not a dtype(?s:.*)write: +one tuple for a shape"):
+        call()

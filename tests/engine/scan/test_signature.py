@@ -49,6 +49,7 @@ def test_a_parameter_by_name_alone_cannot_be_passed():
     ("fn", "told"),
     [
         (lambda x_t: None, "a function without `return` gives it"),
+        (lambda x_t: (x_t, None), "leave out what is None beside other results"),
         (lambda x_t: (a for a in [x_t]), "takes what it returns"),
         (lambda x_t: [[x_t, x_t], x_t], "a list in a list"),
         (lambda x_t: T.tanh, "it was not called"),

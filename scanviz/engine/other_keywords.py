@@ -32,8 +32,6 @@ _JAX_SCAN = (
 _WORDS: dict[str, dict[str, str]] = {
     "": {
         "broadcastable": _BROADCASTS,
-        "dim": "axis=…",
-        "keepdim": "keepdims=…",
         "acc_dtype": "dtype=…: sums are computed in the dtype of the result",
         "allow_downcast": _PLAIN,
         "ndim": "nothing: the number of dimensions is that of the shape",

@@ -337,7 +337,6 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         **_same(_ON_GPU, "cuda device to transfer"),
         **_same(_VALUE, "data get_test_value get_value item numpy tolist"),
         **_same(_GRADIENT, "backward grad requires_grad"),
-        "at": "T.set_subtensor({0}[…], value), or T.inc_subtensor({0}[…], value) to add",
         "norm": "T.linalg.norm({0})",
         "set_value": "scanviz.shared(value): only shared variables keep one",
         "sqr": "T.sqr({0})",

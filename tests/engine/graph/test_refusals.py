@@ -77,7 +77,7 @@ def test_adding_in_place_makes_a_new_variable():
         (lambda: x.detach(), "scanviz.disconnected_grad(x)"),
         (lambda: x.backward(), "scanviz.grad(cost, x)"),
         (lambda: x.numpy(), "x.eval({…})"),
-        (lambda: x.float(), 'x.astype("float32")'),
+        (lambda: x.float(), "T.cast(x, 'float32')"),
         (lambda: setattr(x, "value", 1), "of your own"),
     ],
 )

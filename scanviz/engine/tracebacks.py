@@ -1,8 +1,8 @@
 """Which frames of a traceback a user sees: those of the program, and none of scanviz's.
 
 For an error of scanviz the message says what is wrong and on which line, so frames inside scanviz say nothing more; likewise where
-scanviz called back into the program (the function of a step) and that failed, and where ctrl+c ended what scanviz did.  An error that
-breaks out inside scanviz by mistake keeps all its frames: they are what a report needs.  ``SCANVIZ_TRACEBACK=full``, or
+scanviz called back into the program (the function of a step) and that failed, and where ctrl+c ended what scanviz did.  An error
+that breaks out inside scanviz by mistake keeps all its frames: they are what a report needs.  ``SCANVIZ_TRACEBACK=full``, or
 ``config.traceback = "full"``, keeps them.
 
 Frames are hidden where a traceback is printed (:mod:`scanviz.engine.traceback_hooks`), and come back after: debuggers and

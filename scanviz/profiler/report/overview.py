@@ -121,7 +121,8 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
 def _body(
     record: ProfileRecord, width: int, top: int, scan_name: str | None, to_try: VerdictSentence | None
 ) -> list[ReportLine]:
-    if scan_name is not None:
+    problem = "" if scan_name is None else not_one_loop(record, scan_name)
+    if scan_name is not None and not problem:
         return _one_scan(record, width, top, scan_name)
     called = sorted(
         (function for function in record.functions if function.calls or function.running),
@@ -173,9 +174,6 @@ def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
 
 
 def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[ReportLine]:
-    problem = not_one_loop(record, name)
-    if problem:
-        return [ReportLine(problem, WARNING, wraps=True)]
     (loop,) = loops_called(record, name)
     title = loop_titles(record)[loop.key]
     return [ReportLine(""), *loop_lines(loop, title, width, max(top, 30), whole=True)]

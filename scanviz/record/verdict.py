@@ -22,6 +22,7 @@ from scanviz.record.traces import STATISTICS
 from scanviz.record.values import SourceRecord
 
 MUCH = 0.2  # of what an operation is part of: less is no sentence
+RECORDING = "recording"  # the row that is no part of the program
 WORTH = 0.05  # of the time: what the program computes is told even where something else takes more
 MOST_OF_IT = 0.5
 SURE = 0.95  # how much a rule must change to be told, as a ratio of times
@@ -82,30 +83,31 @@ def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tu
 
 def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
     rows = sorted(totals(parts), key=lambda total: -total.total_ns)
-    if parts[0].total_ns:
-        yield _where(record, parts, rows[0])
+    rows = [row for row in rows if row.title != RECORDING]
+    worked_ns = sum(row.total_ns for row in rows)
+    # where recording takes much, as that of values does, shares are of what the program itself took
+    whole = worked_ns if parts[0].total_ns - worked_ns > MUCH * parts[0].total_ns else parts[0].total_ns
+    if worked_ns:
+        yield _where(record, parts, rows[0], whole)
         computed = next((row for row in rows if row.title in (LOOPS, OUTSIDE)), None)
-        if (
-            computed is not None
-            and computed is not rows[0]
-            and computed.total_ns >= WORTH * parts[0].total_ns
-        ):
-            yield _where(record, parts, computed)
+        if computed is not None and computed is not rows[0] and computed.total_ns >= WORTH * whole:
+            yield _where(record, parts, computed, whole)
     yield from _rewriting(record, parts)
     yield from _unusual(record)
 
 
-def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal) -> VerdictSentence:
+def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal, whole: int) -> VerdictSentence:
     """Return what takes most of the time, and what of that is most of it."""
-    part = _percent(most.total_ns, parts[0].total_ns)
+    time = "the time" if whole == parts[0].total_ns else "the time without recording"
+    part = f"{_percent(most.total_ns, whole)} of {time} is"
     if most.title == LOOPS:
-        return _in_loops(record, parts, part)
+        return _in_loops(record, parts, part, whole)
     if most.title == OUTSIDE:
         return _outside(parts, part)
-    return VerdictSentence("time", f"{part} of the time is {most.title}.")
+    return VerdictSentence("time", f"{part} {most.title}.")
 
 
-def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> VerdictSentence:
+def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str, whole: int) -> VerdictSentence:
     """Return which loop takes most of the loops' time, and which operation most of that."""
     own: Counter[int] = Counter()
     for row in parts:
@@ -114,21 +116,16 @@ def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> Ver
     ((key, took),) = own.most_common(1)
     loop = next(loop for loop in record.loops if loop.key == key)
     name = f"the loop `{sanitize(loop_titles(record)[key])}`"
-    share = _percent(took, parts[0].total_ns)
-    place = f"{name}{_at(loop.source)}"
-    text = (
-        f"{part} of the time is in {place}"
-        if share == part
-        else f"{part} of the time is in loops, {share} in {place}"
-    )
-    inside = [row for row in parts if row.loop == key and row.kind in ("operation", "slow")]
+    share, place = _percent(took, whole), f"{name}{_at(loop.source)}"
+    text = f"{part} in {place}" if part.startswith(share) else f"{part} in loops, {share} in {place}"
+    if other_code_ns(loop) > MOST_OF_IT * took:
+        return VerdictSentence("time", f"{text}: {in_other_code(loop)}.", loop.function, key, loop.source)
+    inside = [row for row in parts if row.loop == key and row.kind == "operation"]
     hottest = max(inside, key=lambda row: row.own_ns, default=None)
     if hottest is None or hottest.own_ns < MUCH * took:
         return VerdictSentence("time", f"{text}.", loop.function, key, loop.source)
-    if hottest.kind == "slow" and other_code_ns(loop) > MOST_OF_IT * hottest.own_ns:
-        return VerdictSentence("time", f"{text}: {in_other_code(loop)}.", loop.function, key, loop.source)
-    what = f"`{sanitize(hottest.label)}`" if hottest.kind == "operation" else f"in {hottest.label}"
-    text += f", {_percent(hottest.own_ns, took)} of that {what}{_at(hottest.source, loop.source)}."
+    what = f"`{sanitize(hottest.label)}`{_at(hottest.source, loop.source)}"
+    text += f", {_percent(hottest.own_ns, took)} of that {what}."
     return VerdictSentence("time", text, loop.function, key, hottest.source or loop.source)
 
 
@@ -143,7 +140,7 @@ def _outside(parts: Sequence[RunPart], part: str) -> VerdictSentence:
     chosen = sorted((row for row in found if row.moved_from == loop), key=lambda row: -row.own_ns)
     few = [row for row in chosen if row.own_ns >= MUCH * whole][:2] or chosen[:1]
     listed = " and ".join(f"`{sanitize(row.label)}`" for row in few)
-    text = f"{part} of the time is outside of loops"
+    text = f"{part} outside of loops"
     if loop and took >= MOST_OF_IT * whole:
         text += f", most of it in work that left the loop `{sanitize(loop)}`: {listed}{_at(few[0].source)}."
     else:

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Sequence
 
 from scanviz.engine.slotted import dataclass
 from scanviz.record.first_bad import first_bad_of
-from scanviz.record.model import ProfileRecord
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.part_totals import LOOPS, OUTSIDE, PartTotal, title, totals
 from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.processor import off_cpu_share
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.slow_steps import in_other_code, other_code_ns, slowest_share
 from scanviz.record.traces import STATISTICS
@@ -25,6 +27,8 @@ MUCH = 0.2  # of what an operation is part of: less is no sentence
 RECORDING = "recording"  # the row that is no part of the program
 WORTH = 0.05  # of the time: what the program computes is told even where something else takes more
 MOST_OF_IT = 0.5
+LARGE_PRODUCT = 1e6  # floating-point operations: of smaller ones the call takes most
+SLOW_PRODUCT = 1.0  # GFLOP/s: one core of any machine multiplies matrices several times as fast
 SURE = 0.95  # how much a rule must change to be told, as a ratio of times
 
 
@@ -94,6 +98,7 @@ def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[Verd
             yield _where(record, parts, computed, whole)
     yield from _rewriting(record, parts)
     yield from _unusual(record)
+    yield from _waiting_products(record, parts)
 
 
 def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal, whole: int) -> VerdictSentence:
@@ -230,6 +235,33 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
             slowest.function,
             slowest.key,
         )
+
+
+def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
+    """Iterate over the product that takes most, where its threads waited instead of multiplying."""
+    owners: dict[tuple[int | None, int | None], FunctionRecord | LoopRecord] = {
+        (function.key, None): function for function in record.functions
+    }
+    owners |= {(loop.function, loop.key): loop for loop in record.loops}
+    found = max(
+        (part for part in parts if part.kind == "operation"), key=lambda part: part.own_ns, default=None
+    )
+    if found is None or found.own_ns < MUCH * parts[0].total_ns:
+        return
+    owner = owners[found.function, found.loop]
+    operation = next(one for one in owner.operations if one.index == found.operation)
+    flops = operation.measures.get("product_flops", 0.0)
+    times = owner.steps if isinstance(owner, LoopRecord) else operation.samples
+    rate, off = flops * times / found.own_ns, off_cpu_share(owner)
+    if flops >= LARGE_PRODUCT and rate < SLOW_PRODUCT and off >= MUCH:
+        name = f"`{sanitize(operation.label)}`{_at(operation.source)}"
+        where = "loop" if isinstance(owner, LoopRecord) else "function"
+        text = (
+            f"{name} reaches {rate:.2g} GFLOP/s, and its {where} was off the CPU {100 * off:.0f} % of the time: threads, such as"
+            " those of BLAS for one another, waited; multiplying took less."
+            " Set OPENBLAS_NUM_THREADS=1, or run on an idle machine."
+        )
+        yield VerdictSentence("unusual", text, found.function, found.loop, operation.source)
 
 
 def _percent(part: float, whole: float) -> str:

@@ -80,6 +80,19 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
     assert any(line.startswith("  steps that have a time: mean 8.00 µs") for line in told), told
 
 
+@pytest.mark.parametrize(
+    ("cpu_ns", "flops", "said"), [(20_000.0, 6e6, True), (79_000.0, 6e6, False), (20_000.0, 1e9, False)]
+)
+def test_a_product_whose_threads_waited_is_no_slow_product(cpu_ns, flops, said):
+    work = operation("dot(h, W)", 7_500_000, measures={"product_flops": flops})
+    made = run(loop_ns=80_000_000, operations=[work], measures={"cpu_ns": 1000 * cpu_ns}, wall_ns=100_000_000)
+    (found, *_) = [*texts(made, "unusual"), ""]
+    assert ("OPENBLAS_NUM_THREADS=1" in found) == said
+    assert not said or found.startswith(
+        "`dot(h, W)` (rnn.py:7) reaches 0.8 GFLOP/s, and its loop was off the CPU 75 %"
+    )
+
+
 def test_recording_is_not_what_a_run_is_about():
     record = run(loop_ns=80_000, operations=[operation("tanh(x[t])", 6_000)])
     recording = replace(record.functions[0].call_parts, recording_ns=800_000)

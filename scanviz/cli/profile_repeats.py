@@ -77,7 +77,7 @@ def profile_repeatedly(
         also(done.record)
     problem = not_one_loop(done.record, options["scan"]) if "scan" in options else ""
     if "quiet" not in options:
-        _report(parsed, done.record, place)
+        _report(parsed, done.record, place, None if problem else options.get("scan"))
         if problem:
             write_text(f"scanviz: {problem}\n", sys.stderr)
     if code != 0:
@@ -89,12 +89,12 @@ def profile_repeatedly(
     return code or int(bool(problem))
 
 
-def _report(parsed: Parsed, record: ProfileRecord, output: Path) -> None:
+def _report(parsed: Parsed, record: ProfileRecord, output: Path, scan: str | None) -> None:
     from scanviz.profiler.report.overview import print_report
 
     sys.stdout.flush()
     write_text("\n", sys.stderr)
-    print_report(record, sys.stderr, top=parsed.number("top", 8), scan_name=parsed.options.get("scan"))
+    print_report(record, sys.stderr, top=parsed.number("top", 8), scan_name=scan)
     runs = 1 + len(record.repeats)
     told = f"the first of {runs} runs; scanviz compare uses them all" if runs > 1 else "one run"
     write_text(f"{told}\n{saved_line(output, working_folder())}", sys.stderr)

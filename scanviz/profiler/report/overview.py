@@ -148,6 +148,7 @@ def _body(
         *by_line_lines(parts, width, top),
         *_hottest(record, width, top),
         *roofline_lines(record, width, top),
+        *([ReportLine(problem, WARNING, wraps=True)] if problem else []),
     ]
 
 

@@ -294,10 +294,12 @@ class Ending:
 
         write_text("\n", self.stream)
         options, best = self.options, to_try(record)
-        print_report(record, self.stream, top=options.top, scan_name=options.scan, to_try=best)
+        problem = "" if options.scan is None else not_one_loop(record, options.scan)
+        scan = None if problem else options.scan
+        print_report(record, self.stream, top=options.top, scan_name=scan, to_try=best)
         if saved:
             write_text(saved_line(saved, options.folder), self.stream)
-        if options.scan is not None and (problem := not_one_loop(record, options.scan)):
+        if problem:
             self._failed(problem)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:
             asked, names = self.tracer.pattern, self.tracer.loop_names

@@ -199,9 +199,11 @@ class SamplingSchedule:
             self._known_by //= 2  # where no more parts of many steps come, those of few are what there is
 
     def _end_pause(self) -> None:
-        """Go on with the next sample: the one before says nothing of steps that became much longer or shorter."""
+        """Go on with a small sample: the one before says nothing of steps that became much longer or shorter."""
         while self._parts and self._parts[-1].variant != "ops" and not self._parts[-1].in_pairs:
             self._parts.pop()
+        if not self._parts or self._parts[-1].variant != "ops":
+            self._parts.append(Part("ops", self._pace.timed))
 
     def ran_unseen(self, elapsed_ns: int) -> None:
         """Note that a run was passed over, and how long it took: where that is much longer than usual the next one is not."""

@@ -121,9 +121,11 @@ def _header(record: ProfileRecord) -> list[ReportLine]:
 def _body(
     record: ProfileRecord, width: int, top: int, scan_name: str | None, to_try: VerdictSentence | None
 ) -> list[ReportLine]:
-    problem = "" if scan_name is None else not_one_loop(record, scan_name)
-    if scan_name is not None and not problem:
-        return _one_scan(record, width, top, scan_name)
+    if scan_name is not None:
+        problem = not_one_loop(record, scan_name)
+        if not problem:
+            return _one_scan(record, width, top, scan_name)
+        return [*_body(record, width, top, None, to_try), ReportLine(problem, WARNING, wraps=True)]
     called = sorted(
         (function for function in record.functions if function.calls or function.running),
         key=lambda function: -function.total_ns,
@@ -148,7 +150,6 @@ def _body(
         *by_line_lines(parts, width, top),
         *_hottest(record, width, top),
         *roofline_lines(record, width, top),
-        *([ReportLine(problem, WARNING, wraps=True)] if problem else []),
     ]
 
 

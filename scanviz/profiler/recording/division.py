@@ -69,6 +69,8 @@ class Division:
         Whether the tick is of this loop, not of the calibration.
     totals_ns : tuple of float
         Of the operations, of storing rows and of the rest, what they are of all steps together: in proportion to one another.
+    added_ns : float
+        What stamps and recording took of a step whose operations were timed.
     """
 
     typical_ns: float
@@ -82,6 +84,7 @@ class Division:
     timing_ns: float
     in_place: bool
     totals_ns: tuple[float, ...] = ()
+    added_ns: float = 0.0
 
 
 def tick_cost(pairs: Sequence[float], stamp_ns: float, step_ns: float = 0.0) -> tuple[float, bool]:
@@ -192,7 +195,18 @@ def divided(
     totals = tuple(max(0.0, ns - steps * more) for ns, more in zip(sums, added, strict=True))
     timing = stamps * price if any(nested) else max(stamps * price, timed - typical)
     return Division(
-        typical, tuple(operations), copies, rest, spreads, tick, price, timed, timing, in_place, totals
+        typical,
+        tuple(operations),
+        copies,
+        rest,
+        spreads,
+        tick,
+        price,
+        timed,
+        timing,
+        in_place,
+        totals,
+        math.fsum(added),
     )
 
 

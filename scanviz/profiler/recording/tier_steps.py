@@ -119,7 +119,7 @@ class TierSteps:
             division, totals = divisions.get(tier), tally.totals
             worked = float(totals.ns)
             if division is not None:
-                worked -= totals.ticked_steps * division.tick_ns + totals.timed_steps * division.timing_ns
+                worked -= totals.ticked_steps * division.tick_ns + totals.timed_steps * division.added_ns
                 parts += np.array(division.totals_ns) * (max(0.0, worked) / (sum(division.totals_ns) or 1.0))
             steps, whole = steps + totals.steps, whole + max(0.0, worked)
         return (

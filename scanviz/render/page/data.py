@@ -136,7 +136,8 @@ def _loop(loop: LoopRecord, times: Mapping[tuple[int | None, int | None, int | N
     for data, variable in zip(found["variables"], loop.variables, strict=True):
         data.update(_buffer(variable))
     for data, operation in zip(found["operations"], loop.operations, strict=True):
-        data["total_ns"] = times.get((loop.function, loop.key, operation.index), loop.ran_ns(operation))
+        key = loop.function, loop.key, operation.index
+        data["total_ns"] = times.get(key, loop.ran_ns(operation) if operation.kind == "loop" else 0)
         data["measures"] = _numbers_of(operation)
     found["off_cpu"] = off_cpu(loop)
     found["typical_step"] = typical_step(loop)

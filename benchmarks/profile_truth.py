@@ -8,8 +8,10 @@ twice; for some loops also a copy by hand, each operation of which is left out i
 What parts come to above the whole, by the same instrument, is its error.  All is measured in turn, so that a machine that drifts
 changes all.  What an instrument cannot tell to half its goal is said to be uncertain and counts for nothing.
 
+Lines of loops whose steps change as they go on stand beside the same lines by hand (``--only changing``).
+
 Goals: 10 % for what takes 1 µs or more, 25 % for less; the same hottest operation in 10 of 10 profiles where it leads by 20 %;
-less than 5 % of a run that no part accounts for.
+less than 5 % of a run that no part accounts for; 15 % for the share of a line where steps change.
 With ``--mode native`` typical steps and the parts of the run are looked at: in machine code no operation can be done twice from
 outside, and operations that are done as one have no time of their own.  A step there is so short that it matters whether its rows
 lie in a cache of the processor: calls are the same as those of the instrument, one after another, of no more steps, and several
@@ -31,6 +33,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from common import write_json
+from truth_changing import rows as rows_of_changing
 from truth_hand import HAND, hand_operations
 from truth_instruments import Measured, PlainLoop, adding_up, middle, operations_cpu_ns, step_cpu_ns
 from truth_parts import claims
@@ -178,7 +181,7 @@ def _hottest(case: Case, loops: list[Any], places: list[int], times: list[Measur
     }
 
 
-KINDS = ("steps and operations", "hottest operation", "parts of the run", "unattributed")
+KINDS = ("steps and operations", "hottest operation", "parts of the run", "unattributed", "changing steps")
 
 
 def kind_of(one: Row) -> str:
@@ -187,6 +190,8 @@ def kind_of(one: Row) -> str:
         return KINDS[1]
     if "share" in one:
         return KINDS[3]
+    if "truth_share" in one:
+        return KINDS[4]
     return KINDS[2 if one["claim"].startswith("run: ") else 0]
 
 
@@ -234,6 +239,11 @@ def main() -> None:
                 for one in measured(case, options.profiles, options.rounds):
                     print(_line(one))
                     rows.append({"mode": options.mode, "load": options.load, **one})
+        for one in (
+            rows_of_changing(options.profiles) if not options.only or "changing" in options.only else []
+        ):
+            print(_line(one))
+            rows.append({"mode": options.mode, "load": options.load, **one})
     print(in_short(rows))
     write_json(options.json, rows, "profile_truth")
 
@@ -245,6 +255,10 @@ def _line(one: Row) -> str:
         return f"{head}{one['right']:>14} of {one['of']}{verdict}"
     if "share" in one:
         return f"{head}{one['share']:>48.1%}{one['goal']:>6.0%}{verdict}"
+    if "truth_share" in one:
+        shares = f"{one['stated_share']:>14.1%}{one['truth_share']:>14.1%}{'':>12}"
+        head = f"  {one['loop'] + ', ' + one['claim']:<50}{one['instrument']:<12}"
+        return f"{head}{shares}{one['error']:>+8.0%}{one['goal']:>6.0%}{verdict}"
     times = f"{one['stated_ns']:>14,.0f}{one['truth_ns']:>14,.0f}{one['truth_error_ns']:>12,.0f}"
     return f"{head}{times}{one['error']:>+8.0%}{one['goal']:>6.0%}{verdict}"
 

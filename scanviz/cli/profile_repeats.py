@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scanviz.cli.options import Parsed, UsageError
 from scanviz.profiler.report.units import counted
 from scanviz.profiler.run.profiled import saved_line
+from scanviz.record.names import not_one_loop
 from scanviz.record.paths import working_folder
 from scanviz.record.plain_text import write_text
 
@@ -74,23 +75,26 @@ def profile_repeatedly(
         return code or 1
     if also is not None:
         also(done.record)
+    problem = not_one_loop(done.record, options["scan"]) if "scan" in options else ""
     if "quiet" not in options:
-        _report(parsed, done.record, place)
+        _report(parsed, done.record, place, None if problem else options.get("scan"))
+        if problem:
+            write_text(f"scanviz: {problem}\n", sys.stderr)
     if code != 0:
         kept = f"the profile holds {counted(1 + len(done.record.repeats), 'run')}"
         write_text(f"scanviz: run {done.runs} of {count} ended with exit code {code}; {kept}\n", sys.stderr)
         if done.typed and done.runs > 1:
             told = "what is typed reaches the first run alone: a program that reads needs a file or a pipe (< FILE)"
             write_text(f"scanviz: {told}\n", sys.stderr)
-    return code
+    return code or int(bool(problem))
 
 
-def _report(parsed: Parsed, record: ProfileRecord, output: Path) -> None:
+def _report(parsed: Parsed, record: ProfileRecord, output: Path, scan: str | None) -> None:
     from scanviz.profiler.report.overview import print_report
 
     sys.stdout.flush()
     write_text("\n", sys.stderr)
-    print_report(record, sys.stderr, top=parsed.number("top", 8), scan_name=parsed.options.get("scan"))
+    print_report(record, sys.stderr, top=parsed.number("top", 8), scan_name=scan)
     runs = 1 + len(record.repeats)
     told = f"the first of {runs} runs; scanviz compare uses them all" if runs > 1 else "one run"
     write_text(f"{told}\n{saved_line(output, working_folder())}", sys.stderr)

@@ -1,8 +1,9 @@
 """Which frames of a traceback a user sees: those of the program, and none of scanviz's.
 
 For an error of scanviz the message says what is wrong and on which line, so frames inside scanviz say nothing more; likewise where
-scanviz called back into the program (the function of a step) and that failed.  An error that breaks out inside scanviz by mistake
-keeps all its frames: they are what a report needs.  ``SCANVIZ_TRACEBACK=full``, or ``config.traceback = "full"``, keeps them.
+scanviz called back into the program (the function of a step) and that failed, and where ctrl+c ended what scanviz did.  An error
+that breaks out inside scanviz by mistake keeps all its frames: they are what a report needs.  ``SCANVIZ_TRACEBACK=full``, or
+``config.traceback = "full"``, keeps them.
 
 Frames are hidden where a traceback is printed (:mod:`scanviz.engine.traceback_hooks`), and come back after: debuggers and
 test runners see them all, and a call that raises nothing pays nothing.
@@ -134,15 +135,33 @@ def tidy_chain(error: BaseException) -> None:
 
 def _tidy(error: BaseException) -> None:
     found = frames(error.__traceback__)
-    kept = [traceback for traceback in found if not is_own(traceback)]
+    kept = _without_own(found)
     last_own = max((place for place, traceback in enumerate(found) if is_own(traceback)), default=-1)
     programs_error = any(_is_program(traceback) for traceback in found[last_own + 1 :])
-    if not kept or not (isinstance(error, ScanvizError) or programs_error):
+    is_explained = (
+        isinstance(error, (ScanvizError, KeyboardInterrupt)) or programs_error or _is_of_a_name(error, found)
+    )
+    if not kept or not is_explained:
         return
     shown: TracebackType | None = None
     for traceback in reversed(kept):
         shown = TracebackType(shown, traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno)
     error.__traceback__ = shown
+
+
+def _is_of_a_name(error: BaseException, found: list[TracebackType]) -> bool:
+    """Return whether an error says that a module of scanviz has no such name."""
+    return isinstance(error, AttributeError) and found[-1].tb_frame.f_code.co_name == "__getattr__"
+
+
+def _without_own(found: list[TracebackType]) -> list[TracebackType]:
+    """Return the frames without scanviz's, and without those of libraries that scanviz called."""
+    kept, is_inside = [], False
+    for traceback in found:
+        is_inside = is_own(traceback) or (is_inside and not _is_program(traceback))
+        if not is_inside:
+            kept.append(traceback)
+    return kept
 
 
 def _unlink_inner_errors(error: BaseException) -> None:

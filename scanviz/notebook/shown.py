@@ -83,12 +83,12 @@ def loop_bundle(loop: LoopRecord) -> dict[str, str]:
     heading = f"{loop.name} · {amount(loop.steps)} steps · {duration(loop.total_ns)} · {_place(loop.source)}"
     typical = typical_step(loop)
     blocks = [_heading(heading), f"<div>{escape(sanitize(typical))}</div>" if typical else ""]
-    timed = sorted(loop.operations, key=lambda operation: -operation.typical_ns)
+    timed = sorted(loop.operations, key=lambda operation: -loop.ran_ns(operation))
     timed = [operation for operation in timed if operation.samples][:MOST]
     if timed:
         rows = (
             [
-                _bar(operation.typical_ns, loop.body_ns),
+                _bar(loop.ran_ns(operation), loop.operations_ns),
                 duration(operation.typical_ns),
                 operation.label,
                 _place(operation.source),

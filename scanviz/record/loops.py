@@ -370,9 +370,29 @@ class LoopRecord(Shown):
         return median, max(median, times.p95_ns), max(median, times.max_ns)
 
     def ran_ns(self, operation: OperationRecord) -> float:
-        """Return the estimated time of an operation in all steps; one that only some steps run is in so many."""
-        part = min(1.0, operation.samples / self.sampled_steps) if self.sampled_steps else 1.0
-        return operation.typical_ns * self.steps * part
+        """Return the estimated time of an operation in all steps, slow ones included."""
+        mean = operation.mean_ns
+        return (self._mean_of(operation.typical_ns) if mean is None else mean) * self.steps
+
+    @property
+    def operations_ns(self) -> float:
+        """The estimated time of all operations in all steps."""
+        return sum(self.ran_ns(operation) for operation in self.operations)
+
+    @property
+    def mean_copy_ns(self) -> float:
+        """Storing rows, of the average step."""
+        return self.measures.get("mean_copy_ns", self._mean_of(self.copy_ns))
+
+    @property
+    def mean_overhead_ns(self) -> float:
+        """Taking slices and going round the loop, of the average step."""
+        return self.measures.get("mean_overhead_ns", self._mean_of(self.overhead_ns))
+
+    def _mean_of(self, typical_ns: float) -> float:
+        """Return a part of the average step by that of the typical one, for records of earlier versions."""
+        typical = self.typical_ns
+        return typical_ns * max(1.0, self.step_times.mean_ns / typical) if typical > 0 else typical_ns
 
     @property
     def kept_bytes(self) -> int:

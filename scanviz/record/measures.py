@@ -155,13 +155,9 @@ MEASURES = [
         "Together, of the steps that have a time of their own; not of few steps.", views=(),
     ),
     Measure(
-        "loop", "step_deviation_ns", "ns", "standard deviation of steps",
-        "Of the steps that have a time; where others have none, how sure sums over all are follows from it.", "last", (),
-    ),
-    Measure(
-        "loop", "mean_step_ns", "ns", "mean of the timed steps",
-        "The average of the steps whose operations were timed, the price of stamps taken off: the means of its operations,"
-        " mean_copy_ns and mean_overhead_ns sum to it exactly.", "last", (), whole=False,
+        "loop", "mean_step_ns", "ns", "mean of all steps",
+        "The average over all steps, the price of stamps taken off: the means of its operations, mean_copy_ns and"
+        " mean_overhead_ns sum to it exactly.", "last", (), whole=False,
     ),
     Measure(
         "loop", "mean_copy_ns", "ns", "storing rows, mean", "Its part of mean_step_ns.", "last", (), whole=False,
@@ -175,21 +171,14 @@ MEASURES = [
     ),
     Measure("loop", "plain_ns", "ns", "plain blocks", "These blocks together.", views=()),
     Measure(
-        "loop", "passed_over_steps", "count", "steps of runs passed over",
-        "Of runs that have a time as a whole alone: some of very many short ones.", views=(),
-    ),
-    Measure(
-        "loop", "slow_runs_ns", "ns", "slow runs",
-        "What those runs took beyond the median of as many steps.", views=(),
-    ),
-    Measure(
         "function", "peak_bytes", "bytes", "peak memory",
         "The most that arrays made in a call took at once, of the calls that were weighed: rows and buffers of loops, results of"
         " operations outside of loops, results of the call; not what the call was given.", "max", ("heading",),
     ),
     Measure(
         "operation", "mean_ns", "ns", "mean",
-        "The average of its times, slow ones included; in a loop's step, of the steps whose operations were timed.", "last",
+        "The average of its times, slow ones included; in a loop's step over all steps, each timed one standing for those around"
+        " it.", "last",
         ("heading",), "mean_ns", whole=False,
     ),
     Measure(

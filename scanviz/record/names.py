@@ -158,11 +158,17 @@ def _not_one(noun: str, asked: str, found: Sequence[str], names: Sequence[str]) 
         return ""
     if found:
         return f"{len(found)} {noun}s are named {sanitize(asked)!r}: {listed(found)}"
+    return (
+        f"there is no {noun} named {sanitize(asked)!r}{did_you_mean(asked, names)}; {noun}s: {listed(names)}"
+    )
+
+
+def did_you_mean(asked: str, names: Sequence[str]) -> str:
+    """Return ``; did you mean …?`` for a name that is nearly one of others."""
     import difflib  # slow to import, and seldom needed
 
     close = difflib.get_close_matches(asked, names, 1)
-    hint = f"; did you mean {sanitize(close[0])}?" if close else ""
-    return f"there is no {noun} named {sanitize(asked)!r}{hint}; {noun}s: {listed(names)}"
+    return f"; did you mean {sanitize(close[0])}?" if close else ""
 
 
 def listed(names: Sequence[str]) -> str:
@@ -172,6 +178,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 __all__ = [
+    "did_you_mean",
     "function_titles",
     "functions_called",
     "given_name",

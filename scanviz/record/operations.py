@@ -34,8 +34,8 @@ class OperationRecord:
         of its times with the price of stamps taken off, 0 where that is below what can be told from 0.  Outside of loops the
         median of its times in the last calls in which all operations were timed; the average where there are none.
     mean_ns : float or None
-        The average of its ``samples``, slow ones included; None where that is not known.  In a loop's step the price of stamps is
-        taken off, as it is of the typical step.
+        The average of all its times, slow ones included; None where that is not known.  In a loop's step the average over all
+        steps, of which each timed one stands for those around it, the price of stamps taken off.
     spread_ns : float
         The range of the middle half of its times, in a loop's step.
     measures : dict of str to float

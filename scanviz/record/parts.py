@@ -5,9 +5,10 @@ a part holds that none of the parts inside it accounts for is its own time: of a
 So own times add up to the whole, whatever the record is.
 
 What was measured as a whole (calls, loops, building, the script between them) stands as it is.  Operations are estimates from
-the steps and calls in which they were timed one by one, and what slow steps and calls took beyond those is a sum over the measured
-ones (:mod:`scanviz.record.beyond`).  Where all this comes to more than there is room for, all that share the room are scaled down
-alike.  Where it comes to less, the rest is unattributed: no other part is what is left.
+the steps and calls in which they were timed one by one: of a loop's the average over all steps times their number.  What slow calls
+took beyond typical ones is a sum over those that were measured (:mod:`scanviz.record.beyond`).  Where all this comes to more than
+there is room for, all that share the room are scaled down alike.  Where it comes to less, the rest is unattributed: no other part
+is what is left.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import replace
 from typing import Literal
 
 from scanviz.engine.slotted import dataclass
-from scanviz.record.beyond import beyond_calls, beyond_steps, is_sampled
+from scanviz.record.beyond import beyond_calls, is_sampled
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
@@ -43,8 +44,6 @@ PartKind = Literal[
 ]
 CONTAINERS: tuple[PartKind, ...] = ("run", "function", "loop")  # their own time is unattributed
 SLOW_CALLS = "calls slower than the typical one"
-SLOW_STEPS = "steps slower than the typical one"
-SLOW_RUNS = "runs slower than the typical one"
 DEEPEST = 60  # loops nested deeper than any script's stay part of the loop around them
 
 
@@ -58,7 +57,7 @@ class RunPart:
         ``"run"``: all of it; ``"script"``: the script's own Python, imports and waiting; ``"building"``: of graphs and functions;
         ``"function"``: calls of one; ``"checks"``, ``"copies"`` and ``"entry"`` of calls; ``"loop"``; ``"operation"``: of a loop's
         steps or outside of loops; of a loop ``"steps"`` that were not timed in detail, ``"rows"`` that are stored, going
-        ``"round"``, what is ``"around"`` its steps; ``"slow"`` steps or calls, beyond the typical one; making ``"code"``;
+        ``"round"``, what is ``"around"`` its steps; ``"slow"`` calls, beyond the typical one; making ``"code"``;
         ``"recording"``.
     label : str
         What it is called, as recorded.
@@ -78,8 +77,6 @@ class RunPart:
         Index of the operation in the loop's step or the function's program.
     estimated : bool
         Whether it is an estimate from samples.
-    error_ns : int
-        How far off an estimate of slow steps may be; 0 where that is not known, and where all were measured.
     moved_from : str
         The loop that an operation was moved out of, or that is gone.
     rule : str
@@ -98,7 +95,6 @@ class RunPart:
     estimated: bool = False
     moved_from: str = ""
     rule: str = ""
-    error_ns: int = 0
 
 
 def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
@@ -130,6 +126,11 @@ def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
 def unattributed_ns(parts: Iterable[RunPart]) -> int:
     """Return the time that no part accounts for."""
     return sum(part.own_ns for part in parts if part.kind in CONTAINERS)
+
+
+def operation_times(parts: Iterable[RunPart]) -> dict[tuple[int | None, int | None, int | None], int]:
+    """Return the time of each operation in all of a run, by function, loop and index: what every view shows of it."""
+    return {(one.function, one.loop, one.operation): one.own_ns for one in parts if one.kind == "operation"}
 
 
 class _Tree:
@@ -220,7 +221,7 @@ def _function(record: ProfileRecord, function: FunctionRecord) -> _Tree:
         for kind, label, total in parts
     ]
     beyond = beyond_calls(function, [tree.part.total_ns for tree in found])
-    timed.append(_Tree(RunPart("slow", SLOW_CALLS, beyond.ns, function=key)))
+    timed.append(_Tree(RunPart("slow", SLOW_CALLS, beyond, function=key)))
     timed = _fitted(timed, room)
     inside = [tree for tree in (*found, *timed, *edges) if tree.part.total_ns]
     whole = program + _time_of(edges)
@@ -336,13 +337,11 @@ def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:
         if operation.kind != "loop"
     ]
     trees = _without_loops(trees, loop.operations, inner)
-    trees.append(_Tree(_of(loop, "rows", "storing rows", round(loop.copy_ns * loop.steps), True)))
-    trees.append(_Tree(_of(loop, "round", "the loop itself", round(loop.overhead_ns * loop.steps), True)))
-    typical_inside = loop.typical_ns * loop.steps - _time_of(trees)
-    beyond = beyond_steps(loop, sum(map(_worked, inner)), typical_inside)
-    slow = _of(loop, "slow", SLOW_STEPS, beyond.ns, loop.step_times.count < loop.steps)
-    runs = _of(loop, "slow", SLOW_RUNS, round(loop.measures.get("slow_runs_ns", 0.0)))
-    return _fitted([*trees, _Tree(replace(slow, error_ns=min(beyond.error_ns, room))), _Tree(runs)], room)
+    trees.append(_Tree(_of(loop, "rows", "storing rows", round(loop.mean_copy_ns * loop.steps), True)))
+    trees.append(
+        _Tree(_of(loop, "round", "the loop itself", round(loop.mean_overhead_ns * loop.steps), True))
+    )
+    return _fitted(trees, room)
 
 
 def _undivided(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> int:
@@ -372,4 +371,4 @@ def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: boo
     )
 
 
-__all__ = ["CONTAINERS", "SLOW_CALLS", "SLOW_RUNS", "SLOW_STEPS", "RunPart", "parts_of", "unattributed_ns"]
+__all__ = ["CONTAINERS", "SLOW_CALLS", "RunPart", "operation_times", "parts_of", "unattributed_ns"]

@@ -11,19 +11,24 @@ from collections.abc import Iterator, Sequence
 
 from scanviz.engine.slotted import dataclass
 from scanviz.record.first_bad import first_bad_of
-from scanviz.record.model import ProfileRecord
+from scanviz.record.loops import LoopRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.part_totals import LOOPS, OUTSIDE, PartTotal, title, totals
 from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
+from scanviz.record.processor import off_cpu_share
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.slow_steps import in_other_code, other_code_ns, slowest_share
 from scanviz.record.traces import STATISTICS
 from scanviz.record.values import SourceRecord
 
 MUCH = 0.2  # of what an operation is part of: less is no sentence
+RECORDING = "recording"  # the row that is no part of the program
 WORTH = 0.05  # of the time: what the program computes is told even where something else takes more
 MOST_OF_IT = 0.5
+LARGE_PRODUCT = 1e6  # floating-point operations: of smaller ones the call takes most
+SLOW_PRODUCT = 1.0  # GFLOP/s: one core of any machine multiplies matrices several times as fast
 SURE = 0.95  # how much a rule must change to be told, as a ratio of times
 
 
@@ -82,30 +87,32 @@ def verdict(record: ProfileRecord, parts: Sequence[RunPart] | None = None) -> tu
 
 def _sentences(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
     rows = sorted(totals(parts), key=lambda total: -total.total_ns)
-    if parts[0].total_ns:
-        yield _where(record, parts, rows[0])
+    rows = [row for row in rows if row.title != RECORDING]
+    worked_ns = sum(row.total_ns for row in rows)
+    # where recording takes much, as that of values does, shares are of what the program itself took
+    whole = worked_ns if parts[0].total_ns - worked_ns > MUCH * parts[0].total_ns else parts[0].total_ns
+    if worked_ns:
+        yield _where(record, parts, rows[0], whole)
         computed = next((row for row in rows if row.title in (LOOPS, OUTSIDE)), None)
-        if (
-            computed is not None
-            and computed is not rows[0]
-            and computed.total_ns >= WORTH * parts[0].total_ns
-        ):
-            yield _where(record, parts, computed)
+        if computed is not None and computed is not rows[0] and computed.total_ns >= WORTH * whole:
+            yield _where(record, parts, computed, whole)
     yield from _rewriting(record, parts)
     yield from _unusual(record)
+    yield from _waiting_products(record, parts)
 
 
-def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal) -> VerdictSentence:
+def _where(record: ProfileRecord, parts: Sequence[RunPart], most: PartTotal, whole: int) -> VerdictSentence:
     """Return what takes most of the time, and what of that is most of it."""
-    part = _percent(most.total_ns, parts[0].total_ns)
+    time = "the time" if whole == parts[0].total_ns else "the time without recording"
+    part = f"{_percent(most.total_ns, whole)} of {time} is"
     if most.title == LOOPS:
-        return _in_loops(record, parts, part)
+        return _in_loops(record, parts, part, whole)
     if most.title == OUTSIDE:
         return _outside(parts, part)
-    return VerdictSentence("time", f"{part} of the time is {most.title}.")
+    return VerdictSentence("time", f"{part} {most.title}.")
 
 
-def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> VerdictSentence:
+def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str, whole: int) -> VerdictSentence:
     """Return which loop takes most of the loops' time, and which operation most of that."""
     own: Counter[int] = Counter()
     for row in parts:
@@ -114,21 +121,16 @@ def _in_loops(record: ProfileRecord, parts: Sequence[RunPart], part: str) -> Ver
     ((key, took),) = own.most_common(1)
     loop = next(loop for loop in record.loops if loop.key == key)
     name = f"the loop `{sanitize(loop_titles(record)[key])}`"
-    share = _percent(took, parts[0].total_ns)
-    place = f"{name}{_at(loop.source)}"
-    text = (
-        f"{part} of the time is in {place}"
-        if share == part
-        else f"{part} of the time is in loops, {share} in {place}"
-    )
-    inside = [row for row in parts if row.loop == key and row.kind in ("operation", "slow")]
+    share, place = _percent(took, whole), f"{name}{_at(loop.source)}"
+    text = f"{part} in {place}" if part.startswith(share) else f"{part} in loops, {share} in {place}"
+    if other_code_ns(loop) > MOST_OF_IT * took:
+        return VerdictSentence("time", f"{text}: {in_other_code(loop)}.", loop.function, key, loop.source)
+    inside = [row for row in parts if row.loop == key and row.kind == "operation"]
     hottest = max(inside, key=lambda row: row.own_ns, default=None)
     if hottest is None or hottest.own_ns < MUCH * took:
         return VerdictSentence("time", f"{text}.", loop.function, key, loop.source)
-    if hottest.kind == "slow" and other_code_ns(loop) > MOST_OF_IT * hottest.own_ns:
-        return VerdictSentence("time", f"{text}: {in_other_code(loop)}.", loop.function, key, loop.source)
-    what = f"`{sanitize(hottest.label)}`" if hottest.kind == "operation" else f"in {hottest.label}"
-    text += f", {_percent(hottest.own_ns, took)} of that {what}{_at(hottest.source, loop.source)}."
+    what = f"`{sanitize(hottest.label)}`{_at(hottest.source, loop.source)}"
+    text += f", {_percent(hottest.own_ns, took)} of that {what}."
     return VerdictSentence("time", text, loop.function, key, hottest.source or loop.source)
 
 
@@ -143,7 +145,7 @@ def _outside(parts: Sequence[RunPart], part: str) -> VerdictSentence:
     chosen = sorted((row for row in found if row.moved_from == loop), key=lambda row: -row.own_ns)
     few = [row for row in chosen if row.own_ns >= MUCH * whole][:2] or chosen[:1]
     listed = " and ".join(f"`{sanitize(row.label)}`" for row in few)
-    text = f"{part} of the time is outside of loops"
+    text = f"{part} outside of loops"
     if loop and took >= MOST_OF_IT * whole:
         text += f", most of it in work that left the loop `{sanitize(loop)}`: {listed}{_at(few[0].source)}."
     else:
@@ -233,6 +235,33 @@ def _unusual(record: ProfileRecord) -> Iterator[VerdictSentence]:
             slowest.function,
             slowest.key,
         )
+
+
+def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterator[VerdictSentence]:
+    """Iterate over the product that takes most, where its threads waited instead of multiplying."""
+    owners: dict[tuple[int | None, int | None], FunctionRecord | LoopRecord] = {
+        (function.key, None): function for function in record.functions
+    }
+    owners |= {(loop.function, loop.key): loop for loop in record.loops}
+    found = max(
+        (part for part in parts if part.kind == "operation"), key=lambda part: part.own_ns, default=None
+    )
+    if found is None or found.own_ns < MUCH * parts[0].total_ns:
+        return
+    owner = owners[found.function, found.loop]
+    operation = next(one for one in owner.operations if one.index == found.operation)
+    flops = operation.measures.get("product_flops", 0.0)
+    times = owner.steps if isinstance(owner, LoopRecord) else operation.samples
+    rate, off = flops * times / found.own_ns, off_cpu_share(owner)
+    if flops >= LARGE_PRODUCT and rate < SLOW_PRODUCT and off >= MUCH:
+        name = f"`{sanitize(operation.label)}`{_at(operation.source)}"
+        where = "loop" if isinstance(owner, LoopRecord) else "function"
+        text = (
+            f"{name} reaches {rate:.2g} GFLOP/s, and its {where} was off the CPU {100 * off:.0f} % of the time: threads, such as"
+            " those of BLAS for one another, waited; multiplying took less."
+            " Set OPENBLAS_NUM_THREADS=1, or run on an idle machine."
+        )
+        yield VerdictSentence("unusual", text, found.function, found.loop, operation.source)
 
 
 def _percent(part: float, whole: float) -> str:

@@ -16,6 +16,7 @@ from scanviz.profiler.report.loops import headings
 from scanviz.profiler.report.units import counted, duration, share, size
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
 from scanviz.record.model import FunctionRecord
+from scanviz.record.parts import CONTAINERS, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.chart import Window, cells_of
 from scanviz.tui.colours import CYAN, RED, share_style
@@ -96,16 +97,21 @@ def _of_loop(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
     if loop.tiers:
         made = sum(tier.total_ns for tier in loop.tiers)
         yield _numbers("code", width, sanitize(loop.tiers[-1].tier), f"made in {duration(made)}")
-    yield from _hot_lines(loop, width)
+    yield from _hot_lines(state, loop, width)
 
 
-def _hot_lines(loop: LoopRecord, width: int) -> Iterator[Text]:
-    """Iterate over the user's lines that take most of a step, each with its share."""
+def _hot_lines(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
+    """Iterate over the user's lines that take most of a loop, each with its share of the run."""
     spent: Counter[str] = Counter()
-    for operation in loop.operations:
-        if operation.source is not None:
-            spent[sanitize(str(operation.source))] += round(loop.ran_ns(operation))
-    whole = sum(spent.values())
+    parts = parts_of(state.record)
+    for part in parts:
+        if (
+            part.loop == loop.key
+            and part.source is not None
+            and part.kind not in (*CONTAINERS, "recording", "code")
+        ):
+            spent[sanitize(str(part.source))] += part.own_ns
+    whole = parts[0].total_ns if spent.total() else 0
     for place, time in spent.most_common(LINES):
         if not whole:  # no operation has a time
             return

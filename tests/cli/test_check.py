@@ -172,11 +172,21 @@ def test_a_profile_with_values_is_saved_and_reported(script: Path) -> None:
 
 def test_a_pattern_that_no_loop_has_is_said(script: Path) -> None:
     done = command("profile", "--values=rmm*", "rnn.py", cwd=script)
-    assert done.returncode == 0
+    assert done.returncode == 1
     assert "no loop is named 'rmm*': no values; loops: rnn" in done.stderr
     assert load(script / "rnn.scanviz").traces == ()
     some = command("profile", "-q", "--values=r*", "rnn.py", cwd=script)
     assert some.stderr == "" and len(load(script / "rnn.scanviz").traces) == 1
+
+
+@pytest.mark.parametrize("repeat", [(), ("--repeat", "1")])
+def test_a_loop_that_is_not_there_leaves_the_whole_report_and_is_an_error(
+    script: Path, repeat: tuple[str, ...]
+) -> None:
+    done = command("profile", "--scan", "rmn", *repeat, "rnn.py", cwd=script)
+    assert done.returncode == 1
+    assert "by line" in done.stderr and "saved " in done.stderr
+    assert done.stderr.endswith("scanviz: there is no loop named 'rmn'; did you mean rnn?; loops: rnn\n")
 
 
 def test_a_plain_profile_keeps_no_values(script: Path) -> None:

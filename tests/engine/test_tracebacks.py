@@ -29,6 +29,41 @@ def at_run_time():
 def attribute():
     return x.nonsense
 
+def name():
+    return scanviz.nonsense
+
+def interrupted_soon():
+    import _thread
+    threading.Timer(0.3, _thread.interrupt_main).start()
+
+def deep_loop(h):
+    for _ in range(200):
+        h = T.tanh(h)
+    return h
+
+def ctrl_c_while_building():
+    interrupted_soon()
+    while True:
+        scanviz.scan(deep_loop, outputs_info=T.zeros(3), n_steps=9)
+
+def ctrl_c_while_compiling():
+    h, _ = scanviz.scan(deep_loop, outputs_info=T.zeros(3), n_steps=9)
+    interrupted_soon()
+    while True:
+        scanviz.function([], h)
+
+def ctrl_c_while_running():
+    h, _ = scanviz.scan(T.cos, outputs_info=T.zeros(3), n_steps=10**9)
+    f = scanviz.function([], h[-1], mode="numpy")
+    interrupted_soon()
+    f()
+
+def ctrl_c_in_machine_code():
+    h, _ = scanviz.scan(T.cos, outputs_info=T.zeros(3), n_steps=10**12)
+    f = scanviz.function([], h[-1], mode="native")
+    interrupted_soon()
+    f()
+
 def of_numpy():
     import numpy
     return numpy.tanh(x)
@@ -53,13 +88,13 @@ globals()[sys.argv[1]]()
 """
 
 
-def printed(tmp_path, what, **environment):
+def printed(tmp_path, what, *command, **environment):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     root = os.path.dirname(os.path.dirname(os.path.abspath(scanviz.__file__)))
     given = {**os.environ, "PYTHONPATH": root, **environment}
     done = subprocess.run(
-        [sys.executable, script, what], capture_output=True, text=True, env=given, check=False
+        [sys.executable, *command, script, what], capture_output=True, text=True, env=given, cwd=tmp_path
     )
     frames = [line.split(" in ")[1] for line in done.stderr.splitlines() if line.startswith("  File ")]
     return frames, done.stderr
@@ -72,6 +107,7 @@ def printed(tmp_path, what, **environment):
         ("in_step", ["<module>", "in_step", "step"]),
         ("at_run_time", ["<module>", "at_run_time"]),
         ("attribute", ["<module>", "attribute"]),
+        ("name", ["<module>", "name"]),
         ("of_numpy", ["<module>", "of_numpy"]),
         ("chained", ["chained", "identity", "<module>", "chained"]),
         ("hooked", ["<module>", "hooked", "identity"]),
@@ -81,6 +117,23 @@ def test_the_users_frame_is_the_last_one(tmp_path, what, frames):
     found, text = printed(tmp_path, what)
     assert found == frames, text
     assert ("mine" in text) == (what in ("hooked", "chained"))
+
+
+@pytest.mark.parametrize(
+    ("what", "command"),
+    [
+        ("ctrl_c_while_building", []),
+        ("ctrl_c_while_compiling", []),
+        ("ctrl_c_in_machine_code", []),
+        ("ctrl_c_while_running", []),
+        ("ctrl_c_while_running", ["-m", "scanviz", "run"]),
+        ("ctrl_c_while_running", ["-m", "scanviz", "profile"]),
+    ],
+)
+def test_ctrl_c_shows_the_users_line_last_wherever_it_is_heard(tmp_path, what, command):
+    found, text = printed(tmp_path, what, *command)
+    assert found[:2] == ["<module>", what] and found[2:] in ([], ["deep_loop"]), text
+    assert "KeyboardInterrupt" in text
 
 
 def test_a_thread_shows_the_users_frame_last_too(tmp_path):

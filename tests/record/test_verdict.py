@@ -65,7 +65,10 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
     record = run(loop_ns=80_000, measures=numbers)
     tiers = TierRecord("numpy", "", 1, 0), TierRecord("native", "", 1, 0)
     times = DurationRecord(10, 80_000, p50_ns=100)
-    loop = replace(record.loops[0], tiers=tiers, step_times=times, body_ns=100.0)
+    work = replace(operation("tanh(x[t])", 100), mean_ns=8_000.0)
+    loop = replace(
+        record.loops[0], tiers=tiers, step_times=times, body_ns=100.0, operations=(work,), sampled_steps=9
+    )
     found = verdict(replace(record, loops=(loop,)))[0]
     assert found.text.endswith(
         "`rnn` (rnn.py:3): 8 steps ran on NumPy before there was machine code, 9.00 µs each."
@@ -77,11 +80,38 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
     assert any(line.startswith("  steps that have a time: mean 8.00 µs") for line in told), told
 
 
-def test_slow_steps_of_one_code_are_told_without_a_reason():
+@pytest.mark.parametrize(
+    ("cpu_ns", "flops", "said"), [(20_000.0, 6e6, True), (79_000.0, 6e6, False), (20_000.0, 1e9, False)]
+)
+def test_a_product_whose_threads_waited_is_no_slow_product(cpu_ns, flops, said):
+    work = operation("dot(h, W)", 7_500_000, measures={"product_flops": flops})
+    made = run(loop_ns=80_000_000, operations=[work], measures={"cpu_ns": 1000 * cpu_ns}, wall_ns=100_000_000)
+    (found, *_) = [*texts(made, "unusual"), ""]
+    assert ("OPENBLAS_NUM_THREADS=1" in found) == said
+    assert not said or found.startswith(
+        "`dot(h, W)` (rnn.py:7) reaches 0.8 GFLOP/s, and its loop was off the CPU 75 %"
+    )
+
+
+def test_recording_is_not_what_a_run_is_about():
+    record = run(loop_ns=80_000, operations=[operation("tanh(x[t])", 6_000)])
+    recording = replace(record.functions[0].call_parts, recording_ns=800_000)
+    function = replace(record.functions[0], call_parts=recording)
+    times = ThreadTimesRecord(inside_ns=890_000)
+    found = verdict(replace(record, functions=(function,), wall_ns=900_000, threads=times))[0]
+    assert found.text.startswith("60 % of the time without recording is in the loop `rnn` (rnn.py:3), ")
+
+
+def test_the_hottest_operation_is_the_one_that_takes_most_of_all_steps():
     record = run(loop_ns=80_000)
-    loop = replace(record.loops[0], step_times=DurationRecord(10, 80_000, p50_ns=100), body_ns=100.0)
+    works = [
+        replace(operation("tanh(x[t])", 100), mean_ns=1_000.0),
+        replace(operation("dot(h, W)", 50), index=1, mean_ns=6_000.0),
+    ]
+    times = DurationRecord(10, 80_000, p50_ns=150)
+    loop = replace(record.loops[0], step_times=times, body_ns=150.0, operations=tuple(works), sampled_steps=9)
     found = verdict(replace(record, loops=(loop,)))[0]
-    assert found.text.endswith("of that in steps slower than the typical one.")
+    assert "of that `dot(h, W)`" in found.text
 
 
 def test_work_that_left_a_loop_is_told_with_the_loop():

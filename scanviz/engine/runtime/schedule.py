@@ -52,6 +52,10 @@ NANOSECONDS = 1000  # shorter steps take nanoseconds
 SHORT_PART_NS = 20_000, 2_000_000  # a pause at the beginning, and in the long run
 PLAIN_PART_NS = 1_000_000, 100_000_000  # such a pause where steps with times run the usual code
 PIECE_NS = 20_000_000  # a piece of a long part that nothing is compared with: entering native code takes some ten microseconds
+TOGETHER = 4  # pauses in one part without times: a part costs some ten microseconds
+CHANGED = 2  # times as long or as short
+# A pause is no longer than that part of the steps done, for steps may change as a loop goes on; or so many nanoseconds.
+PART_DONE, CHANGING_NS = 4, 500_000
 FEW = 4  # a part of so many times fewer steps says less of how long a step is
 LONGEST_SAMPLE = 32  # steps of a sample whose operations are timed
 
@@ -136,8 +140,8 @@ class SamplingSchedule:
     """
 
     __slots__ = (
-        "_close_runs", "_known_by", "_pace", "_parts", "_pause", "_samples", "_span_ns", "_tiers", "_timed", "_usual_ns", "_wanted",
-        "cheap_stamps", "control", "most_steps", "nested", "observer", "own_ns", "passed_over", "plain_times", "run_ns",
+        "_close_runs", "_done", "_known_by", "_pace", "_parts", "_pause", "_samples", "_span_ns", "_tiers", "_timed", "_usual_ns",
+        "_wanted", "cheap_stamps", "control", "most_steps", "nested", "observer", "own_ns", "passed_over", "plain_times", "run_ns",
         "step_ns", "timed_ns",
     )  # fmt: skip
 
@@ -145,6 +149,7 @@ class SamplingSchedule:
         self.nested, self.control, self.observer = nested, control, 0
         self.plain_times = self.cheap_stamps = False
         self._span_ns = self._samples = self._usual_ns = 0
+        self._done = 0  # steps
         self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._tiers: set[str] = set()
@@ -186,10 +191,19 @@ class SamplingSchedule:
         """
         step_ns = span_ns // steps
         if steps * FEW >= self._known_by:
+            if not self.step_ns <= CHANGED * step_ns <= CHANGED**2 * self.step_ns:
+                self._end_pause()
             self.step_ns, self._known_by = step_ns, steps
         else:
             self.step_ns = min(self.step_ns, step_ns)
             self._known_by //= 2  # where no more parts of many steps come, those of few are what there is
+
+    def _end_pause(self) -> None:
+        """Go on with a small sample: the one before says nothing of steps that became much longer or shorter."""
+        while self._parts and self._parts[-1].variant != "ops" and not self._parts[-1].in_pairs:
+            self._parts.pop()
+        if not self._parts or self._parts[-1].variant != "ops":
+            self._parts.append(Part("ops", self._pace.timed))
 
     def ran_unseen(self, elapsed_ns: int) -> None:
         """Note that a run was passed over, and how long it took: where that is much longer than usual the next one is not."""
@@ -199,15 +213,20 @@ class SamplingSchedule:
     def part(self, steps: int) -> Part:
         """Return what to do next in a run that has so many steps left, and count it as done."""
         if not self._parts:
-            self._parts = self._after_a_sample()
+            self._parts = self._after_a_sample(steps)
         part = self._parts.pop()
         count = min(part.steps, steps)
         if count < part.steps and not part.in_pairs:
             self._parts.append(Part(part.variant, part.steps - count))
+        self._done += count
         self._timed += count if part.variant == "ops" else 0
         return part if count == part.steps else Part(part.variant, count, part.in_pairs)
 
-    def _after_a_sample(self) -> list[Part]:
+    def _unchanged(self, left: int) -> int:
+        """Return for how many steps one sample may stand: a part of those done, and of the only run half of those left."""
+        return min(self._done // PART_DONE, max(left // 2, self._done // (2 * PART_DONE)))
+
+    def _after_a_sample(self, left: int) -> list[Part]:
         """Return the pause after a sample and the next sample, the pause last."""
         if self.plain_times:
             return self._after_plain_times()
@@ -217,6 +236,7 @@ class SamplingSchedule:
         is_long, is_early = step_ns >= LONG_NS, self._pause < max(pace.longest_pause, last // 2)
         most = max(1, NOTIFY_NS // step_ns)
         pause = min(LONGEST_SAMPLE if is_long else max(self._pause, first), most)
+        pause = min(pause, max(pace.first_pause, CHANGING_NS // step_ns, self._unchanged(left)))
         shortest, longest = (limit // step_ns for limit in BLOCK_NS)
         block = max(1, min(max(pace.block, min(shortest, pause // 4)), longest))
         share = LONG_SHARE if is_long else EARLY_SHARE if is_early else SHARE
@@ -237,17 +257,20 @@ class SamplingSchedule:
         is_around = self.nested and step_ns < VERY_SHORT_NS
         # beside steps of nanoseconds a stamp is much
         rarely = 6 * UNTIMED if 0 < last <= 2 * pause else UNTIMED_AROUND if is_around else UNTIMED
-        more = [] if is_early or is_cut else self._more(rarely * pause)
+        more = (
+            [] if is_early or is_cut else self._more(min(rarely, 2 * self._unchanged(left) // pause), pause)
+        )
         if more and more[0].variant == "steps":
             pause, more = pause + more[0].steps, []
         return [Part("ops", timed, True), *compared, *more, Part("steps", pause)]
 
-    def _more(self, steps: int) -> list[Part]:
-        """Return what follows a pause: steps without times where a stamp is much beside them; where it is nothing, with times."""
+    def _more(self, times: int, pause: int) -> list[Part]:
+        """Return so many more pauses: of steps without times where a stamp is much beside them; where it is nothing, with times."""
         is_cheap = self.cheap_stamps and not self.nested
         if self.step_ns < (CHEAP_NS if is_cheap else self._pace.untimed_ns):
-            return [Part("plain", steps)]
-        with_times = min(steps, PLAIN_PART_NS[1] // self.step_ns) if is_cheap else 0
+            together = min(times, TOGETHER)
+            return [Part("plain", together * pause)] * (times // max(1, together))
+        with_times = min(times * pause, PLAIN_PART_NS[1] // self.step_ns) if is_cheap else 0
         return [Part("steps", with_times)] if with_times else []
 
     def _after_plain_times(self) -> list[Part]:

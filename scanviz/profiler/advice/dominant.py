@@ -18,7 +18,6 @@ _KINDS = {
     "steps": "is the steps of loop `{loop}`, which were not timed one by one",
     "rows": "is storing rows of loop `{loop}`",
     "round": "is going round loop `{loop}` and taking slices",
-    "slow": "is steps of loop `{loop}` that are slower than the usual one",
     "around": "is starting and ending loop `{loop}`",
     "code": "is making code for loop `{loop}`",
     "recording": "is the recording itself",

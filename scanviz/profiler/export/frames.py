@@ -2,7 +2,7 @@
 
 The tree is that of :func:`scanviz.record.parts.parts_of`, so a frame's time is its own and that of the frames inside it, to the
 nanosecond, and any drawing of it sums to the whole as report and page do.  Own time of a frame that holds others is
-unattributed.  Estimates that came to more than there was room for are scaled down, and their frames say so.
+unattributed.
 """
 
 from __future__ import annotations
@@ -123,11 +123,7 @@ def _facts_of_operation(
     if owner is None or operation is None:
         return {"time": how}
     count = owner.steps if isinstance(owner, LoopRecord) else owner.calls
-    facts: dict[str, int | str] = {"count": count, "timed": operation.samples, "time": how}
-    took = round(owner.ran_ns(operation))
-    if part.total_ns < took:
-        facts |= {"time": f"{how}, scaled down to fit", "unscaled_ns": took}
-    return facts
+    return {"count": count, "timed": operation.samples, "time": how}
 
 
 def stacks(root: StackFrame) -> Iterator[tuple[tuple[StackFrame, ...], int]]:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from scanviz.profiler.export.frames import clear
+from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Of, measures
 from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.parts import operation_times, parts_of
 
 if TYPE_CHECKING:
     from scanviz.record.measures import Measured
@@ -106,16 +107,15 @@ def _measured(record: Measured, of: Of) -> Iterator[Cell]:
 
 
 def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
-    for function in record.functions:
-        yield from (
-            _operation(function.key, None, operation, function.ran_ns(operation))
-            for operation in function.operations
-        )
-    for loop in record.loops:
-        yield from (
-            _operation(loop.function, loop.key, operation, loop.ran_ns(operation))
-            for operation in loop.operations
-        )
+    times = operation_times(parts_of(record))
+    owners: list[tuple[int, int | None, FunctionRecord | LoopRecord]] = [
+        *((function.key, None, function) for function in record.functions),
+        *((loop.function, loop.key, loop) for loop in record.loops),
+    ]
+    for function, loop, owner in owners:
+        for operation in owner.operations:
+            took = float(times.get((function, loop, operation.index), owner.ran_ns(operation)))
+            yield _operation(function, loop, operation, took)
 
 
 def _operation(function: int, loop: int | None, done: OperationRecord, took_ns: float) -> tuple[Cell, ...]:
@@ -157,7 +157,7 @@ def _steps(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
 
 def _parts(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
     for place, part in enumerate(parts_of(record)):
-        times = (min(part.total_ns, LARGEST), min(part.own_ns, LARGEST), part.estimated, part.error_ns)
+        times = (min(part.total_ns, LARGEST), min(part.own_ns, LARGEST), part.estimated)
         belongs = (part.function, part.loop, part.operation)
         made = (clear(part.moved_from) or None, clear(part.rule) or None)
         yield (place, part.parent, part.kind, clear(part.label), *times, *belongs, *made, *_line(part.source))
@@ -177,7 +177,7 @@ TABLES = {
     ),
     "parts": Table(
         {"part": int, "parent": int, "kind": str, "label": str, "total_ns": int, "own_ns": int}
-        | {"estimated": bool, "error_ns": int}
+        | {"estimated": bool}
         | {"function": int, "loop": int, "operation": int, "moved_from": str, "rule": str},
         _parts,
         lined=True,

@@ -17,9 +17,8 @@ those with one an operation.
 - A part is the median of its times less its stamp.  What is smaller than its own error is *below resolution*, and 0, unless that
   were most of the step.
   The others are scaled to sum to the typical step, in units of :data:`GRAIN`, which floating-point numbers add exactly.
-- The *mean step* is the average of the steps whose operations were timed less the same stamps and recording, and its parts are
-  averages of theirs.  A part that would be negative is 0, and the others are so much smaller that all sum to the mean step.
-  Where strips are timed by blocks it is the average of these, divided as the typical step is.
+- What a part takes of *all steps* is a sum over the steps whose operations were timed, each as often as it stands for others, less
+  the same stamps and recording.  A part that would be negative is 0.
 
 Medians of parts need not sum to the median of the whole; scaling shares the difference out.  Averages do sum.
 """
@@ -68,8 +67,10 @@ class Division:
         What timing its operations made such a step longer: stamps, and that one thread took it where several take others.
     in_place : bool
         Whether the tick is of this loop, not of the calibration.
-    means : tuple of float
-        Averages of the operations, of storing rows and of the rest; empty where they come to nothing.
+    totals_ns : tuple of float
+        Of the operations, of storing rows and of the rest, what they are of all steps together: in proportion to one another.
+    added_ns : float
+        What stamps and recording took of a step whose operations were timed.
     """
 
     typical_ns: float
@@ -82,7 +83,8 @@ class Division:
     timed_ns: float
     timing_ns: float
     in_place: bool
-    means: tuple[float, ...] = ()
+    totals_ns: tuple[float, ...] = ()
+    added_ns: float = 0.0
 
 
 def tick_cost(pairs: Sequence[float], stamp_ns: float, step_ns: float = 0.0) -> tuple[float, bool]:
@@ -189,14 +191,22 @@ def divided(
         added = [time - share for time, share in zip(raw, known, strict=True)]
     *operations, copies, rest = known or apportioned(weights, typical)
     spreads = tuple(tally.quantile(row, 0.75) - tally.quantile(row, 0.25) for row in range(len(nested)))
-    means = (
-        apportioned(weights, round(tally.mean_plain_ns() / GRAIN) * GRAIN)
-        if tally.is_plain
-        else _means(tally, added)
-    )
+    (*sums, _), steps = tally.totals.estimate()
+    totals = tuple(max(0.0, ns - steps * more) for ns, more in zip(sums, added, strict=True))
     timing = stamps * price if any(nested) else max(stamps * price, timed - typical)
     return Division(
-        typical, tuple(operations), copies, rest, spreads, tick, price, timed, timing, in_place, means
+        typical,
+        tuple(operations),
+        copies,
+        rest,
+        spreads,
+        tick,
+        price,
+        timed,
+        timing,
+        in_place,
+        totals,
+        math.fsum(added),
     )
 
 
@@ -263,14 +273,6 @@ def _with_known(
         return apportioned([fixed.get(row, weight) for row, weight in enumerate(weights)], typical)
     others = apportioned([0.0 if row in fixed else weight for row, weight in enumerate(weights)], rest)
     return tuple(fixed.get(row, share) for row, share in enumerate(others))
-
-
-def _means(tally: StepTally, added: Sequence[float]) -> tuple[float, ...]:
-    """Return the averages of the parts of a step, without what timing and recording them added; nothing where that is all."""
-    *parts, whole = (tally.total_ns / tally.steps).tolist()
-    left = [max(0.0, time - more) for time, more in zip(parts, added, strict=True)]
-    mean = round((whole - math.fsum(added)) / GRAIN) * GRAIN
-    return apportioned(left, mean) if mean > 0 and any(left) else ()
 
 
 def _weights(times: Sequence[float], errors: Sequence[float]) -> list[float]:

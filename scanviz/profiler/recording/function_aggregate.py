@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from scanviz.profiler.recording.gathered_times import GatheredTimes
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
 from scanviz.profiler.recording.passed_calls import AloneTimes, CallShares
-from scanviz.profiler.recording.passed_over import GatheredTimes
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, median_of

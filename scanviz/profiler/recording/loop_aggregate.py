@@ -16,7 +16,6 @@ from scanviz.profiler.recording.open_runs import OpenRuns
 from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.passed_calls import Run
-from scanviz.profiler.recording.passed_over import PassedOver
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.run_totals import RunTotals
 from scanviz.profiler.recording.steps import StepTimes, TierTimes
@@ -81,7 +80,6 @@ class LoopAggregate:
         "_measures",
         "_open",
         "_operations",
-        "_passed_over",
         "_plain_ns",
         "_plain_steps",
         "_processor",
@@ -113,7 +111,6 @@ class LoopAggregate:
         self._what, self._calibration = what, calibration
         self.operations = len(self.record.operations) if operations is None else operations
         self.passed_over: deque[tuple[int, int, int]] = deque()
-        self._passed_over = PassedOver()
         self.detailed: bool | None = None
         self.has_loops = False
         self._times = StepTimes()
@@ -155,8 +152,7 @@ class LoopAggregate:
         if not count:
             return
         steps, elapsed, own = zip(*[waiting.popleft() for _ in range(count)], strict=True)
-        self._unseen(sum(steps))
-        self._passed_over.add(steps, elapsed)
+        self._unseen(sum(steps), sum(elapsed))
         self.recorder_ns += sum(own)
         self._totals.add_unseen(count, 0, sum(elapsed), max(steps), sum(steps))
 
@@ -231,12 +227,11 @@ class LoopAggregate:
     def counted(self, runs: CountedRuns) -> None:
         """Take whole runs of which nothing else was told."""
         self._totals.add_counted(runs)
-        self._unseen(runs.steps - runs.inside_steps)
+        self._unseen(runs.steps - runs.inside_steps, max(0, runs.elapsed_ns - runs.inside_ns))
         if runs.inside_steps:
             self._steps += runs.inside_steps
             self._steps_by_tier.inside(runs)
         self._control_steps += runs.steps
-        self._passed_over.add(runs.lengths, runs.times)
 
     def ran(self, run: Run, times: np.ndarray[Any, Any]) -> None:
         """Take the same runs of as many calls as there are times, of which nothing else was told."""
@@ -244,16 +239,14 @@ class LoopAggregate:
         together = max(0, int(times.sum()))
         totals.add_unseen(runs * calls, failed * calls, together, longest, steps * calls)
         totals.alone_ns += together
-        self._unseen(steps * calls)
-        if runs == 1 and not failed:
-            self._passed_over.add_same(steps, times)
-        else:
+        self._unseen(steps * calls, together)
+        if runs != 1 or failed:
             self._control_steps += steps * calls
 
-    def _unseen(self, steps: int) -> None:
+    def _unseen(self, steps: int, elapsed_ns: int) -> None:
         """Count steps of whole runs."""
         self._steps += steps
-        self._steps_by_tier.unseen(steps)
+        self._steps_by_tier.unseen(steps, elapsed_ns)
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""
@@ -326,7 +319,10 @@ class LoopAggregate:
         self.count_passed_over()
         from scanviz.record.loops import INSIDE, TierRecord
 
-        totals, division, tier = self._totals, self._division(), self._steps_by_tier.usual
+        totals, tier = self._totals, self._steps_by_tier.usual
+        divisions = self._divisions()
+        division = divisions.get(tier)
+        around, means = self._around_ns(division), self._means(divisions)
         parts, going_on = self._steps_by_tier.parts, list(self._open)
         running = sum(max(0, now - run.begun) for run in going_on) - round(totals.alone_ns * price)
         tick, inside = division.tick_ns if division is not None else 0.0, self._steps_by_tier.inside_times()
@@ -336,7 +332,7 @@ class LoopAggregate:
         return replace(
             self.record,
             operations=self._steps_by_tier.operation_records(
-                self._operations.records(self.record.operations), division
+                self._operations.records(self.record.operations), division, means
             ),
             variables=self._variables(),
             runs=totals.runs,
@@ -345,7 +341,7 @@ class LoopAggregate:
             steps=self._steps,
             longest_run=totals.longest_run,
             total_ns=totals.total_ns + running,
-            setup_ns=self._around_ns(division),
+            setup_ns=around,
             first_run_ns=totals.first_run_ns,
             step_times=self._times.record(division, tier, inside),
             sampled_steps=parts.steps,
@@ -370,11 +366,10 @@ class LoopAggregate:
             measures=self._measures
             | self._processor.measures(totals.total_ns + running)
             | self._times.measures(division, tier, inside)
-            | self._passed_over.measures()
             | self._plain_measures()
             | self._steps_by_tier.slow_measures()
             | self._steps_by_tier.others_measures(self._times.tiers)
-            | _mean_measures(division),
+            | _mean_measures(means),
             series_covers=self._times.sample.covers(),
         )
 
@@ -383,16 +378,27 @@ class LoopAggregate:
             return {}
         return {"plain_steps": float(self._plain_steps), "plain_ns": float(self._plain_ns)}
 
-    def _division(self) -> Division | None:
+    def _divisions(self) -> dict[str, Division]:
+        """Return the division of the steps that each tier's code has run, where enough of them were timed."""
         if len(self.record.operations) != self.operations:  # they are not described yet
-            return None
+            return {}
         from scanviz.profiler.recording.division import divided
 
         nested = [self.has_loops and operation.kind != "operation" for operation in self.record.operations]
-        times = self._times.tiers.get(self._steps_by_tier.usual) or TierTimes()
-        tally = self._steps_by_tier.parts
-        inside = [self._inside_ns(tally, operation.loop) for operation in self.record.operations]
-        return divided(tally, times.single, times.fine_blocks, self._stamp_ns(), nested, inside)
+        found = {}
+        for tier, tally in self._steps_by_tier.by_tier.items():
+            times = self._times.tiers.get(tier) or TierTimes()
+            inside = [self._inside_ns(tally, operation.loop) for operation in self.record.operations]
+            division = divided(tally, times.single, times.fine_blocks, self._stamp_ns(), nested, inside)
+            if division is not None:
+                found[tier] = division
+        return found
+
+    def _means(self, divisions: dict[str, Division]) -> tuple[float, ...]:
+        """Return the average of each part of a step over all steps."""
+        totals = self._totals
+        around = self._around_ns(divisions.get(self._steps_by_tier.usual)) - totals.setup_ns
+        return self._steps_by_tier.means(divisions, totals.unseen_steps, max(0, totals.unseen_ns - around))
 
     def _inside_ns(self, tally: StepTally, loop: int | None) -> float | None:
         """Return what an operation that is a loop takes in a plain step, where its runs were timed there."""
@@ -400,8 +406,8 @@ class LoopAggregate:
         return None if found is None else found + self._calibration.entered_ns
 
 
-def _mean_measures(division: Division | None) -> dict[str, float]:
-    if division is None or not division.means:
+def _mean_measures(means: tuple[float, ...]) -> dict[str, float]:
+    if not means:
         return {}
-    *_, copies, rest = division.means
-    return {"mean_step_ns": math.fsum(division.means), "mean_copy_ns": copies, "mean_overhead_ns": rest}
+    *_, copies, rest = means
+    return {"mean_step_ns": math.fsum(means), "mean_copy_ns": copies, "mean_overhead_ns": rest}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.profiler.recording.stratified import StratifiedTotals, Stretch, stretches_of
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, HistogramTable, median_of
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 RECENT_CALLS = 256  # calls whose times are kept for medians, the last ones
 PENDING_TIMED = 4096  # times gathered before they are counted
+PENDING_STRETCHES = 64  # of steps without times of operations
 COLD = 8  # steps at the start of the first timed chunk that pay for cold code: not taken, where others follow
 WHOLE_CHUNK = 8  # steps of a chunk whose first step, which enters its code, is left out
 OFF_CPU_NS = 20_000  # nanoseconds off the CPU that are no error of the clocks
@@ -96,8 +98,8 @@ class StepTally:
     stamps : list of float
         How many stamps the times of operations hold, storing rows and the rest: one each, or parts of one, which are their shares
         of the time too.
-    total_ns : numpy.ndarray
-        The times in ``parts`` together, float64, by rows.
+    totals : StratifiedTotals
+        The times of all steps by rows of ``parts``.
     disturbed : int
         Steps left out because the thread did not run in them.
     pairs : deque of float
@@ -115,8 +117,8 @@ class StepTally:
     """
 
     __slots__ = (
-        "_count", "_entries", "_plain", "_shares", "_waiting", "_warm", "_weight", "disturbed", "inside", "is_plain", "pairs",
-        "parts", "plain", "plain_steps", "slow_ns", "slow_steps", "stamps", "total_ns",
+        "_between", "_count", "_entries", "_plain", "_shares", "_waiting", "_warm", "_weight", "disturbed", "inside",
+        "is_plain", "pairs", "parts", "plain", "plain_steps", "slow_ns", "slow_steps", "stamps", "totals",
     )  # fmt: skip
 
     def __init__(self, count: int) -> None:
@@ -125,7 +127,7 @@ class StepTally:
         self._shares: Samples | None = (
             None  # of rows of ``parts``, as they were when the first of these were counted
         )
-        self.parts, self.total_ns, self.disturbed = HistogramTable(count + 3), np.zeros(count + 3), 0
+        self.parts, self.totals, self.disturbed = HistogramTable(count + 3), StratifiedTotals(count + 3), 0
         self.slow_steps, self.slow_ns = 0, np.zeros(count + 3)
         self.pairs: deque[float] = deque(maxlen=PAIRS)
         self.plain: deque[float] = deque(maxlen=PAIRS)
@@ -135,7 +137,8 @@ class StepTally:
         # steps of a plain block → those that warmed its code up and nanoseconds of another, until its neighbour is there
         self._plain: dict[int, tuple[int, float | None]] = {}
         self._entries = Histogram()  # what entering the code takes, which chunks of single stamps tell
-        self._waiting: list[StepSeries] = []
+        self._waiting: list[tuple[StepSeries, list[Stretch]]] = []  # with the steps before them
+        self._between: list[Stretch] = []
         self._weight = 0  # numbers that wait
 
     def plain_ns(self) -> float:
@@ -157,10 +160,6 @@ class StepTally:
             return None
         return _median_over(times[are_long], steps[are_long])
 
-    def mean_plain_ns(self) -> float:
-        """Return the average plain step."""
-        return float(np.average(self.plain, weights=self.plain_steps))
-
     @property
     def steps(self) -> int:
         """How many steps have the times of their parts counted."""
@@ -181,6 +180,9 @@ class StepTally:
 
     def add(self, series: StepSeries) -> None:
         """Take a chunk of steps of any kind."""
+        self.totals.count(series)
+        if series.op_ns is None and series.steps:
+            self.pass_by(*stretches_of(series))
         if series.control:
             if not self.is_plain:
                 self._add_plain(series)
@@ -191,10 +193,17 @@ class StepTally:
         elif len(series.op_ns) == self._count and len(series.interval_ns) and series.covers is None:
             if series.op_stamps is not None:
                 self.stamps = [*series.op_stamps, 1.0, 1.0]
-            self._waiting.append(series)
+            self._waiting.append((series, self._between))
+            self._between = []
             self._weight += len(series.interval_ns) * self._count
             if self._weight >= PENDING_TIMED or len(self._waiting) >= 32:
                 self.settle()
+
+    def pass_by(self, *stretches: Stretch) -> None:
+        """Take steps for which samples stand."""
+        self._between.extend(stretches)
+        if len(self._between) >= PENDING_STRETCHES:
+            self.settle()
 
     def _add_plain(self, series: StepSeries) -> None:
         """Take a control block: one time, or that of steps which warm its code up, of one step, and of the others."""
@@ -245,7 +254,8 @@ class StepTally:
     def settle(self) -> None:
         """Count what waits."""
         waiting, self._waiting, self._weight = self._waiting, [], 0
-        for series in waiting:
+        for series, before in waiting:
+            self.totals.pass_by(*before)
             times = self._times(series)
             if not self.parts.count:
                 times = times[:, _cold(times.shape[1]) :]
@@ -257,8 +267,10 @@ class StepTally:
             usual = self._without_disturbed(times, series.off_cpu_ns)
             self.disturbed += times.shape[1] - usual.shape[1]
             self._count_parts(usual)
-            self.total_ns += usual.sum(axis=1)
+            self.totals.add_sample(usual, self.stamps)
             self._add_slow(usual)
+        self.totals.pass_by(*self._between)
+        self._between = []
 
     def _count_parts(self, times: Samples) -> None:
         """Count times of parts: of operations that share a stamp the time of all that do, by a part's share of it."""

@@ -188,12 +188,9 @@ class StepTimes:
     def measures(self, division: Division | None, tier: str, inside: Histogram) -> dict[str, float]:
         """Return the declared numbers of all steps: of the slowest hundredth not where there are few, or blocks."""
         together = self._together(division, tier, inside)
-        if not together.count:
-            return {}
-        found = {"step_deviation_ns": float(together.deviation)}
         if together.count < FEWEST_SLOW or self.block_count or inside.count:
-            return found
-        return found | {"slowest_hundredth_ns": float(together.slowest_ns(0.01))}
+            return {}
+        return {"slowest_hundredth_ns": float(together.slowest_ns(0.01))}
 
     def rows(self, tick_ns: float) -> Samples:
         """Return the sample's rows with the price of the one stamp of a step taken off."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from scanviz.profiler.recording.operations import StepTally
 from scanviz.profiler.recording.steps import TierTimes
+from scanviz.profiler.recording.stratified import Stretch
 from scanviz.record.statistics import Histogram
 
 if TYPE_CHECKING:
@@ -56,10 +57,12 @@ class TierSteps:
         around = "" if self._around is None else self._around.now
         return around if around in self._inside else self._latest
 
-    def unseen(self, steps: int) -> None:
+    def unseen(self, steps: int, elapsed_ns: int) -> None:
         """Count steps of runs of which nothing but their whole time was told."""
         if tier := self.now:
             self._steps[tier] = self._steps.get(tier, 0) + steps
+            if steps and tier in self._parts:
+                self._parts[tier].pass_by(Stretch(steps, elapsed_ns))
 
     def inside(self, runs: CountedRuns) -> None:
         """Count steps that were part of a tier's code of the loop around, and the time of those that have one."""
@@ -97,6 +100,39 @@ class TierSteps:
         """Times of the parts of the usual tier's steps."""
         return self._parts.get(self.usual) or StepTally(self._operations)
 
+    def means(
+        self, divisions: Mapping[str, Division], unseen_steps: int, unseen_ns: float
+    ) -> tuple[float, ...]:
+        """Return the average of each part over all steps, whatever code ran them; nothing where that is not known.
+
+        Parameters
+        ----------
+        divisions : mapping of str to Division
+            By tier the division of its steps, where there is one.
+        unseen_steps, unseen_ns : int, float
+            Steps that have no time of their own, and what they took together.
+        """
+        from scanviz.profiler.recording.division import GRAIN, apportioned
+
+        steps, whole, parts = unseen_steps, unseen_ns, np.zeros(self._operations + 2)
+        for tier, tally in self._parts.items():
+            division, totals = divisions.get(tier), tally.totals
+            worked = float(totals.ns)
+            if division is not None:
+                worked -= totals.ticked_steps * division.tick_ns + totals.timed_steps * division.added_ns
+                parts += np.array(division.totals_ns) * (max(0.0, worked) / (sum(division.totals_ns) or 1.0))
+            steps, whole = steps + totals.steps, whole + max(0.0, worked)
+        return (
+            apportioned(parts.tolist(), round(whole / steps / GRAIN) * GRAIN)
+            if whole > 0 < parts.sum()
+            else ()
+        )
+
+    @property
+    def by_tier(self) -> Mapping[str, StepTally]:
+        """Times of the parts of steps, by tier."""
+        return self._parts
+
     def slow_measures(self) -> dict[str, float]:
         """Return how many steps were much longer than the usual one, and by how much together."""
         parts = self.parts
@@ -119,17 +155,17 @@ class TierSteps:
         return {"other_code_steps": float(sum(others.values())), "other_code_ns": max(kinds)[1]}
 
     def operation_records(
-        self, told: Sequence[OperationRecord], division: Division | None
+        self, told: Sequence[OperationRecord], division: Division | None, means: Sequence[float]
     ) -> tuple[OperationRecord, ...]:
         """Return operations with their times in the typical step; as they were told one by one where there is none."""
         if division is None:
             return tuple(told)
         parts = self.parts
-        means = division.means[: len(told)] or [None] * len(told)
+        averages: Sequence[float | None] = means[: len(told)] or [None] * len(told)
         found = tuple(
             replace(operation, samples=parts.steps, typical_ns=time, mean_ns=mean, spread_ns=spread)
             for operation, time, mean, spread in zip(
-                told, division.operations, means, division.spreads, strict=True
+                told, division.operations, averages, division.spreads, strict=True
             )
         )
         if not parts.slow_steps:

@@ -117,14 +117,14 @@ def other_loop_lines(loops: Sequence[tuple[str, LoopRecord]], width: int, top: i
     if not loops:
         return []
     rows = [["other loops", "a step", "of body"]]
-    most = [max(loop.operations, key=lambda one: one.typical_ns, default=None) for _, loop in loops[:top]]
+    most = [max(loop.operations, key=loop.ran_ns, default=None) for _, loop in loops[:top]]
     for (title, loop), hottest in zip(loops, most, strict=False):
-        part = share(hottest.typical_ns, loop.body_ns) if hottest and hottest.typical_ns else "–"
+        part = share(loop.ran_ns(hottest), loop.operations_ns) if hottest and loop.ran_ns(hottest) else "–"
         rows.append([f"  {sanitize(title)}", duration(loop.median_step_ns), part])
     heading, *texts = table(rows, 1, width // 2)
     lines = [ReportLine(""), ReportLine(f"{heading}  most of it, line (--scan NAME shows all of one)", QUIET)]
     for text, (_, loop), hottest in zip(texts, loops, most, strict=False):
-        if hottest is not None and hottest.typical_ns:
+        if hottest is not None and loop.ran_ns(hottest):
             what = f"{clipped(sanitize(hottest.label), width // 4)}  {_line_of(hottest)}"
         else:
             what = sanitize(str(loop.source or ""))
@@ -257,13 +257,16 @@ def _operation_table(loop: LoopRecord, width: int, top: int, whole: bool) -> lis
     timed = [operation for operation in loop.operations if operation.samples]
     if not timed:
         return [ReportLine(f"  {untimed(loop)}", QUIET)] if loop.operations else []
-    timed.sort(key=lambda operation: -operation.typical_ns)
+    timed.sort(key=lambda operation: -loop.ran_ns(operation))
     room = max(16, width // 2 - 14)
     more = _numbers(timed[:top], width, whole)
     rows = [["  operation", "a step", "of body", *(measure.title for measure in more)]]
     for operation in timed[:top]:
-        time_ns = operation.typical_ns
-        cells = [duration(time_ns), share(time_ns, loop.body_ns)] if time_ns else [BELOW, "–"]
+        time_ns, took_ns = operation.typical_ns, loop.ran_ns(operation)
+        cells = [
+            duration(time_ns) if time_ns else BELOW,
+            share(took_ns, loop.operations_ns) if took_ns else "–",
+        ]
         numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]
         rows.append([clipped(f"  {sanitize(operation.label)}", room), *cells])

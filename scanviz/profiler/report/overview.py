@@ -122,7 +122,10 @@ def _body(
     record: ProfileRecord, width: int, top: int, scan_name: str | None, to_try: VerdictSentence | None
 ) -> list[ReportLine]:
     if scan_name is not None:
-        return _one_scan(record, width, top, scan_name)
+        problem = not_one_loop(record, scan_name)
+        if not problem:
+            return _one_scan(record, width, top, scan_name)
+        return [*_body(record, width, top, None, to_try), ReportLine(problem, WARNING, wraps=True)]
     called = sorted(
         (function for function in record.functions if function.calls or function.running),
         key=lambda function: -function.total_ns,
@@ -174,9 +177,6 @@ def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
 
 
 def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[ReportLine]:
-    problem = not_one_loop(record, name)
-    if problem:
-        return [ReportLine(problem, WARNING, wraps=True)]
     (loop,) = loops_called(record, name)
     title = loop_titles(record)[loop.key]
     return [ReportLine(""), *loop_lines(loop, title, width, max(top, 30), whole=True)]

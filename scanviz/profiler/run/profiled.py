@@ -298,18 +298,21 @@ class Ending:
     def _print(self, record: ProfileRecord, saved: Path | None) -> None:
         from scanviz.profiler.advice.best import to_try
         from scanviz.profiler.report.overview import print_report
+        from scanviz.record.names import did_you_mean, listed, not_one_loop
 
         write_text("\n", self.stream)
         options, best = self.options, to_try(record)
-        print_report(record, self.stream, top=options.top, scan_name=options.scan, to_try=best)
+        problem = "" if options.scan is None else not_one_loop(record, options.scan)
+        scan = None if problem else options.scan
+        print_report(record, self.stream, top=options.top, scan_name=scan, to_try=best)
         if saved:
             write_text(saved_line(saved, options.folder), self.stream)
+        if problem:
+            self._failed(problem)
         if self.tracer is not None and self.tracer.loop_names and not self.tracer.matched:
-            names = ", ".join(map(sanitize, self.tracer.loop_names[:8]))
-            write_text(
-                f"scanviz: no loop is named {sanitize(self.tracer.pattern)!r}: no values; loops: {names}\n",
-                self.stream,
-            )
+            asked, names = self.tracer.pattern, self.tracer.loop_names
+            hint = did_you_mean(asked, names)
+            self._failed(f"no loop is named {sanitize(asked)!r}: no values{hint}; loops: {listed(names)}")
 
     @staticmethod
     def _flush() -> None:
@@ -320,12 +323,15 @@ class Ending:
         error = self._try(action)
         if error is None:
             return True
-        EXIT.failed = EXIT.failed or self.outcome.status == "ok"
-        told = f"{problem}: {error}" if problem else str(error)
-        self._try(
-            lambda: write_text(f"scanviz: {told}\n", self.stream)
-        )  # a closed stderr: there is nobody left to tell
+        self._failed(f"{problem}: {error}" if problem else str(error))
         return False
+
+    def _failed(self, problem: str) -> None:
+        """Say what was asked for and could not be done; the exit code is not 0."""
+        EXIT.failed = EXIT.failed or self.outcome.status == "ok"
+        self._try(
+            lambda: write_text(f"scanviz: {problem}\n", self.stream)
+        )  # a closed stderr: nobody is left to tell
 
     @staticmethod
     def _try(action: Callable[[], None]) -> Exception | None:

@@ -1,7 +1,6 @@
 """How long each operation and loop of a picture took in a profiled run, in all and as a part of the function's time.
 
-Outside of loops times are exact: average times number.  In a loop's step each operation was timed in a sample of the steps;
-its time is that average for each of the loop's steps, as in the report.
+These are the times of the parts of the run (:mod:`scanviz.record.parts`), as in every other view.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from typing import NamedTuple
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
+from scanviz.record.parts import operation_times, parts_of
 
 
 class Heat(NamedTuple):
@@ -42,6 +42,7 @@ class HeatMap:
     def __init__(self, record: ProfileRecord | None, function: FunctionRecord | None) -> None:
         self.loops = {loop.key: loop for loop in record.loops} if record is not None else {}
         self.function = function
+        self._times = operation_times(parts_of(record)) if record is not None else {}
         whole = function.total_ns if function is not None else 0
         self.whole = whole or (record.wall_ns if record is not None else 0)
 
@@ -59,12 +60,12 @@ class HeatMap:
             found = _at(function.operations, index) if function is not None else None
             if function is None or found is None or not found.samples:
                 return UNKNOWN
-            return self._heat(function.ran_ns(found))
+            return self._heat(self._times.get((function.key, None, index), function.ran_ns(found)))
         record = self.loops.get(loop.key) if loop.key is not None else None
         found = _at(record.operations, index) if record is not None else None
         if record is None or found is None or not found.samples:
             return UNKNOWN
-        return self._heat(record.ran_ns(found))
+        return self._heat(self._times.get((record.function, record.key, index), record.ran_ns(found)))
 
     def _heat(self, time_ns: float) -> Heat:
         return Heat(float(time_ns), min(1.0, time_ns / self.whole) if self.whole > 0 else None)

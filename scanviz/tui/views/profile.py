@@ -104,7 +104,7 @@ class ProfileView(TabView):
         about, pair = self.query_one("#profile-about", TextBlock), self.query_one("#profile-pair", TextBlock)
         table, limits = self.query_one("#profile-table", SortedTable), limits_of(self.state.record)
         if loop is not None:
-            whole = loop.body_ns + loop.copy_ns + loop.overhead_ns
+            whole = loop.operations_ns + (loop.mean_copy_ns + loop.mean_overhead_ns) * loop.steps
             about.show(self._with_limits(loop_summary(loop, self.room.width)))
             marked, more = linked_selection(self.state).operations, columns(loop.operations)
             rows = [
@@ -113,6 +113,7 @@ class ProfileView(TabView):
                     operation_row(
                         operation,
                         operation.typical_ns,
+                        loop.ran_ns(operation),
                         whole,
                         more,
                         operation.index in marked,
@@ -217,16 +218,17 @@ class ProfileView(TabView):
 def operation_row(
     operation: OperationRecord,
     time_ns: float,
+    took_ns: float,
     whole_ns: float,
     more: Sequence[Measure] = (),
     marked: bool = False,
     limit: Sequence[Cell] = (),
 ) -> Row:
-    """Return the cells of an operation."""
+    """Return the cells of an operation: the time of a typical step, and its share of all steps."""
     name = sanitize(operation.label)
     return (
         Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
-        Cell(share(time_ns, whole_ns) if whole_ns else "–", time_ns, share_style(time_ns, whole_ns)),
+        Cell(share(took_ns, whole_ns) if whole_ns else "–", took_ns, share_style(took_ns, whole_ns)),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
         place_cell(sanitize(str(operation.source or ""))),
         *limit,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from textual.app import ComposeResult
@@ -9,7 +10,7 @@ from textual.widgets import DataTable
 
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import ProfileRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.parts import CONTAINERS, RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.values import SourceRecord
 from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
@@ -28,39 +29,42 @@ COLUMNS = (
 
 @dataclass(slots=True)
 class LineTime:
-    """A line and the time of the operations that it built."""
+    """A line and the time of all that it made."""
 
     source: SourceRecord
     time_ns: float = 0.0
     loops: list[str] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
-    function: int = 0
+    function: int | None = None
 
 
-def line_times(record: ProfileRecord) -> list[LineTime]:
-    """Return the lines of a profile with their times, estimated in loops.
+def line_times(parts: Sequence[RunPart], record: ProfileRecord) -> list[LineTime]:
+    """Return the lines of a profile with their times, as the report has them.
 
     Examples
     --------
-    >>> line_times(ProfileRecord())
+    >>> line_times((), ProfileRecord())
     []
     """
     found: dict[tuple[str, int], LineTime] = {}
 
-    def add(source: SourceRecord | None, time_ns: float, function: int, loop: str, key: int | None) -> None:
+    def add(
+        source: SourceRecord | None, time_ns: float, function: int | None, loop: str, key: int | None
+    ) -> None:
         if source is None:
             return
-        line = found.setdefault((source.file, source.line), LineTime(source, function=function))
+        line = found.setdefault((source.file, source.line), LineTime(source))
+        line.function = function if line.function is None else line.function
         line.time_ns += time_ns
         if key is not None and key not in line.keys:
             line.keys.append(key)
             line.loops.append(loop)
 
     names = {loop.key: loop.name for loop in record.loops}
-    for part in parts_of(record):
-        if part.kind == "operation" and part.function is not None:
+    for part in parts:
+        if part.kind not in (*CONTAINERS, "recording"):
             add(part.source, part.own_ns, part.function, names.get(part.loop or 0, ""), part.loop)
-    return list(found.values())
+    return [line for line in found.values() if line.time_ns]
 
 
 class SourceView(TabView):
@@ -69,7 +73,7 @@ class SourceView(TabView):
     TITLE = "Source"
     QUESTION = "what each of my lines cost"
     ABOUT = (
-        "Your lines, with the time of the operations that each built, in loops and outside of them "
+        "Your lines, with the time of what each made, in loops and outside of them, and its share of the run "
         "(estimated in loops). Lines of the loop that is looked at are bold, those of the chosen loop variable are "
         "marked ▶. Enter shows the operations of a line."
     )
@@ -78,6 +82,7 @@ class SourceView(TabView):
         super().__init__(state, id=id)
         self._read: ProfileRecord | None = None
         self._lines: list[LineTime] = []
+        self._whole = 0
 
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
@@ -87,16 +92,18 @@ class SourceView(TabView):
     def prepare(self, state: ViewState) -> None:
         """Add up the times of lines, of all functions and loops."""
         if self._read is not state.record:
-            self._lines, self._read = (
-                line_times(state.record),
+            parts = parts_of(state.record)  # a thread may do it: the record comes last
+            self._lines, self._whole, self._read = (
+                line_times(parts, state.record),
+                parts[0].total_ns,
                 state.record,
-            )  # in this order: a thread may do it
+            )
 
     def redraw(self) -> None:
         """Show the lines."""
         self.prepare(self.state)
         lines = self._lines
-        whole = sum(line.time_ns for line in lines)
+        whole = self._whole
         marked = linked_selection(self.state).lines
         about = f"{len(lines)} lines built what was run" if lines else "no operation knows its line"
         loop = self.state.loop_record
@@ -135,10 +142,14 @@ class SourceView(TabView):
             return
         state = self.state
         if state.loop not in line.keys:
-            state = state.at_loop(line.keys[0]) if line.keys else state.at_function(line.function)
+            key = line.function
+            state = (
+                state.at_loop(line.keys[0]) if line.keys else state if key is None else state.at_function(key)
+            )
         built = [operation for operation in state.operations if operation.source == line.source]
         if built:
-            slowest = max(built, key=lambda operation: operation.typical_ns)
+            owner = state.loop_record or state.function_record
+            slowest = max(built, key=lambda operation: owner.ran_ns(operation) if owner is not None else 0.0)
             self.enter("Profile", state.at_operation(slowest.index))
 
     def command(self) -> str:

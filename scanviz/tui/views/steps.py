@@ -276,11 +276,11 @@ def _here(loop: LoopRecord, state: ViewState) -> Text:
         variable = loop.variables[state.variable]
         buffer = touched(variable, state.step)
         text.append(f"\n{SIGN}{sanitize(variable.name)}: {buffer}" if buffer else "", style="not bold")
-    heaviest = max(loop.operations, key=lambda operation: operation.typical_ns, default=None)
-    if heaviest is not None and heaviest.typical_ns:
+    heaviest = max(loop.operations, key=loop.ran_ns, default=None)
+    if heaviest is not None and loop.ran_ns(heaviest):
         place = f"  {sanitize(str(heaviest.source))}" if heaviest.source is not None else ""
         text.append(
-            f"\nmost of a step: {sanitize(heaviest.label)}, {duration(heaviest.typical_ns)}{place}",
+            f"\nmost of all steps: {sanitize(heaviest.label)}, {duration(loop.ran_ns(heaviest))}{place}",
             style="not bold",
         )
     return text

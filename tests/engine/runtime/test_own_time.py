@@ -174,7 +174,6 @@ def test_most_short_steps_with_loops_inside_run_as_if_nobody_watched_and_their_r
     inner, outer = sorted(recorder.record().loops, key=lambda loop: -loop.runs)
     assert (inner.runs, inner.steps, outer.steps) == (6000, 12_000, 6000)
     assert outer.step_times.count < 3000 and outer.control_steps > 3000
-    assert inner.measures["passed_over_steps"] > 6000, "runs that were counted are known one by one"
 
 
 def _one() -> scanviz.Function:

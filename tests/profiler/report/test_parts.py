@@ -1,18 +1,22 @@
 """The report's rows about the whole run add up to it, and say what became of loops that rewrites removed."""
 
 import re
+from functools import cache
 
 import numpy as np
 import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.profiler.export.frames import frames_of, stacks
+from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.record.model import ProfileRecord
 from scanviz.record.part_totals import gone_loops, lines, totals
-from scanviz.record.parts import parts_of, unattributed_ns
+from scanviz.record.parts import operation_times, parts_of, unattributed_ns
 from scanviz.record.run_times import ThreadTimesRecord
+from scanviz.render.page.data import page_data
 
 X, W = T.matrix("X"), T.matrix("W")
 
@@ -107,3 +111,60 @@ def test_the_report_of_a_real_run_names_its_parts(record):
     shown = render_report(record, width=80)
     for text in ("where the time goes", "the script's own time", "building loops and functions", "by line"):
         assert text in shown
+
+
+@cache
+def two_draws() -> ProfileRecord:
+    """Return the profile of a loop of two draws whose first steps are a hundred times as long as the others."""
+    random, counts = T.random.RandomStreams(seed=1), T.lvector("counts")
+
+    def step(count):
+        first = random.binomial(count, 0.5, size=60)
+        return first.sum() + random.binomial(count, 0.3, size=60).sum()
+
+    totals, updates = scanviz.scan(step, counts, name="draws")
+    f = scanviz.function([counts], totals, updates=updates, mode="numpy")
+    with scanviz.profile() as p:
+        f([20_000] * 90 + [0] * 910)
+    return p.record
+
+
+def test_lines_have_the_time_of_all_steps_also_of_few_long_ones(planted) -> None:
+    planted(step_ns=50_000)
+    record = two_draws()
+    spent = {row.source.text.split(" ")[0]: row.loops_ns for row in lines(parts_of(record)) if row.source}
+    draws = spent["first"] + spent["return"]
+    assert draws > 0.8 * sum(spent.values()), spent
+    (loop,) = record.loops
+    assert draws > 2 * loop.typical_ns * loop.steps, "a typical step is one of the short ones"
+
+
+def test_every_view_has_the_same_times_of_lines(planted) -> None:
+    planted(step_ns=50_000)
+    from scanviz.tui.views.source import line_times
+
+    record = two_draws()
+    parts = parts_of(record)
+    by_line = {row.source: row.total_ns for row in lines(parts) if row.source}
+    assert {row.source: row.time_ns for row in line_times(parts, record)} == by_line
+    rows = page_data(record)["parts"]["lines"]
+    on_page = {row["source"]["line"]: row["total_ns"] for row in rows if row["source"]}
+    assert on_page == {source.line: time for source, time in by_line.items()}
+
+
+def test_every_view_has_the_same_times_of_operations(planted) -> None:
+    planted(step_ns=50_000)
+    record = two_draws()
+    (loop,) = record.loops
+    times = operation_times(parts_of(record))
+    stated = {one.label: times[loop.function, loop.key, one.index] for one in loop.operations}
+    on_page = page_data(record)["loops"][0]["operations"]
+    assert {one["label"]: one["total_ns"] for one in on_page} == stated
+    table = TABLES["operations"]
+    place = list(table.first).index("total_ns")
+    exported = [row[place] for row in table.rows(record) if row[1] == loop.key]
+    assert exported == list(stated.values())
+    frames = {stack[-1].name: stack[-1].total_ns for stack, _ in stacks(frames_of(record))}
+    assert {label: frames[label] for label, time in stated.items() if time} == {
+        label: time for label, time in stated.items() if time
+    }

@@ -312,7 +312,7 @@ def test_a_loop_without_times_of_operations_says_which_steps_are_kept_and_names_
     )
     browser.open(path, f"#view=steps&loop={rnn.key}")
     told = shown(browser)
-    assert "most of a step" not in told and "timed in 1 block:" in told
+    assert "Most of all steps" not in told and "timed in 1 block:" in told
     assert "the slowest (◆), and all others that have a time." in told
 
 
@@ -388,7 +388,7 @@ def test_escape_closes_the_help_and_chooses_nothing(browser, file):
 
 def test_tables_are_sorted_by_a_click_on_a_head_and_long_ones_wait_behind_a_button(browser, file):
     browser.open(file, "#view=report")
-    region = "[aria-label='Operations of a step of grad_of_rnn']"
+    region = "[aria-label='Operations of grad_of_rnn, in all steps']"
     times = f'[...document.querySelectorAll("{region} tbody tr:not([hidden]) td.number:nth-child(2)")].map((e) => e.textContent)'
     shown_first = browser.evaluate(times)
     assert len(shown_first) == 8

@@ -129,7 +129,7 @@ function answers() {
         ...(data.run.origins.length ? [origin] : []),
         loop.steps ? timeCell(medianStepNs(loop)) : "–", countCell(loop.steps), countCell(loop.runs),
         slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
-        heavy ? `${heavy.label} (${percent(heavy.typical_ns / Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1))} of a step)` : "–",
+        heavy ? `${heavy.label} (${percent(heavy.total_ns / Math.max(loop.total_ns, 1))} of the loop)` : "–",
         heavy ? lineButton(heavy.source) : "",
       ],
     };
@@ -137,7 +137,7 @@ function answers() {
   return table("Loops, slowest first", [
     ...SHARE, { name: "loop", heads: true }, ...(data.run.origins.length ? [{ name: "origin", wide: true }] : []),
     { name: "a step (median)", numeric: true }, { name: "steps", numeric: true, wide: true }, { name: "runs", numeric: true, wide: true },
-    { name: "slowest step", wide: true }, { name: "most of a step", wide: true }, { name: "line" },
+    { name: "slowest step", wide: true }, { name: "most of its time", wide: true }, { name: "line" },
   ], rows, { most: 12 });
 }
 
@@ -160,10 +160,10 @@ function medianStepNs(loop) {
   return loop.step_times.p50_ns < 10 && Math.abs(typical - loop.step_times.p50_ns) <= 0.5 ? typical : loop.step_times.p50_ns;
 }
 
-/** The operation that takes most of a step; null where none has a time. */
+/** The operation that takes most of all steps; null where none has a time. */
 function slowestOperation(loop) {
-  const timed = loop.operations.filter((each) => each.typical_ns > 0);
-  return timed.reduce((best, each) => (best === null || each.typical_ns > best.typical_ns ? each : best), null);
+  const timed = loop.operations.filter((each) => each.total_ns > 0);
+  return timed.reduce((best, each) => (best === null || each.total_ns > best.total_ns ? each : best), null);
 }
 
 function lineButton(source) {
@@ -190,7 +190,6 @@ const MOST_OPEN = 3; // loops of a function whose operations are seen at once, t
 
 function loopItem(loop, loops, total, open) {
   const forward = loop.gradient_of !== null ? loopOf(loop.gradient_of) : null;
-  const step = Math.max(loop.body_ns + loop.copy_ns + loop.overhead_ns, 1e-9);
   const inner = loops.filter((each) => each.parent === loop.key);
   return element("li", {},
     element("details", { open },
@@ -199,7 +198,7 @@ function loopItem(loop, loops, total, open) {
         loop.typical_step ? `; ${loop.typical_step}` : "",
         slowSteps(loop),
         loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)])),
-      operationTable(`Operations of a step of ${loop.name}`, [...loop.operations].sort((a, b) => b.typical_ns - a.typical_ns), step, (one) => one.typical_ns),
+      operationTable(`Operations of ${loop.name}, in all steps`, [...loop.operations].sort((a, b) => b.total_ns - a.total_ns), Math.max(1, loop.total_ns), (one) => one.total_ns),
       inner.length ? element("ul", { class: "tree" }, inner.map((each, k) => loopItem(each, loops, total, k < MOST_OPEN))) : null));
 }
 

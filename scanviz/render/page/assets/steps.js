@@ -65,7 +65,7 @@ function aboutStep(loop, rows) {
   const covers = coversOf(loop);
   const here = rows.filter((row) => row[1] <= state.step && state.step < row[1] + covers.get(row));
   const heavy = slowestOperation(loop);
-  const most = heavy ? ` On average most of a step is ${heavy.label}${heavy.source ? ` (${place(heavy.source)})` : ""}: ${duration(heavy.typical_ns)}.` : "";
+  const most = heavy ? ` Most of all steps is ${heavy.label}${heavy.source ? ` (${place(heavy.source)})` : ""}: ${duration(heavy.total_ns)}.` : "";
   if (!here.length) return `Step ${state.step} was not kept.${most}`;
   const times = here.map((row) => `${duration(row[2])} in run ${row[0]}${covers.get(row) === 1 ? "" : ` (average of ${stepsInWords(row[1], covers.get(row))})`}`).slice(0, 6).join(", ");
   return `Step ${state.step}: ${times}.${most}`;

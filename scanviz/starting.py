@@ -6,12 +6,9 @@ Importing NumPy and scanviz takes a third of a second, in which python would ans
 machinery.  So where this process is the ``scanviz`` command, and nothing else, SIGINT has the system's own meaning from the
 import of this module until :func:`scanviz.cli.main` takes over.  ``import scanviz`` in a user's program changes nothing.
 
-Garbage is collected seldom: modules stay, so looking through them again and again finds nothing.
-
 Python's own ``signal`` is not imported for that: it takes half a millisecond, in which ctrl+c would find it at work.
 """
 
-import gc
 import os
 import sys
 import time
@@ -49,24 +46,3 @@ def _end_quietly() -> bool:
 
 
 QUIET = is_the_command() and _end_quietly()
-
-_THRESHOLD = gc.get_threshold()
-SELDOM = 50_000  # objects made more than went
-if 0 < _THRESHOLD[0] < SELDOM:
-    gc.set_threshold(SELDOM, *_THRESHOLD[1:])
-
-
-def all_is_imported() -> None:
-    """Collect garbage as before the import."""
-    modules_stay()
-    gc.set_threshold(*_THRESHOLD)
-
-
-def modules_stay() -> None:
-    """Take what was made so far for old, without looking through it: most of it is modules.
-
-    A program that has frozen objects is left alone: they would thaw.
-    """
-    if not gc.get_freeze_count():
-        gc.freeze()
-        gc.unfreeze()

@@ -14,15 +14,13 @@ array([1., 3., 6.])
 
 from __future__ import annotations
 
-from scanviz import starting  # isort: skip  # ctrl+c may come any moment
-from scanviz import finding  # noqa: F401  # they act before all that takes time, the imports below among that
+from scanviz import starting  # noqa: F401  # isort: skip  # ctrl+c may come any moment
 
 # isort: split
 import importlib
 from typing import TYPE_CHECKING, Any, TextIO
 
 from scanviz import tensor
-from scanviz.engine import collecting
 from scanviz.engine.config import config
 from scanviz.engine.display import PICTURES, WRITERS
 from scanviz.engine.errors import ScanvizError
@@ -110,8 +108,7 @@ def __getattr__(name: str) -> Any:
         from scanviz.engine.other_names import missing
 
         raise missing(__name__, name, f"T.{name}" if name in tensor.__all__ else None)
-    with collecting.seldom():
-        found = globals()[name] = getattr(importlib.import_module(place), name)
+    found = globals()[name] = getattr(importlib.import_module(place), name)
     return found
 
 
@@ -147,7 +144,6 @@ def _picture(what: Any) -> dict[str, str]:
 PICTURES.append(_picture)
 RULES_ABOVE.append(lambda: importlib.import_module("scanviz.engine.program.rules"))
 _shorten_tracebacks()
-starting.all_is_imported()
 
 __all__ = [
     "Assert",

@@ -6,15 +6,12 @@ Importing NumPy and scanviz takes a third of a second, in which python would ans
 machinery.  So where this process is the ``scanviz`` command, and nothing else, SIGINT has the system's own meaning from the
 import of this module until :func:`scanviz.cli.main` takes over.  ``import scanviz`` in a user's program changes nothing.
 
-Garbage is collected seldom: modules stay, so looking through them again and again finds nothing.
-
 ``python -m`` has put the working folder first on ``sys.path``.  The command leaves it: ``json`` is Python's module, whatever files
 lie there, and a program that is run gets its own folder in that place.
 
 Python's own ``signal`` is not imported for that: it takes half a millisecond, in which ctrl+c would find it at work.
 """
 
-import gc
 import os
 import sys
 import time
@@ -55,24 +52,3 @@ if is_the_command() and sys.argv[0] == "-m" and not sys.flags.safe_path:
     sys.path[0] = os.path.dirname(sys.executable)
 
 QUIET = is_the_command() and _end_quietly()
-
-_THRESHOLD = gc.get_threshold()
-SELDOM = 50_000  # objects made more than went
-if 0 < _THRESHOLD[0] < SELDOM:
-    gc.set_threshold(SELDOM, *_THRESHOLD[1:])
-
-
-def all_is_imported() -> None:
-    """Collect garbage as before the import."""
-    modules_stay()
-    gc.set_threshold(*_THRESHOLD)
-
-
-def modules_stay() -> None:
-    """Take what was made so far for old, without looking through it: most of it is modules.
-
-    A program that has frozen objects is left alone: they would thaw.
-    """
-    if not gc.get_freeze_count():
-        gc.freeze()
-        gc.unfreeze()

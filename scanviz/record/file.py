@@ -118,16 +118,15 @@ def load(path: str | os.PathLike[str]) -> ProfileRecord:
     Raises
     ------
     ScanvizError
-        If it is no profile, is damaged, too large, makes no sense, or was made by a newer version.
+        If it is no profile, is damaged, too large, makes no sense, or was made by another version.
     OSError
         If it cannot be opened; what is no regular file is a ``CannotReadError``, which is both.
     """
     from scanviz.record.check import check
-    from scanviz.record.upgrade import upgraded
 
     name = os.fspath(path)
     entries = entries_of(name, LIMITS)
-    record = decode(ProfileRecord, upgraded(_document(entries, name)))
+    record = decode(ProfileRecord, _document(entries, name))
     loops = tuple(_with_series(entries, loop) for loop in record.loops)
     functions = tuple(
         replace(function, program=entries.get(f"programs/{function.key}.program", function.program))
@@ -151,12 +150,12 @@ def _document(entries: Mapping[str, bytes], name: str) -> Any:
     version = document.get("schema") if isinstance(document, dict) else None
     if type(version) is not int or version < 1:
         raise ScanvizValueError(f"{name} is no scanviz profile: it states no version")
-    if version > SCHEMA:
+    if version != SCHEMA:
         raise ScanvizValueError(
-            f"{name} was written by a newer scanviz",
-            expected=f"schema {SCHEMA} or older",
+            f"{name} was written by {'a newer' if version > SCHEMA else 'an older'} scanviz",
+            expected=f"schema {SCHEMA}",
             found=f"schema {version}",
-            fix="pip install --upgrade scanviz",
+            fix="pip install --upgrade scanviz" if version > SCHEMA else "profile the script again",
         )
     return document
 

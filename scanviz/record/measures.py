@@ -1,7 +1,7 @@
 """Numbers about loops and operations, declared once: what each counts, its unit, how values become one, and where it is shown.
 
 The engine notifies a number by its name (:meth:`scanviz.engine.observe.Observer.measured`), the recorder aggregates it as its
-declaration says, and the record keeps it under that name in ``measures`` of a loop or an operation.  Files, checks and upgrades
+declaration says, and the record keeps it under that name in ``measures`` of a loop or an operation.  Files and checks
 know no names; reports, the terminal application, the page, tables and comparisons read this table.  So a new number is its producer
 and one line here.  What a record has always had fields for is declared too, with the field that holds it.
 """

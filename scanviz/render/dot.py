@@ -1,8 +1,7 @@
 """A picture as DOT text, the language of Graphviz.
 
 All text stands in HTML-like labels, where only three characters have a meaning, and names are quoted, so nothing that a script
-calls a variable can change the drawing.  Nodes are named by their ids, which therefore stay in an SVG that Graphviz makes.  A
-Graphviz without such labels (as WebAssembly it has no reader for them) gets quoted text: less of it, a closed loop as a record.
+calls a variable can change the drawing.  Nodes are named by their ids, which therefore stay in an SVG that Graphviz makes.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections import defaultdict
 from scanviz.render import colours
 from scanviz.render.colours import CHANGES, CLUSTER, EDGES, FAINT, INK, node_paint
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
-from scanviz.render.dot_header import header_table, header_words
-from scanviz.render.dot_labels import label_of_lines, quoted, record_of_loop, table_of_loop
+from scanviz.render.dot_header import header_table
+from scanviz.render.dot_labels import label_of_lines, quoted, table_of_loop
 from scanviz.render.labels import (
     cluster_lines,
     cluster_title,
@@ -43,7 +42,7 @@ _SHAPES = {
 }
 
 
-def to_dot(diagram: Diagram, *, types: bool = False, html: bool = True) -> str:
+def to_dot(diagram: Diagram, *, types: bool = False) -> str:
     """Return a picture as DOT text.
 
     Parameters
@@ -52,8 +51,6 @@ def to_dot(diagram: Diagram, *, types: bool = False, html: bool = True) -> str:
         What to draw.
     types : bool
         Whether dtypes and shapes are written on nodes.
-    html : bool
-        Whether labels may be HTML-like.
 
     Examples
     --------
@@ -62,14 +59,14 @@ def to_dot(diagram: Diagram, *, types: bool = False, html: bool = True) -> str:
     >>> [line.strip() for line in text.splitlines() if line.strip().startswith('"a"')]
     ['"a" [label=<exp> id="a" class="sv-operation" shape=box style=filled fillcolor="#ffffff" color="#57606a" ...]']
     """
-    return _Writer(diagram, types, html).text()
+    return _Writer(diagram, types).text()
 
 
 class _Writer:
     """Writes one picture."""
 
-    def __init__(self, diagram: Diagram, types: bool, html: bool = True) -> None:
-        self.diagram, self.types, self.html = diagram, types, html
+    def __init__(self, diagram: Diagram, types: bool) -> None:
+        self.diagram, self.types = diagram, types
         self.lines: list[str] = []
         self.hottest = hottest(diagram)
         self.names = names_of(diagram)
@@ -92,13 +89,12 @@ class _Writer:
         newrank = (
             " newrank=true splines=line" if any(node.row is not None for node in self.diagram.nodes) else ""
         )
-        header = header_table(self.diagram) if self.html else self._written(header_words(self.diagram))
         self.lines = [
             f"// {MARK}",
             "digraph scanviz {",
             f'  graph [rankdir=TB ranksep=0.42 nodesep=0.22 bgcolor="{colours.PAPER}" fontname="Helvetica" fontsize=11',
             f'    fontcolor="{INK}"',
-            f"    labelloc=t compound=true{newrank} label={header}]",
+            f"    labelloc=t compound=true{newrank} label={header_table(self.diagram)}]",
             f'  node [fontname="Helvetica" fontsize=11 margin="0.09,0.04" height=0.32 width=0.3 fontcolor="{INK}"]',
             f'  edge [fontname="Helvetica" fontsize=9 arrowsize=0.6 color="{EDGES["data"]}"]',
         ]
@@ -135,7 +131,7 @@ class _Writer:
 
     def _title(self, cluster: Cluster) -> str:
         """Return the title of a loop as a node above all in it: lines go around nodes, and through a label of Graphviz's own."""
-        name, label = self.titles[cluster.id], self._written(cluster_lines(cluster), bold=True)
+        name, label = self.titles[cluster.id], label_of_lines(cluster_lines(cluster), True, FAINT)
         below = [self.names[node] for node in self.top[cluster.id]]
         below += [self.titles[child.id] for child in self.children[cluster.id]]
         ranked = f" {name} -> {{{'; '.join(below)}}} [style=invis weight=3]" if below else ""
@@ -147,13 +143,10 @@ class _Writer:
         name, tooltip = self.names[node.id], quoted(node_title(node))
         classes = colours.node_classes(node.kind, node.loop_kind, warm, node.change)
         common = f'id={quoted(element_id(node.id))} class="{classes}"'
-        if node.kind == "loop" and self.html:
+        if node.kind == "loop":
             label = table_of_loop(node, paint, self.types, colours.small_ink(warm))
             return f"{name} [label={label} {common} shape=plain tooltip={tooltip}]"
-        if node.kind == "loop":
-            record = record_of_loop(node, self.types)
-            return f'{name} [label={record} {common} shape=record style=filled fillcolor="{paint.fill}" color="{paint.line}"]'
-        label = self._written(node_lines(node, self.types), below=colours.small_ink(warm))
+        label = label_of_lines(node_lines(node, self.types), False, colours.small_ink(warm))
         thick = " penwidth=2.4" if node.change else ""
         shape = _SHAPES.get(node.kind, _SHAPES["operation"])
         column = getattr(node, "column", None)
@@ -183,9 +176,8 @@ class _Writer:
         if self.types and edge.type and edge.role in ("enters", "data") and edge.source in self.ports:
             words.append(short(edge.type))
         if words or edge.change:
-            settings.append(
-                f'label={self._written([signed(" ".join(words), edge.change)])} fontcolor="{colour}"'
-            )
+            label = label_of_lines([signed(" ".join(words), edge.change)], False, FAINT)
+            settings.append(f'label={label} fontcolor="{colour}"')
         source = self.names[edge.source] + (":s" if edge.source in self.ports else "")
         target = self.names[edge.target] + (":n" if edge.target in self.ports else "")
         self.lines.append(f"  {source} -> {target} [{' '.join(settings)}]")
@@ -211,15 +203,6 @@ class _Writer:
             if before:
                 self.lines.append(f"  {before} -> {names[0]} [style=invis]")
             before = names[0]
-
-    def _written(self, lines: list[str], bold: bool = False, below: str = FAINT) -> str:
-        """Return lines as a label."""
-        # Without any letter, Graphviz as WebAssembly aborts.
-        return (
-            label_of_lines(lines, bold, below)
-            if self.html
-            else quoted("\n".join(lines) if any(lines) else " ")
-        )
 
 
 def _level(node: Node, entered: set[str], left: set[str]) -> str:

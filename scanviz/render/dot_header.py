@@ -1,8 +1,6 @@
-"""The title, the notes and the legend above a picture in DOT: as a table, and in words for a Graphviz that has no tables."""
+"""The title, the notes and the legend above a picture in DOT."""
 
 from __future__ import annotations
-
-import textwrap
 
 from scanviz.render import colours
 from scanviz.render.colours import CHANGES, EDGES, LOOP_KINDS
@@ -10,7 +8,6 @@ from scanviz.render.diagram.model import Diagram
 from scanviz.render.dot_labels import shown
 from scanviz.render.labels import kind_name, legend_of, short
 
-_WIDEST_LINE = 60  # characters of a legend in words
 _LINES = {"recurrence": "- - &gt;", "accumulates": "+", "connection": "──&gt;"}
 _SIGNS = {
     "input": "(rounded)",
@@ -35,25 +32,6 @@ def header_table(diagram: Diagram) -> str:
         rows.append(f'<TR><TD COLSPAN="9">{shown(short(note, 160))}</TD></TR>')
     rows += [f"<TR>{''.join(row)}</TR>" for row in _legend_rows(diagram)]
     return f'<<TABLE BORDER="0" CELLBORDER="0" CELLSPACING="3" CELLPADDING="2">{"".join(rows)}</TABLE>>'
-
-
-def header_words(diagram: Diagram) -> list[str]:
-    """Return the lines of the header."""
-    legend = legend_of(diagram)
-    kinds = ", ".join(map(kind_name, legend.loop_kinds))
-    shapes = ", ".join(f"{colours.KIND_TEXT[kind]} {_SIGNS.get(kind, '')}".strip() for kind in legend.kinds)
-    signs = [
-        f"{colours.ROLE_SIGNS[role]} {colours.ROLE_TEXT[role]}"
-        for role in legend.roles
-        if role in colours.ROLE_SIGNS
-    ]
-    signs += [f"{colours.CHANGE_SIGNS[change]} {change}" for change in legend.changes]
-    words = [short(diagram.title, 90), *(short(note, 160) for note in diagram.notes)]
-    words += textwrap.wrap(f"nodes: {shapes}", _WIDEST_LINE) if shapes else []
-    words += [f"loop variables: {kinds}"] if kinds else []
-    words += [f"signs: {', '.join(signs)}"] if signs else []
-    words += [f"the warmer, the more time: the hottest took {legend.heat_text()}"] if legend.heat else []
-    return [word for word in words if word] or ["picture"]
 
 
 def _legend_rows(diagram: Diagram) -> list[list[str]]:
@@ -102,4 +80,4 @@ def _small(text: str) -> str:
     return f'<FONT POINT-SIZE="8.5">{shown(text)}</FONT>'
 
 
-__all__ = ["header_table", "header_words"]
+__all__ = ["header_table"]

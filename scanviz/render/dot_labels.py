@@ -1,4 +1,4 @@
-"""What stands in a node of a DOT text: lines, a closed loop as a table or a record, and text in which nothing has a meaning."""
+"""What stands in a node of a DOT text: lines, a closed loop as a table, and text in which nothing has a meaning."""
 
 from __future__ import annotations
 
@@ -41,24 +41,6 @@ def table_of_loop(node: Node, paint: Paint, types: bool, below: str) -> str:
     return f'<<TABLE BORDER="0" CELLBORDER="1" CELLSPACING="0" CELLPADDING="0">{"".join(rows)}</TABLE>>'
 
 
-def record_of_loop(node: Node, types: bool) -> str:
-    """Return a closed loop as a record: a field a port."""
-
-    def field(text: str) -> str:
-        return "".join(f"\\{char}" if char in "{}|<> \\" else char for char in printable(text)) or "\\ "
-
-    def ports(side: str) -> str:
-        fields = [
-            f"<p{k}> {field(short(port.label, 24))}" for k, port in enumerate(node.ports) if port.side == side
-        ]
-        return f"{{{'|'.join(fields)}}}" if fields else ""
-
-    middle = "\\n".join(field(line) for line in node_lines(node, types))
-    rows = [part for part in (ports("in"), middle, ports("out")) if part]
-    inner = "|".join(rows).replace('"', "'")
-    return f'"{{{inner}}}"'
-
-
 def _ports(node: Node, side: str) -> str:
     cells = []
     for number, port in enumerate(node.ports):
@@ -89,4 +71,4 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-__all__ = ["label_of_lines", "quoted", "record_of_loop", "shown", "table_of_loop"]
+__all__ = ["label_of_lines", "quoted", "shown", "table_of_loop"]

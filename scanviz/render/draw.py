@@ -232,7 +232,7 @@ def draw(
         Whether dtypes and shapes are written.
     plumbing : bool
         Whether sizes, broadcasts and other plumbing are drawn; else a note counts them.
-    engine : {"auto", "dot", "wasm", "own"}
+    engine : {"auto", "dot", "own"}
         Who lays it out.
     force : bool
         Whether a file that scanviz did not draw may be replaced.

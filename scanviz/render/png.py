@@ -1,6 +1,6 @@
 """An SVG that scanviz made as PNG, through resvg, in scanviz's own font.
 
-System fonts are looked at only for letters that this font lacks, so that a picture is the same on every machine.
+System fonts supply only letters that this font lacks, so a picture is the same on every machine.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ def to_png(svg: bytes, scale: float = SCALE) -> tuple[bytes, tuple[str, ...]]:
     import resvg_py
 
     root = ElementTree.fromstring(svg)
-    letters = "".join("".join(element.itertext()) for element in root.iter() if element.tag.endswith("}text"))
     pixels = _pixels(root.get("width", "")) * _pixels(root.get("height", ""))
     zoom = min(scale, (LARGEST / max(pixels, 1.0)) ** 0.5)
     for element in root.iter():
@@ -43,7 +42,6 @@ def to_png(svg: bytes, scale: float = SCALE) -> tuple[bytes, tuple[str, ...]]:
             zoom=zoom,
             dpi=DPI,
             font_files=places,
-            skip_system_fonts=fonts.covers(letters),
         )
     small = f"drawn at {zoom / scale:.0%} of its size, for a PNG of {LARGEST // 10**6} million pixels; .svg has it whole"
     return data, () if zoom == scale else (small,)

@@ -209,7 +209,7 @@ class LiveSource(Source):
             stream.seek(max(0, self.printed.stat().st_size - 200 * TAIL))
             printed = Printed()
             printed.take(stream.read().decode("utf-8", "replace"))
-            return [line.text for line in printed.lines[-TAIL:]]
+            return [line.plain for line in printed.lines[-TAIL:]]
         return []
 
     _last: list[str] = []  # noqa: RUF012  # replaced, never changed

@@ -1,7 +1,6 @@
 """Processes that are forked while another thread is at work."""
 
 import contextlib
-import gc
 import os
 import signal
 import threading
@@ -12,7 +11,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine import collecting, locks
+from scanviz.engine import locks
 from scanviz.engine.backends.native import llvm
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.graph.shared import COMMIT_LOCK
@@ -147,28 +146,3 @@ def test_all_locks_are_held_in_a_call_and_given_back_after_its_error():
     with pytest.raises(ZeroDivisionError):
         locks.with_all(held, divmod, 1, 0)
     assert not any(lock._is_owned() for lock in held)
-
-
-def test_a_process_that_is_forked_while_another_thread_builds_collects_garbage_as_before():
-    before, builds, goes_on = gc.get_threshold(), threading.Event(), threading.Event()
-
-    def build():
-        with collecting.seldom():
-            builds.set()
-            goes_on.wait()
-
-    def work():
-        assert gc.get_threshold() == (collecting.SELDOM, *before[1:]), "this thread builds, too"
-        collecting.end()
-        assert gc.get_threshold() == before
-
-    thread = threading.Thread(target=build)
-    thread.start()
-    builds.wait()
-    try:
-        with collecting.seldom():
-            assert ends_well(work)
-    finally:
-        goes_on.set()
-        thread.join()
-    assert gc.get_threshold() == before

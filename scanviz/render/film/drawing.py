@@ -63,15 +63,6 @@ class FilmDrawing:
 
         return self._drawn(wrap, bare), list(kinds)
 
-    def still(self, frame: int) -> str:
-        """Return an SVG of one frame."""
-
-        def wrap(seen: Seen, markup: str) -> str:
-            clear = seen[frame]
-            return "" if clear == 0 else markup if clear == 1 else f'<g opacity="{clear:g}">{markup}</g>'
-
-        return self._drawn(wrap)
-
     def _drawn(self, wrap: Wrap, bare: bool = False) -> str:
         film, placed, count = self.film, self.placed, len(self.film.frames)
         always = (1.0,) * count
@@ -225,8 +216,3 @@ def _dot(x: float, y: float, radius: float) -> str:
         f'<rect class="sv-edge-connection" x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:.1f}"'
         f' height="{2 * radius:.1f}" rx="{radius:g}" fill="#1d4ed8" stroke="{PAPER}"/>'
     )
-
-
-def frames_of(drawing: FilmDrawing) -> Sequence[str]:
-    """Return every frame as an SVG of its own."""
-    return [drawing.still(k) for k in range(len(drawing.film.frames))]

@@ -1,7 +1,7 @@
-"""Drawing a picture: engines in a chain, of which the next takes over where one is not there, fails or takes too long.
+"""Layout engines, each the fallback of the one before.
 
-``dot`` of Graphviz, then Graphviz as WebAssembly (extra ``wasm``), then the layout of scanviz itself; each in a process of its own.
-Should even that one be stopped, nodes stand in plain rows: a picture always comes out, and says who drew it.
+Graphviz ``dot``, then scanviz's own layout, each in a process of its own.  Should even the second fail, nodes stand in plain rows:
+a picture always comes out, and says which engine drew it.
 """
 
 from scanviz.render.layout.chain import ENGINES, FORMATS, CannotDrawError, Drawing, drawn

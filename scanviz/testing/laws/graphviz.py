@@ -1,6 +1,6 @@
 """Laws of pictures that Graphviz lays out: its lines cross no node and no loop's title.
 
-They hold of the program ``dot`` where it is installed, and of the text for a Graphviz that reads no HTML-like labels.
+They hold of the program ``dot`` where it is installed.
 """
 
 from __future__ import annotations
@@ -25,14 +25,12 @@ from scanviz.testing.loop_case import LoopCase
 _PARTS = 8  # straight lines for a piece of a curve
 
 
-@law(sample=3, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans(), html=st.booleans())
-def a_line_of_graphviz_crosses_no_box_and_no_title(
-    case: LoopCase, rewritten: bool, plumbing: bool, html: bool
-) -> None:
+@law(sample=3, case=LOOPS, rewritten=st.booleans(), plumbing=st.booleans())
+def a_line_of_graphviz_crosses_no_box_and_no_title(case: LoopCase, rewritten: bool, plumbing: bool) -> None:
     """In a graph with open loops that Graphviz lays out, lines cross no node and no title, and a title stands above its loop."""
     assume(shutil.which("dot") is not None)
     picture = diagram_of(graph_of(case, rewritten), plumbing=plumbing)
-    laid_out = _laid_out(to_dot(picture, html=html))
+    laid_out = _laid_out(to_dot(picture))
     boxes = [None if "pos" not in entry else _box(entry) for entry in laid_out["objects"]]
     names = {entry["name"]: box for entry, box in zip(laid_out["objects"], boxes, strict=True)}
     titles = {cluster.id: names[f"title {k}"] for k, cluster in enumerate(picture.clusters)}

@@ -153,7 +153,7 @@ def heat_is_scaled_to_the_hottest_node_in_every_engine(shares: list[float | None
     nodes = tuple(Node(f"n{k}", "operation", "exp", share=share) for k, share in enumerate(shares))
     picture = Diagram("f", nodes)
     most = max((share for share in shares if share is not None), default=0.0)
-    for text in (to_svg(picture, layered(picture)), to_dot(picture), to_dot(picture, html=False)):
+    for text in (to_svg(picture, layered(picture)), to_dot(picture)):
         drawn = [
             re.search(rf'id="n{k}"[^\n]*?class="[^"]*\bsv-operation\b([^"]*)"', text)
             for k in range(len(nodes))

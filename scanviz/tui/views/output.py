@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.printed import MOST_LINES
+from scanviz.tui.printed import MOST_LINES, is_failure
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
@@ -82,7 +82,7 @@ class OutputView(TabView):
 
     def rows(self) -> list[str]:
         """Return the lines."""
-        return [line.text for line in self.pane.printed.lines]
+        return [line.plain for line in self.pane.printed.lines]
 
     def search(self, text: str) -> int:
         """Find lines, and mark the text in them; return how many."""
@@ -96,7 +96,7 @@ class OutputView(TabView):
 
     def action_failure(self, by: int) -> None:
         """Go to the next line that begins or ends the report of an error, or the one before."""
-        known = [number for number, line in enumerate(self.pane.printed.lines) if line.failed]
+        known = [number for number, line in enumerate(self.pane.printed.lines) if is_failure(line)]
         if not known:
             self.notify("No line looks like an error.")
             return

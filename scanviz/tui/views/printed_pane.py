@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 
 from scanviz.tui.place import Scrolled
-from scanviz.tui.printed import Printed
+from scanviz.tui.printed import Printed, coloured
 from scanviz.tui.views.lines import LinesPane
 
 
@@ -66,14 +66,14 @@ class PrintedPane(LinesPane):
         if number >= self.count:
             return Strip.blank(width, self.rich_style)
         line = self.printed.lines[number]
-        text = line.styled(aside, aside + width)
+        text = coloured(line)[aside : aside + width]
         if number + self.printed.gone == self.found:
             text.pad_right(max(0, width - text.cell_len))
             text.stylize("reverse")
         elif self.wanted:
             text.highlight_words([self.wanted], "reverse", case_sensitive=False)
         strip = Strip(text.render(self.app.console)).apply_style(self.rich_style)
-        if len(line.text) > aside + width:
+        if len(line) > aside + width:
             return Strip.join([strip.crop(0, width - 1), Strip([Segment("…", self.rich_style)])])
         return strip.crop_extend(0, width, self.rich_style)
 

@@ -45,7 +45,6 @@ NEVER = {
     "scanviz.engine.measurement.ablation",
     "scanviz.engine.measurement.verification",
     "scanviz.record.check",
-    "scanviz.record.upgrade",
     "scanviz.tui",
 }
 AT_THE_END = {

@@ -12,10 +12,10 @@ from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.snapshot import snapshot
-from scanviz.record.upgrade import versions_of_graph
 from scanviz.record.values import DurationRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.testing import random_loops
+from tests.record.graph_versions import versions_of_graph
 from tests.render.diagram.graphs import (
     NAMES,
     assert_sound,

@@ -59,7 +59,7 @@ def for_each_line(code: Code, axis: int, source: Operand, target: Operand, lanes
         line(read, written, width)
 
 
-def in_one_line(step: Step, place: ArrayPlace) -> ArrayPlace:
+def _in_one_line(step: Step, place: ArrayPlace) -> ArrayPlace:
     """Return an array as all its elements in one line, copied where they do not lie so."""
     if place.strides != packed(place.shape, np.dtype(place.dtype).itemsize):
         held = step.places.temporary(place.shape, place.dtype)
@@ -92,7 +92,7 @@ def _write_cumulative(step: Step, instruction: Instruction) -> None:
     source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
     goal = target if target.shape else target._replace(shape=(1,), strides=(0,))
     if axis is None:
-        source, axis = in_one_line(step, source), 0
+        source, axis = _in_one_line(step, source), 0
     combine = "add" if instruction.op.declaration is r.CUMSUM else "multiply"
     write_cumulative(step, combine, source, axis, goal)
     finish(step, instruction, target)
@@ -103,7 +103,7 @@ def _write_place(step: Step, instruction: Instruction) -> None:
     source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
     goal = target
     if axis is None:
-        source, axis = in_one_line(step, source), 0
+        source, axis = _in_one_line(step, source), 0
         goal = target._replace(shape=(1,), strides=(0,))
     elif not keepdims:
         goal = target._replace(
@@ -145,4 +145,4 @@ def _is_better(code: Code, found: Value, new: Value, largest: bool) -> Value:
 WRITE.row(r.CUMSUM, r.CUMPROD)(Writing(always, _write_cumulative))
 WRITE.row(r.ARGMAX, r.ARGMIN)(Writing(always, _write_place))
 
-__all__ = ["for_each_line", "in_one_line", "write_cumulative"]
+__all__ = ["for_each_line", "write_cumulative"]

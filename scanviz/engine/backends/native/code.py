@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scanviz.engine import collecting
 from scanviz.engine.backends.native import cache, kept_code
 from scanviz.engine.backends.native.arguments import CallArguments, Counts
 from scanviz.engine.backends.native.errors import NotWrittenError
@@ -114,16 +113,15 @@ def code_of(
         late.know(memory)
         return machine_of(code, True), handed
     open_beside()
-    with collecting.seldom():
-        verify_plan(loop.body, late.plan)
-        text, handed = _text(loop, late.plan, kind)
-        if others is not None:
-            others()
-        if key is None or handed.callouts:
-            return compiled(text), handed
-        code = object_of(text)
-        cache.store(key, kept_code.to_bytes(loop, handed, late.memory, code))
-        return machine_of(code, False), handed
+    verify_plan(loop.body, late.plan)
+    text, handed = _text(loop, late.plan, kind)
+    if others is not None:
+        others()
+    if key is None or handed.callouts:
+        return compiled(text), handed
+    code = object_of(text)
+    cache.store(key, kept_code.to_bytes(loop, handed, late.memory, code))
+    return machine_of(code, False), handed
 
 
 def _text(loop: LoopInstruction, plan: Plan, kind: Kind) -> tuple[str, CallArguments]:

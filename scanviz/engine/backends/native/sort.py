@@ -1,8 +1,8 @@
-"""Native code of sorting along an axis, and of searching in what is sorted.
+"""Native code of searching in what is sorted.
 
 Each place is found by halving, by numpy.searchsorted's own steps: the place of the element before bounds the next one, so that in
 a vector that is not sorted the same places are found too.  Many are sought side by side where the vector is sorted
-(:mod:`scanviz.engine.backends.native.search`).  How elements are put in order says :mod:`scanviz.engine.backends.native.ordering`.
+(:mod:`scanviz.engine.backends.native.search`).
 """
 
 from __future__ import annotations
@@ -11,25 +11,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from scanviz.engine.backends.native.along import for_each_line, in_one_line
-from scanviz.engine.backends.native.elements import FEW, load, store
 from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
     Writing,
-    always,
     copy,
     finish,
     source_of,
     target_of,
 )
 from scanviz.engine.backends.native.ir import Code, Value, constant
-from scanviz.engine.backends.native.ordering import LineOrder
 from scanviz.engine.backends.native.search import SearchSideBySide, is_less, pays_side_by_side
-from scanviz.engine.backends.native.sorted_values import LineSort, sorts_values
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.ops.sort import ARGSORT, SEARCHSORTED, SORT
+from scanviz.engine.ops.sort import SEARCHSORTED
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of
 
 
@@ -102,44 +97,6 @@ def place_among(
     return halves[0], halves[1]
 
 
-def _write_order(step: Step, instruction: Instruction) -> None:
-    code, axis = step.code, instruction.op.parameters.axis
-    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
-    if axis is None:
-        source, axis = in_one_line(step, source), 0
-    if not source.elements:
-        return
-    size, moves = source.shape[axis], (source.strides[axis], target.strides[axis])
-    reads, writes = step.operand(source), step.operand(target)
-    if instruction.op.declaration is SORT and size > FEW and sorts_values(step, source.dtype):
-        lines = LineSort(step, size, source.dtype)
-
-        def sorted_line(read: Value, written: Value, width: int) -> None:
-            lines.write(
-                lambda number, lanes: load(code, reads, code.along(read, number, moves[0]), moves[0], lanes),
-                lambda number, found: store(
-                    code, found, writes, code.along(written, number, moves[1]), moves[1]
-                ),
-            )
-
-        for_each_line(code, axis, reads, writes, 1, sorted_line)
-        return
-    order = LineOrder(step, size)
-
-    def line(read: Value, written: Value, width: int) -> None:
-        def element(number: Value) -> Value:
-            return code.load(code.at(reads.address, code.along(read, number, moves[0])), source.dtype)
-
-        place_of = order.write(element)
-        with code.counted(0, size) as number:
-            place = place_of(number)
-            found = place if instruction.op.declaration is ARGSORT else element(place)
-            code.store(found, code.at(writes.address, code.along(written, number, moves[1])))
-
-    for_each_line(code, axis, reads, writes, 1, line)
-
-
 WRITE.row(SEARCHSORTED)(Writing(_why_not, _write_searchsorted))
-WRITE.row(SORT, ARGSORT)(Writing(always, _write_order))
 
 __all__ = ["place_among"]

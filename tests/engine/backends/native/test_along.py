@@ -17,13 +17,13 @@ SPECIAL = [0.0, -0.0, 1.5, np.nan, -np.inf, np.inf, 1.5, -3.0]
 FUNCTIONS = {"cumsum": T.cumsum, "cumprod": T.cumprod, "argmax": T.argmax, "argmin": T.argmin}
 
 
-def natively(step, values, *others):
-    """Compare a loop over rows of an array with the reference, exactly, and see that nothing was called out."""
+def natively(step, values, *others, called_out=False):
+    """Compare a loop over rows of an array with the reference, exactly, and see whether something was called out."""
     x = T.tensor(values.dtype.name, (None,) * values.ndim, "x")
     given = [T.tensor(other.dtype.name, (None,) * other.ndim, f"w{k}") for k, other in enumerate(others)]
     out, _ = scanviz.scan(step, x, None, given, name="in_order")
     f = agree([x, *given], out, values, *others, rewrites="none", tolerance=0)
-    assert all("called out" not in why for _, why in tiers_of(f)), tiers_of(f)
+    assert any("called out" in why for _, why in tiers_of(f)) == called_out, tiers_of(f)
 
 
 def rows_of(dtype, shape, seed=0):
@@ -77,15 +77,6 @@ def test_places_in_a_vector_are_those_of_numpy(dtype, side):
     natively(step, rows_of("float64", (2, 3, 5)), *vectors)
 
 
-@pytest.mark.parametrize("size", [1, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 100, 127, 129, 250, 333])
-def test_lines_of_any_length_are_put_in_order_and_equal_elements_stay_in_theirs(size):
-    for dtype in ("float64", "int64"):
-        few = rows_of(dtype, (2, size), seed=size)
-        natively(lambda a: [T.argsort(a), T.sort(a)], few)
-    many = np.random.default_rng(size).permutation(size).astype("float64")
-    natively(lambda a: [T.argsort(a), T.sort(a)], np.stack([many, np.sort(many), -np.sort(-many)]))
-
-
 def test_an_argmax_of_nothing_is_the_same_error_on_every_tier():
     x = T.tensor3("x")
     out, _ = scanviz.scan(lambda a: T.argmax(a, 0), x, None, [], name="empty")
@@ -94,52 +85,15 @@ def test_an_argmax_of_nothing_is_the_same_error_on_every_tier():
             scanviz.function([x], out, mode=mode)(np.zeros((2, 0, 3)))
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, "uint64", "int16"])
-def test_elements_are_put_in_order_along_every_axis(dtype):
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_a_loop_with_enough_other_work_calls_sorts_out(dtype):
     def step(a):
-        parts = [T.argsort(a, axis) for axis in (0, 1, 2, None)]
-        parts += [T.argsort(a[:, ::-2], 1), T.argsort(a.T, 0), T.argsort(a[:, :0], 1), T.argsort(a[0, 0])]
-        # both zeros are equal, and may come in any order
-        return [
-            *parts,
-            *(abs(T.sort(a, axis)) if dtype != "bool" else T.sort(a, axis) for axis in (0, 1, None)),
-        ]
+        wave = a
+        for _ in range(20):
+            wave = wave * wave % 7 + a
+        return [T.sort(wave, 1), T.argsort(wave, 0)]
 
-    natively(step, rows_of(dtype, (3, 4, 5, 9)))
-
-
-@pytest.mark.parametrize("drawn", ["few", "many", "ordered", "extremes"])
-def test_lines_of_every_length_keep_the_order_of_equal_elements(drawn):
-    rng, largest = np.random.default_rng(3), np.finfo("float64").max
-    values = {
-        "few": rng.choice(SPECIAL, (2, 200)),
-        "many": rng.normal(size=(2, 200)),
-        "ordered": np.stack([np.arange(200.0), -np.arange(200.0)]),
-        "extremes": rng.choice([largest, -largest, 5e-324, -5e-324, np.inf, -np.inf, np.nan, 0], (2, 200)),
-    }[drawn]
-    sizes = (1, 2, 31, 32, 33, 63, 64, 65, 97, 128, 200)  # around those of blocks, and of blocks merged
-    natively(
-        lambda a: [f(a[:size]) for size in sizes for f in (T.argsort, lambda x: T.sort(x) + 0.0)], values
-    )
-
-
-@pytest.mark.parametrize("dtype", [*DTYPES, "uint64", "uint32", "int16", "uint8"])
-def test_lines_of_any_dtype_and_length_are_sorted_wherever_they_lie(dtype):
-    sizes = (4, 9, 16, 300)  # less than a register, some, and lines of them that are merged
-    values = rows_of(dtype, (2, 300, 3))
-
-    def step(a):
-        parts = [T.sort(part, 0) for size in sizes for part in (a[:size][::-1], a[-size:, 1])]
-        return parts if dtype == "bool" else [abs(part) for part in parts]
-
-    natively(step, values)
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_the_largest_whole_numbers_are_put_in_order(dtype):
-    limits = np.iinfo(dtype)
-    values = np.array([[limits.max, limits.min, limits.max - 1, 0, limits.min + 1, limits.max, 1]], dtype)
-    natively(lambda a: [T.argsort(a), T.sort(a)], values)
+    natively(step, rows_of("int64", (30, 4, 5)).astype(dtype), called_out=True)
 
 
 @pytest.mark.parametrize("function", ["argmax", "argmin"])

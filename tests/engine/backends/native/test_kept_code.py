@@ -285,7 +285,7 @@ def test_a_file_that_changes_changes_the_key(monkeypatch, tmp_path):
 
 
 RUNNING = {  # of what native code imports: how it is run, kept and told of, not what it is
-    "backends.base", "backends.numpy", "backends.other_tier", "backends.short_calls", "collecting", "config",
+    "backends.base", "backends.numpy", "backends.other_tier", "backends.short_calls", "config",
     "enumerated", "errors", "locks", "methods", "named_tuple", "observe", "slotted", "told",
 }  # fmt: skip
 

@@ -86,7 +86,7 @@ def an_operation_of_a_step_gives_or_fails_alike_on_every_tier(
         _check(name, found[0], expected[0], f"{name} of {given}")
 
 
-@law(sample=6, seed=SEEDS, carried=st.booleans(), tier=TIERS)
+@law(sample=4, seed=SEEDS, carried=st.booleans(), tier=TIERS)
 def every_operation_gives_alike_of_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
     """Of all special numbers of some dtypes, met with one another, each tier gives what NumPy gives."""
     rng = Random(seed)
@@ -102,7 +102,7 @@ def every_operation_gives_alike_of_all_special_numbers(seed: int, carried: bool,
     )
 
 
-@law(sample=6, seed=SEEDS, carried=st.booleans(), tier=TIERS)
+@law(sample=4, seed=SEEDS, carried=st.booleans(), tier=TIERS)
 def known_numbers_give_alike_beside_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
     """Beside a number that is known when a loop is built, as rules and machine code look for, each tier gives what NumPy gives."""
     rng = Random(seed)
@@ -166,7 +166,7 @@ def _takes(name: str, call: Callable[..., Variable], given: Sequence[Array]) -> 
     return not (Op(OPERATIONS[name]).facts.raises and tensor_type(made).dtype in INTEGERS)
 
 
-@law(sample=30, seed=SEEDS, carried=st.booleans(), tier=TIERS)
+@law(sample=8, seed=SEEDS, carried=st.booleans(), tier=TIERS)
 def a_cast_of_a_step_is_numpys(seed: int, carried: bool, tier: str) -> None:
     """Numbers of any dtype as any other, also those that are out of range, are what NumPy's ``astype`` makes of each alone."""
     rng = Random(seed)

@@ -93,7 +93,7 @@ class DrawnLine:
     rails : int
         How many columns of it are for lines between nodes.
     kept : int
-        How many characters at its end stay where it is cut: a time.
+        How many characters at its end stay where it is cut: a time, how many operations a closed loop has.
     """
 
     text: str
@@ -239,7 +239,7 @@ class _Lines:
         for node, (above, row) in zip(drawing.order, rows, strict=True):
             yield from self._frames(around, node, above)
             label = self._label(node) if node.id in signs else ""
-            time = f"  · {time_text(node)}" if label and node.time_ns is not None else ""
+            time = _amounts(node) if label else ""
             yield DrawnLine(f"{self._beside(row, around)}{label}{time}", node.id, self.room, len(time))
         while around:
             yield self._bottom(around, "")
@@ -307,8 +307,6 @@ class _Lines:
         ]
         if self.drawing.types and node.type:
             parts.append(f"[{sanitize(node.type)}]")
-        if node.operations is not None:
-            parts.append(f"· {node.operations:,} operation{'' if node.operations == 1 else 's'}")
         return "  ".join(part for part in parts if part).replace("  ← ", " ← ")
 
     def _has_no_line(self, source: str, reader: str) -> bool:
@@ -328,6 +326,13 @@ class _Lines:
 
     def _name(self, name: str) -> str:
         return short(self.drawing.nodes[name].label, 24)
+
+
+def _amounts(node: Node) -> str:
+    """Return how many operations a closed loop has, and the time of a node, as they stand behind its words."""
+    operations = node.operations
+    count = "" if operations is None else f"  · {operations:,} operation{'' if operations == 1 else 's'}"
+    return count + (f"  · {time_text(node)}" if node.time_ns is not None else "")
 
 
 def _named_note(count: int) -> str:

@@ -278,7 +278,7 @@ class BackwardLoop:
         outer = [*readers.values(), *(rows.buffer(state, self.given.get(state)) for state in self.states)]
         outer += [zeros_like(self._around(non_sequence)) for non_sequence in self.sums]
         op = Scan([*readers, *variables], None, self._settings())
-        roles = [*self.states, *self.sums, *self.sequences]
+        roles: list[LoopVariable] = [*self.states, *self.sums, *self.sequences]
         results = build(op, [rows.steps_back, *outer], [gradient_name(role.name) for role in roles])
         found: dict[LoopVariable, Derivative] = {}
         for role, result in zip(roles, results, strict=True):

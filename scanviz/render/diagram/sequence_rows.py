@@ -83,10 +83,11 @@ def at_time(label: str, time: int, rows: Mapping[str, SequenceRows] | None = Non
     """
     found = label
     for name, sequence in (rows or {}).items():
-        of_name = re.compile(rf"(?<![\w.\]]){re.escape(name)}{_AT_STEP.pattern}")
-        found = of_name.sub(
-            lambda match, name=name, of=sequence: f"{name}[{of.row(time, int(match[1] or 0))}]", found
-        )
+
+        def row(match: re.Match[str], name: str = name, of: SequenceRows = sequence) -> str:
+            return f"{name}[{of.row(time, int(match[1] or 0))}]"
+
+        found = re.sub(rf"(?<![\w.\]]){re.escape(name)}{_AT_STEP.pattern}", row, found)
     found = _AT_STEP.sub(lambda match: f"[{time + int(match[1] or 0)}]", found)
     return found if found != label else f"{label} at {time}"
 

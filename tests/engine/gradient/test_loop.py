@@ -26,11 +26,11 @@ def test_everything_a_loop_reads(mode, last):
     verify_grad(cost, [X, ROW, ROW + 1, ROW - 1], mode=mode)
 
 
-def test_the_initial_rows_of_a_mitsot_beyond_its_deepest_tap_have_gradient_zero():
+def test_the_initial_rows_of_a_mitsot_have_gradients_one_a_row():
     x, h = T.matrix("x"), T.matrix("h")
     rows, _ = scanviz.scan(lambda x_t, a, b: T.sin(a) + b * x_t, x, dict(initial=h, taps=[-2, -1]))
-    g = scanviz.function([x, h], scanviz.grad(T.sum(rows[-1]), h))(X, np.ones((4, 3)))
-    assert (g[:2] != 0).all() and (g[2:] == 0).all()
+    g = scanviz.function([x, h], scanviz.grad(T.sum(rows[-1]), h))(X, np.ones((2, 3)))
+    assert g.shape == (2, 3) and (g != 0).all()
     verify_grad(
         lambda x, h: scanviz.scan(lambda x_t, a, b: T.sin(a) + b * x_t, x, dict(initial=h, taps=[-3, -1]))[0],
         [X, np.ones((3, 3)) * 0.3],

@@ -27,6 +27,8 @@ SIZES = {
     "within": (10, 20, 40),
     "updated": (50, 200, 800),
     "deep": (500, 1000, 2000),
+    "states": (20, 40, 80),
+    "long_step": (25, 50, 100),
 }
 PARTS = ("build", "first_call", "call", "profiled", "record")
 

@@ -111,6 +111,16 @@ def test_rewrites_are_measured_against_the_same_functions_without(tmp_path):
     assert any(row["what"] == "LSTM with its gradient" and row["ms"] > 0 for row in rows)
 
 
+def test_growth_of_loops_that_assign_to_a_carry_is_fitted_and_compared_with_plain_loops(tmp_path):
+    done = run("assigned.py", "--quick", "--json", str(tmp_path / "assigned.json"))
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "assigned.json").read_text(encoding="utf-8"))["rows"]
+    assert {row["tier"] for row in rows} == {"numpy", "native"} and {row["gradient"] for row in rows} == {
+        True,
+        False,
+    }
+
+
 def test_growth_with_the_number_of_loops_is_fitted_for_each_kind_of_function(tmp_path):
     done = run("scaling.py", "--quick", "--json", str(tmp_path / "scaling.json"))
     assert done.returncode == 0, done.stderr

@@ -109,6 +109,32 @@ def deep(count: int) -> ManyLoops:
     return ManyLoops([x], [y], [np.ones(3)])
 
 
+def states(count: int) -> ManyLoops:
+    """Numbers that one loop carries, each made of itself and the next, with the gradient of the last ones."""
+    a, n = T.vector("a"), T.lscalar("n")
+
+    def step(*s: Any) -> list[Any]:
+        return [T.tanh(s[k] * a[k] + s[(k + 1) % count]) for k in range(count)]
+
+    rows, _ = scanviz.scan(step, None, [0.1 * k for k in range(count)], n_steps=n, return_list=True)
+    loss = T.stack([each[-1] for each in rows]).sum()
+    return ManyLoops([a, n], [scanviz.grad(loss, a)], [np.full(count, 0.1), 5])
+
+
+def long_step(count: int) -> ManyLoops:
+    """Operations that each need the one before in one step, with the gradient."""
+    x = T.vector("x")
+
+    def step(x_t: Any, h: Any) -> Any:
+        for k in range(count):
+            h = T.tanh(h * 0.9 + x_t * k)
+        return h
+
+    rows, _ = scanviz.scan(step, x, 0.0)
+    return ManyLoops([x], [scanviz.grad(rows[-1], x)], [np.ones(4)])
+
+
 SHAPES: dict[str, Callable[[int], ManyLoops]] = {
-    build.__name__: build for build in (chain, apart, together, stacked, within, updated, deep)
+    build.__name__: build
+    for build in (chain, apart, together, stacked, within, updated, deep, states, long_step)
 }

@@ -116,9 +116,4 @@ def _pattern(op: Scan) -> list[list[bool]]:
 
 def _own(op: Scan, variable: LoopVariable) -> bool:
     """Return whether a state's rows have a derivative with respect to its own initial rows."""
-    if not isinstance(variable, State):
-        return False
-    return any(
-        source is variable and target in upstream(op, [variable])
-        for source, target in differentiable_pairs(op)
-    )
+    return isinstance(variable, State) and variable in downstream(op, op.once(_onwards).get(variable, ()))

@@ -5,7 +5,8 @@ The step of the backward loop reads values of the forward step.  Each is had in 
 1. it is there: a row of a sequence, a non-sequence or what is computed of non-sequences alone, a row of a state or a result that
    the loop gives anyway;
 2. it is computed again, where that is a few cheap operations on what is there;
-3. it is kept: the forward loop gives one result more, a row a step (a *residual*);
+3. it is kept: the forward loop gives one result more, a row a step (a *residual*); so is what is picked of a state that steps
+   assign to, for the rows of such a buffer are as long as there are steps;
 4. it is computed again whatever it costs, where its shape changes from step to step or the loop around it was asked
    not to keep values (:func:`scanviz.scan_checkpoints`).
 
@@ -20,8 +21,10 @@ from collections.abc import Callable, Mapping, Sequence
 from scanviz.engine.gradient.adjoint import survives
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.in_turn import in_turn
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rebuild
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rank, rebuild
 from scanviz.engine.graph.types import FLOATS, RANDOM_STATE, TensorType
+from scanviz.engine.ops.assign import ASSIGN
+from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.effects import has_effect
@@ -33,6 +36,8 @@ from scanviz.engine.scan.variables import (
     NonSequence,
     State,
     StepOutput,
+    inner_inputs,
+    inner_outputs,
     step_name,
 )
 from scanviz.engine.scan.variables import (
@@ -74,6 +79,7 @@ class Residuals:
         self.kept: list[StepOutput] = []
         self.known: dict[Variable, Variable] = {}
         self._there = {**there, **_there(view.op)}
+        self._buffers = view.op.once(_buffers)
         self._node_ids = {node.node_id for node in view.op.once(nodes_of)}
         self._free: dict[Variable, bool] = {}
         self._size_alone: set[Variable] = set()  # numbers that follow from sizes
@@ -112,9 +118,18 @@ class Residuals:
         if node.op.declaration is DIMENSION and node.inputs[0].owner is None:
             like = self.size_of(node.inputs[0])
             return rebuild(node, [like]).outputs[0] if like is not None else None
-        if self._is_free(variable, node) or not self._worth_keeping(node) or not self._keepable(variable):
+        free = self._is_free(variable, node) and not self._is_picked(node)
+        if free or not self._worth_keeping(node) or not self._keepable(variable):
             return None
         return self._keep(variable)
+
+    def _is_picked(self, node: Apply) -> bool:
+        """Return whether a node picks a part of a row of a buffer that has fewer axes."""
+        return (
+            node.op.declaration is INDEX
+            and node.inputs[0] in self._buffers
+            and rank(node.outputs[0]) < rank(node.inputs[0])
+        )
 
     def _worth_keeping(self, node: Apply) -> bool:
         """Return whether the forward step computes a node anyway; what only the gradient needs is left to its own step."""
@@ -183,6 +198,18 @@ class Residuals:
         fresh = rebuild(node, [self.known[variable] for variable in node.inputs])
         for old, new in zip(node.outputs, fresh.outputs, strict=True):
             self.known.setdefault(old, new)
+
+
+def _buffers(op: Scan) -> frozenset[Variable]:
+    """Return the rows of states of which a step changes parts: those read, and those written."""
+    found: set[Variable] = set()
+    for state in op.of_type(State):
+        made = next(iter(state.writes.values()))
+        while made.owner is not None and made.owner.op.declaration is ASSIGN:
+            made = made.owner.inputs[0]
+        if made in state.reads.values() and made not in state.writes.values():
+            found.update(inner_inputs(state), inner_outputs(state))
+    return frozenset(found)
 
 
 def _there(op: Scan) -> dict[Variable, tuple[LoopVariable, int]]:

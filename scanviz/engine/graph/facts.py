@@ -62,6 +62,8 @@ class Facts:
         Whether its result is new memory for sure, although ``declaration.views`` says that results of its kind may be views.
     overwrites : int
         How many of the first inputs the result may be written over, as far as the meaning goes; :data:`ALL_INPUTS` for any.
+    overlaps : int
+        Position of an input that may be a view of what the result is written over; -1 where none may.
     size : str
         ``"is"``: its result is a size; ``"kept"``: computed of sizes and integers alone it is one; ``"no"``.
     raises : bool
@@ -107,6 +109,7 @@ class Facts:
     always_view: bool = False
     never_view: bool = False
     overwrites: int = 0
+    overlaps: int = -1
     size: Literal["no", "is", "kept"] = "no"
     raises: bool = True
     sign: Sign = "any"

@@ -22,6 +22,7 @@ from scanviz.engine.ops.index import index_inputs
 from scanviz.engine.ops.index_axes import assigned, written_at
 from scanviz.engine.ops.index_pattern import IndexParameters, input_count, is_basic, numpy_index
 from scanviz.engine.ops.support import as_value, as_variable, constant, kept_shape
+from scanviz.engine.slotted import replace
 
 
 class AssignParameters(NamedTuple):
@@ -67,7 +68,7 @@ def add_at(array: Array, place: Any, value: Any) -> None:
 
 
 def _facts(op: Op) -> Facts:
-    """Return facts: NumPy looks after a value that is a view of the array, unless places are given as arrays."""
+    """Return facts: NumPy copies a value that is a view of the array first, unless places are given as arrays."""
     if is_basic(op.parameters.pattern):
         return _BASIC
     return _ADDED if op.parameters.increment else _ADVANCED
@@ -79,9 +80,10 @@ def _notation(op: Op, operands: Sequence[WrittenTerm]) -> WrittenTerm:
     return WrittenTerm(f"{subscripted(operands[0], index).text} {sign} {operands[1].text}", ASSIGNMENT)
 
 
-_ADVANCED = Facts(foldable=True, selects=True, axes=assigned, placed=written_at, calls=8, one_by_one=10)
-_ADDED = Facts(foldable=True, selects=True, axes=assigned, placed=written_at, calls=8, one_by_one=80)
-_BASIC = Facts(foldable=True, selects=True, overwrites=1, axes=assigned, placed=written_at, calls=3)
+_COMMON = Facts(foldable=True, selects=True, overwrites=1, axes=assigned, placed=written_at)
+_ADVANCED = replace(_COMMON, calls=8, one_by_one=10)
+_ADDED = replace(_COMMON, calls=8, one_by_one=80)
+_BASIC = replace(_COMMON, overlaps=1, calls=3)
 ASSIGN = Declaration(
     "assign",
     "index",

@@ -15,6 +15,7 @@ from scanviz.engine.program.instructions import (
     Instruction,
     LoopInstruction,
     Program,
+    is_scalar,
     with_programs,
 )
 from scanviz.engine.slotted import replace as with_fields
@@ -26,22 +27,27 @@ def aliases(program: Program) -> dict[int, frozenset[int]]:
     """Return for each register that may be a view the registers whose memory it may share, those on the way included."""
     found: dict[int, frozenset[int]] = {}
     for instruction in program.instructions:
-        for outputs, viewed in _viewed(instruction):
+        for outputs, viewed in _viewed(instruction, program):
             shared = _NOTHING.union(*({number, *found.get(number, _NOTHING)} for number in viewed))
             if shared:
                 found.update(dict.fromkeys(outputs, shared))
     return found
 
 
-def _viewed(instruction: AnyInstruction) -> Sequence[tuple[Sequence[int], Sequence[int]]]:
-    """Return pairs of results that may look into what an instruction is given, and what that is."""
+def _viewed(instruction: AnyInstruction, program: Program) -> Sequence[tuple[Sequence[int], Sequence[int]]]:
+    """Return pairs of results that may look into what an instruction is given, and what that is.
+
+    A number is a value on every tier, never a view.
+    """
     if isinstance(instruction, BranchInstruction):
         return [(instruction.outputs, instruction.inputs)]
     # a loop gives arrays of its own, but for those it was allowed to take over
     if isinstance(instruction, LoopInstruction):
         return [(results, (outer,)) for results, outer in _taken(instruction)]
     views = instruction.op.declaration.views
-    return () if views is None else [(instruction.outputs, (instruction.inputs[views],))]
+    if views is None or instruction.op.facts.never_view or is_scalar(program, instruction.outputs[0]):
+        return ()
+    return [(instruction.outputs, (instruction.inputs[views],))]
 
 
 def _taken(loop: LoopInstruction) -> Iterator[tuple[list[int], int]]:

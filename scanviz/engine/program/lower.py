@@ -23,6 +23,7 @@ from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.support import CastParameters
+from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import (
     NO_NODE,
     AnyInstruction,
@@ -38,8 +39,9 @@ from scanviz.engine.program.instructions import (
     StepOutputSlot,
     dtype_of,
     next_loop_key,
+    programs_in,
 )
-from scanviz.engine.program.lifetimes import with_frees
+from scanviz.engine.program.lifetimes import aliases, last_uses, with_frees
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import (
     Carry,
@@ -51,6 +53,7 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.slotted import replace as with_fields
 
 
 def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) -> Program:
@@ -119,13 +122,16 @@ class _Lowering:
             raise InternalError(
                 f"`{describe(missing)}` reached lowering without being an input of `{self.name}`"
             )
-        return Program(
+        program = Program(
             self.name,
             tuple(self.registers),
             tuple(self.inputs),
             tuple(outputs),
             self.constants,
-            tuple(with_frees(self.instructions, outputs, self.inputs)),
+            tuple(self.instructions),
+        )
+        return with_fields(
+            program, instructions=tuple(with_frees(_reads_first(program), outputs, self.inputs))
         )
 
     def lower_node(
@@ -289,6 +295,54 @@ def _body(op: Scan) -> Program:
     given = [inner for variable in variables for inner in inner_outputs(variable)]
     condition = [op.until.condition] if op.until is not None else []
     return lower(_body_inputs(op), [*given, *condition], op.scan_name)
+
+
+def _reads_first(program: Program) -> list[AnyInstruction]:
+    """Return instructions in an order in which an array is read before an assignment to it, so that no copy is kept.
+
+    What depends on the assignment stays behind it, and so does what stands behind an instruction with an effect.
+    """
+    given = program.instructions
+    order = list(range(len(given)))
+    assignments = [k for k, one in enumerate(given) if one.op.name == "assign"]
+    if not assignments:
+        return list(given)
+    shared = aliases(program)
+    last = last_uses(program, shared)
+    for assignment in assignments:
+        source = given[assignment].inputs[0]
+        if last[source] <= assignment:
+            continue
+        place = order.index(assignment)
+        later = order[place + 1 :]
+        wanted = {source, *(number for number, seen in shared.items() if source in seen)}
+        made: set[int] = set()
+        moved: set[int] = set()
+        for k in reversed(_independent(given, later, given[assignment].outputs)):
+            if not wanted.isdisjoint(given[k].inputs) or not made.isdisjoint(given[k].outputs):
+                moved.add(k)
+                made.update(given[k].inputs)
+        order[place:] = [
+            *filter(moved.__contains__, later),
+            assignment,
+            *(k for k in later if k not in moved),
+        ]
+    return [given[k] for k in order]
+
+
+def _independent(given: Sequence[AnyInstruction], later: Sequence[int], made: Sequence[int]) -> list[int]:
+    """Return those of later instructions, up to one with an effect, that need nothing of what is made."""
+    found: list[int] = []
+    dependent = {*made}
+    for k in later:
+        one = given[k]
+        if one.op.facts.effect or any(map(has_effects, programs_in(one))):
+            break
+        if dependent.isdisjoint(one.inputs):
+            found.append(k)
+        else:
+            dependent.update(one.outputs)
+    return found
 
 
 def _lazy_parts(

@@ -61,7 +61,8 @@ def may_be_over(program: Program, loop: LoopInstruction) -> bool:
     arrays = _Arrays(with_fields(program, instructions=plain))
     index = next(k for k, instruction in enumerate(program.instructions) if instruction is loop)
     once = len({*told.values()}) == len(told)
-    return once and all(arrays.fit(index, loop, loop.step_outputs[k], s) for k, s in told.items())
+    reads = _Reads(loop.body)
+    return once and all(arrays.fit(index, loop, loop.step_outputs[k], s, reads) for k, s in told.items())
 
 
 def _with_own_rows(instruction: AnyInstruction) -> AnyInstruction:
@@ -105,8 +106,9 @@ class _Arrays:
 
     def of_loop(self, index: int, loop: LoopInstruction) -> dict[int, int]:
         """Return by the number of an output that of the sequence whose rows it may be written over."""
+        reads = _Reads(loop.body)
         fitting = {
-            k: [s for s in range(len(loop.sequences)) if self.fit(index, loop, output, s)]
+            k: [s for s in range(len(loop.sequences)) if self.fit(index, loop, output, s, reads)]
             for k, output in enumerate(loop.step_outputs)
         }
         found: dict[int, int] = {}
@@ -116,13 +118,15 @@ class _Arrays:
                 found[k] = over
         return found
 
-    def fit(self, index: int, loop: LoopInstruction, output: StepOutputSlot, number: int) -> bool:
+    def fit(
+        self, index: int, loop: LoopInstruction, output: StepOutputSlot, number: int, reads: _Reads
+    ) -> bool:
         """Return whether all rows of an output may be written over those of a sequence."""
         if output.result is None or output.keep_last is not None or not 0 <= number < len(loop.sequences):
             return False
         sequence, body = loop.sequences[number], loop.body
         kinds = [(dtype_of(body, n), rank_of(body, n)) for n in (sequence.inner, output.inner)]
-        if kinds[0] != kinds[1] or not _is_done_with(body, sequence.inner, output.inner):
+        if kinds[0] != kinds[1] or not reads.are_done(sequence.inner, output.inner):
             return False
         lies_alike = self._turned.get(sequence.outer) == output.backwards
         return lies_alike and self._is_free(index, loop, sequence)
@@ -151,27 +155,43 @@ def _read_by(loop: LoopInstruction) -> Iterator[int]:
         yield from (slot.outer for slot in slots)
 
 
-def _is_done_with(body: Program, read: int, made: int) -> bool:
-    """Return whether a step has read a row for the last time when a result is made, or may write that over it."""
-    makers = [k for k, one in enumerate(body.instructions) if made in one.outputs]
-    looking = {read, *(number for number, seen in aliases(body).items() if read in seen)}
-    if not makers or not looking.isdisjoint(body.outputs):
-        return False
-    last = max(
-        (
-            k
+class _Reads:
+    """When the registers of a step are read last, and when they are made.
+
+    Parameters
+    ----------
+    body : Program
+        The step.
+    """
+
+    def __init__(self, body: Program) -> None:
+        self._body, self._shared = body, aliases(body)
+        self._makers = {number: k for k, one in enumerate(body.instructions) for number in one.outputs}
+        self._given = {seen for number in body.outputs for seen in self._seen(number)}
+        self._last = {
+            seen: k
             for k, one in enumerate(body.instructions)
-            if one.op.facts.size != "is" and not looking.isdisjoint(one.inputs)
-        ),
-        default=-1,
-    )
-    maker = body.instructions[makers[0]]
-    if last != makers[0]:
-        return last < makers[0]
-    if not isinstance(maker, Instruction) or looking.intersection(maker.inputs) != {read}:
-        return False  # it reads a view of the row
-    places = [place for place, number in enumerate(maker.inputs) if number == read]
-    return max(places) < maker.op.facts.overwrites
+            if one.op.facts.size != "is"
+            for number in one.inputs
+            for seen in self._seen(number)
+        }
+
+    def _seen(self, number: int) -> tuple[int, ...]:
+        """Return a register and those that it may be a view of."""
+        return number, *self._shared.get(number, ())
+
+    def are_done(self, read: int, made: int) -> bool:
+        """Return whether a step has read a row for the last time when a result is made, or may write that over it."""
+        made_at, last = self._makers.get(made), self._last.get(read, -1)
+        if made_at is None or read in self._given:
+            return False
+        if last != made_at:
+            return last < made_at
+        maker = self._body.instructions[made_at]
+        if not isinstance(maker, Instruction) or any(read in self._seen(one)[1:] for one in maker.inputs):
+            return False  # it reads a view of the row
+        places = [place for place, number in enumerate(maker.inputs) if number == read]
+        return max(places) < maker.op.facts.overwrites
 
 
 __all__ = ["may_be_over", "rows_over"]

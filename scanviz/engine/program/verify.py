@@ -79,7 +79,16 @@ def verify_plan(program: Program, plan: Plan) -> None:
                 program, plan, holder, f"instruction {index}, {program.instructions[index].op}", number
             )
         inputs = {number for _, number in read}
-        viewed = {alias for number in inputs for alias in shared.get(number, ())}
+        viewed = {
+            alias
+            for index in group
+            if index not in plan.idle
+            for k, number in enumerate(program.instructions[index].inputs)
+            if number not in written
+            for alias in shared.get(number, ())
+            if k != program.instructions[index].op.facts.overlaps
+            or alias not in program.instructions[index].inputs
+        }
         for number in written:
             memory = _written(plan, number)
             if memory is not None:

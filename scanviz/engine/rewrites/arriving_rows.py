@@ -11,8 +11,6 @@ number, and who reads the last row adds the zeros behind the rows to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from scanviz.engine.graph.declaration import Op
@@ -23,17 +21,16 @@ from scanviz.engine.ops.shape import alloc
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.buffers_of_zeros import is_read_at_its_end, is_zeros
+from scanviz.engine.rewrites.buffers_of_zeros import HandedOn, is_read_at_its_end, is_zeros
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.rule import Match, Refusal
+from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import ScanView, nodes_of
-from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 from scanviz.engine.scan.variables import State
 
 
-def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) -> Match | Refusal:
-    """Return a loop that reads the rows that its buffer begins with as a sequence, or why it does not.
+def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) -> HandedOn | Refusal:
+    """Return the state that hands on a row and whose buffer begins with rows that are read as a sequence, or why it does not.
 
     Parameters
     ----------
@@ -57,10 +54,7 @@ def read_as_sequence(state: State, joined: Apply, view: ScanView, level: Level) 
         return Refusal(f"a step does more with the next row of `{state.name}` than add to it", 4)
     if not is_read_at_its_end(state, view, level):
         return Refusal(f"other rows of `{state.name}` than the last are read after the loop", 5)
-    return Match(
-        _reading(state, added, rows, behind, view, level),
-        f"`{state.name}` is a row that steps hand on, and what arrives a sequence: nothing is joined",
-    )
+    return _reading(state, added, rows, behind, level)
 
 
 def _are_zeros(rows: Variable) -> bool:
@@ -90,33 +84,22 @@ def _added(state: State, view: ScanView) -> Variable | None:
     return term if is_of_its_shape else alloc(term, [as_size(size) for size in row])
 
 
-def _reading(
-    state: State, added: Variable, rows: Variable, behind: Variable, view: ScanView, level: Level
-) -> Mapping[Variable, Variable]:
-    """Return what the results of a loop are replaced by whose state hands on what steps add."""
+def _reading(state: State, added: Variable, rows: Variable, behind: Variable, level: Level) -> HandedOn:
     before = state.reads[0]
     kind, name = tensor_type(before), before.name or state.name
     arriving = Variable(kind.with_shape(tensor_type(rows).shape[1:]), f"{name} from outside")
-    handed_on = Variable(kind, f"{name} through time")
+    through_time = Variable(kind, f"{name} through time")
     sequence = LoopSequence(f"{state.name} from outside", arriving)
     nothing = constant(-0.0 if kind.dtype.startswith("float") else 0, kind.dtype)
     start = alloc(nothing, [as_size(size) for size in level.shape(rows)[1:]])
-    handed = State(state.name, {-1: handed_on}, {0: added}, shared=state.shared)
-    _, mapping = rebuilt_loop(
-        view,
-        {state: handed},
-        added=[sequence],
-        outer={state: start, sequence: rows},
-        values={before: build_one(Op(e.add), arriving, handed_on, name=before.name)},
+    handed = State(state.name, {-1: through_time}, {0: added}, shared=state.shared)
+    return HandedOn(
+        handed,
+        {state: start, sequence: rows},
+        {before: build_one(Op(e.add), arriving, through_time, name=before.name)},
+        lambda rows: build_one(Op(e.add), last_row(rows, start), getitem(behind, 0)),
+        f"`{state.name}` is a row that steps hand on, and what arrives a sequence: nothing is joined",
     )
-    result = view.outer_output(state)
-    if result is None:
-        return mapping
-    handed_rows = mapping.pop(result)
-    zeros = getitem(behind, 0)
-    for reader, _ in level.readers(result):
-        mapping[reader.outputs[0]] = build_one(Op(e.add), last_row(handed_rows, start), zeros)
-    return mapping
 
 
 __all__ = ["read_as_sequence"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scanviz.engine.graph.dims import SIZES
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, rebuild
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating, rebuild
+from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.index import INDEX, getitem, last_row
 from scanviz.engine.ops.shape import ALLOC, alloc
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
@@ -14,21 +15,47 @@ from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.identities import is_positive_zero
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.rule import Match, Refusal
+from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import ScanView
-from scanviz.engine.scan.rebuild import rebuilt_loop
-from scanviz.engine.scan.variables import State
+from scanviz.engine.scan.variables import LoopVariable, State
 
 
-def handed_on(state: State, view: ScanView, level: Level) -> Match | Refusal:
-    """Return a loop in which a state hands on a row that had a buffer of zeros but for the first row, or why it does not."""
-    found = _first_row(state, view, level)
-    if isinstance(found, Refusal):
-        return found
-    return Match(
-        _handed_on(state, found, view, level),
-        f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row",
-    )
+class HandedOn(NamedTuple):
+    """A state whose steps hand on a row, in place of one that has a buffer.
+
+    Attributes
+    ----------
+    state : State
+        The state.
+    outer : mapping
+        The state as it was → what it starts from; a sequence that is read beside it → its rows.
+    values : mapping
+        Variables of the step → what the step computes with in their place.
+    last : callable
+        ``last(rows)``: what stands for the last row of the buffer.
+    message : str
+        What was done.
+    """
+
+    state: State
+    outer: Mapping[LoopVariable, Variable]
+    values: Mapping[Variable, Variable]
+    last: Callable[[Variable], Variable]
+    message: str
+
+
+def handed_on(state: State, view: ScanView, level: Level) -> HandedOn | Refusal:
+    """Return the state that hands on a row and had a buffer of zeros but for the first row, or why it does not."""
+    row = _first_row(state, view, level)
+    if isinstance(row, Refusal):
+        return row
+    before, arriving = state.reads[0], state.reads[1]
+    # -0.0 changes no number that it is added to, so that the sum leaves the step
+    nothing = constant(-0.0 if is_floating(arriving) else 0, arriving.type.dtype)
+    zero = alloc(nothing, [as_size(size) for size in shape_of(before)])
+    handed = State(state.name, {-1: before}, {0: state.writes[1]}, shared=state.shared)
+    message = f"`{state.name}` is a row that steps hand on: its buffer was zeros but for the first row"
+    return HandedOn(handed, {state: row}, {arriving: zero}, lambda rows: last_row(rows, row), message)
 
 
 def _first_row(state: State, view: ScanView, level: Level) -> Variable | Refusal:
@@ -105,18 +132,3 @@ def _reads_the_end(node: Apply, position: int) -> bool:
         return False
     first, *others = node.op.parameters.entries
     return first.kind == "integer" and first.start == -1 and all(map(is_whole, others))
-
-
-def _handed_on(state: State, row: Variable, view: ScanView, level: Level) -> Mapping[Variable, Variable]:
-    """Return what the results of a loop are replaced by whose state hands on a row."""
-    before, arriving = state.reads[0], state.reads[1]
-    zero = alloc(constant(0, arriving.type.dtype), [as_size(size) for size in shape_of(before)])
-    handed = State(state.name, {-1: before}, {0: state.writes[1]}, shared=state.shared)
-    _, mapping = rebuilt_loop(view, {state: handed}, outer={state: row}, values={arriving: zero})
-    result = view.outer_output(state)
-    if result is None:
-        return mapping
-    rows = mapping.pop(result)
-    for reader, _ in level.readers(result):
-        mapping[reader.outputs[0]] = last_row(rows, row)
-    return mapping

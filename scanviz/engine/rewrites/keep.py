@@ -2,7 +2,8 @@
 
 A result that is only ever read as ``out[-k]`` or ``out[-k:]`` with known k (or as its last row, by an update) needs its last
 rows alone: the loop then runs in a ring of them.  ``out[-k]`` stays ``out[-k]``: it is the number of rows kept that
-changes, in the Scan, and never an index.  That holds for loops that end by a condition too.
+changes, in the Scan, and never an index.  That holds for loops that end by a condition too: one of which only the length of a
+result is read counts its steps.
 """
 
 from __future__ import annotations
@@ -12,15 +13,59 @@ from collections.abc import Callable
 from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.sizes import arguments_of
-from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.ops.elementwise import add
+from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY, last_row
 from scanviz.engine.ops.index_pattern import IndexEntry, is_basic
+from scanviz.engine.ops.shape import DIMENSION, dimension
 from scanviz.engine.ops.sizes import size_of
+from scanviz.engine.ops.support import constant
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, ScanView, loop_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput, with_keep
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+
+
+@rule(name="count_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))
+def count_steps(node: Apply, level: Level) -> Match | Refusal | None:
+    """Count the steps of a loop with a stop condition, where rows are kept for their number alone."""
+    view = ScanView(node)
+    if view.op.until is None:
+        return None
+    given = {one: view.outer_output(one) for one in view.op.counters}
+    read = [one for one, result in given.items() if result is not None and level.is_read(result)]
+    lengths = {one: _lengths(view.result(one), level) for one in read}
+    wanted = [one for one in read if lengths[one] and _is_short(one, lengths[one], view, level)]
+    if not wanted:
+        return Refusal("no result of the loop is read for its length alone")
+    whole = [one for one in read if one not in wanted and isinstance(_rows_read(one, view, level), Refusal)]
+    if whole:
+        mapping: dict[Variable, Variable] = {}
+        done = dimension(view.result(whole[0]), 0)
+    else:
+        before, none = Variable(TensorType("int64", ()), "steps[t-1]"), constant(0, "int64")
+        steps = State("steps", {-1: before}, {0: add(before, 1)})
+        counting, mapping = rebuilt_loop(view, {}, added=[steps], outer={steps: none})
+        done = last_row(counting.result(steps), none)
+    mapping |= {length: done for one in wanted for length in lengths[one]}
+    return Match(mapping, f"`{view.op.scan_name}` counts its steps: no row is kept for their number")
+
+
+def _lengths(result: Variable, level: Level) -> list[Variable]:
+    """Return what is the number of a result's rows."""
+    sizes = [node for node, _ in level.readers(result) if node.op.declaration is DIMENSION]
+    return [node.outputs[0] for node in sizes if node.op.parameters.axis == 0]
+
+
+def _is_short(variable: LoopVariable, lengths: list[Variable], view: ScanView, level: Level) -> bool:
+    """Return whether of a result its last rows are read alone, or none, beside its length."""
+    result = view.result(variable)
+    return result not in level.wanted and all(
+        node.outputs[0] in lengths or _depth(node, position, level) is not None
+        for node, position in level.readers(result)
+    )
 
 
 @rule(name="ScanSaveMem", phase="keep", on=(SCAN,), single=True, tags=("scan", "memory"))
@@ -77,6 +122,8 @@ def _depth(node: Apply, position: int, level: Level) -> int | None:
     """Return how far from the end a reader looks, None if it looks elsewhere too."""
     if node.op.declaration is LAST_ROW and position == 0:
         return 1
+    if node.op.declaration is DIMENSION and node.op.parameters.axis:
+        return 1  # of whichever row
     if node.op.declaration is STATE_HISTORY and position == 0:
         return _greatest(node.outputs[0], level, _depth)
     from scanviz.engine.rewrites.row_reads import first_entry

@@ -194,6 +194,7 @@ ORDER: Sequence[str] = (
     "mitmot_to_sitsot",
     "ScanMerge",
     "scan_merge_inouts",
+    "count_steps",
     "ScanSaveMem",  # before rows from the end are asked for by numbers that only a call knows
     "fewer_steps",
     "share_state_history",

@@ -134,7 +134,7 @@ class LoopArena:
         self.code: Any = None
         self.hand_over: Callable[[LoopArena, int], Any] | None = None
         steps = self.steps = count_steps(loop, module.to_host(values[inputs.n_steps]))
-        self._room = steps if loop.until is None else first_room(loop, steps)
+        self._room = steps
         self._ledger: Ledger | None = None
         self._weighed = 0
         self.failed_step = -1
@@ -166,6 +166,8 @@ class LoopArena:
         forms = self.inputs.outputs
         self.outputs: Sequence[OutputRows] = [OutputRows(form, self.steps) for form in forms] if forms else ()
         self._take(memory, buffers, steps_at_once)
+        if self.loop.until is not None:
+            self._room = self._first_room()
 
     def _take(self, memory: RunMemory | None, buffers: list[Any], steps_at_once: int | None) -> None:
         self.memory, self.buffers, self._steps_at_once = memory, buffers, steps_at_once
@@ -185,7 +187,7 @@ class LoopArena:
     def chunk_end(self, first: int, wanted: int) -> int:
         """Return the end of the chunk that begins at a step, making room for rows where there is none left."""
         if first >= self._room:
-            self._room = min(self.steps, max(first + 1, 2 * self._room))
+            self._room = min(self.steps, max(first + 1, 2 * self._room, self._first_room()))
             for state in self.states:
                 state.reserve(self._room)
                 self._weigh_grown(state)
@@ -202,6 +204,15 @@ class LoopArena:
         if self._steps_at_once is not None:
             wanted = min(wanted, first + self._steps_at_once)
         return min(wanted, self._room)
+
+    def _first_room(self) -> int:
+        """Return for how many steps there are rows of all results; for few, where nobody knows the end."""
+        rooms = [first_room(self.loop, self.steps, 0)]
+        rooms += [rows.size - rows.form.offset for rows in self.states if rows.form.grows]
+        rooms += [
+            rows.size for rows in self.outputs if rows.form.keep is None and rows.slot.result is not None
+        ]
+        return min(rooms)
 
     def held(self, step: int) -> tuple[Any, ...]:
         """Return copies of what the loop holds before a step, in the host's memory: rows of each state, then carries."""

@@ -9,6 +9,7 @@ they are needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from scanviz.engine.runtime.array_module import ArrayModule
 
 RunInstruction = Callable[[Program, AnyInstruction, Sequence[Any]], Sequence[Any]]
-FIRST_ROOM = 1024  # steps that a loop with a stop condition has rows for at first
+# what a loop with a stop condition has room for at first: so many steps, and so many bytes of each result; a row at least
+FIRST_ROOM = 1024
+FIRST_BYTES = 1 << 20
 
 
 def count_steps(loop: LoopInstruction, value: Any) -> int:
@@ -42,9 +45,11 @@ def count_steps(loop: LoopInstruction, value: Any) -> int:
     return count
 
 
-def first_room(loop: LoopInstruction, steps: int) -> int:
-    """Return the number of steps to make rows for before the first step."""
-    return steps if loop.until is None else min(steps, FIRST_ROOM)
+def first_room(loop: LoopInstruction, steps: int, row_bytes: int) -> int:
+    """Return the number of steps to make rows of so many bytes for before the first step."""
+    if loop.until is None:
+        return steps
+    return min(steps, FIRST_ROOM, max(1, FIRST_BYTES // max(1, row_bytes)))
 
 
 def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) -> None:
@@ -94,13 +99,19 @@ class StateForm:
         self.taps = max(tap for tap, _ in (*slot.reads, *slot.writes))
         self._known = (-1, -1)
 
-    def rows(self, steps: int) -> int:
+    @property
+    def grows(self) -> bool:
+        """Whether all rows are kept, each of them new."""
+        return not (self.wraps or self.is_mitmot)
+
+    def rows(self, steps: int, row_shape: Sequence[int]) -> int:
         """Return how many rows a run of so many steps begins with."""
+        if self.loop.until is not None and self.grows:
+            return self.slot.offset + first_room(self.loop, steps, prod(row_shape) * self.dtype.itemsize)
         # of the run before, mostly: read and put in place as one, for threads run it too
         known, found = self._known
         if known != steps:
-            slot = self.slot
-            found = ring_size(slot, steps) if self.wraps else slot.offset + first_room(self.loop, steps)
+            found = ring_size(self.slot, steps) if self.wraps else self.slot.offset + steps
             self._known = (steps, found)
         return found
 
@@ -123,7 +134,7 @@ class StateRows:
     def __init__(self, form: StateForm, initial: Any, steps: int) -> None:
         self.form = form
         if form.is_sitsot:
-            self.row_shape, self.size = initial.shape, form.rows(steps)
+            self.row_shape, self.size = initial.shape, form.rows(steps, initial.shape)
             self.array = form.module.empty((self.size, *self.row_shape), form.dtype)
             self.array[0] = form.module.from_host(initial)
         elif form.is_mitmot:
@@ -140,7 +151,7 @@ class StateRows:
 
                 of_other_length = short_state if len(initial) < form.offset else long_state
                 raise of_other_length(form.loop, form.slot, len(initial), form.offset)
-            self.row_shape, self.size = initial.shape[1:], form.rows(steps)
+            self.row_shape, self.size = initial.shape[1:], form.rows(steps, initial.shape[1:])
             self.array = form.module.empty((self.size, *self.row_shape), form.dtype)
             self.array[: form.offset] = initial
 
@@ -152,7 +163,7 @@ class StateRows:
     def reserve(self, room: int) -> None:
         """Make rows for ``room`` steps, keeping what is there."""
         form = self.form
-        if not (form.wraps or form.is_mitmot) and form.offset + room > self.size:
+        if form.grows and form.offset + room > self.size:
             self.size = form.offset + room
             self.array = enlarged(form.module, self.array, self.size)
 
@@ -280,11 +291,13 @@ class OutputRows:
         How many steps are wanted.
     """
 
-    __slots__ = ("array", "form", "is_over", "row_shape", "size")
+    __slots__ = ("array", "form", "is_over", "row_shape", "size", "steps")
 
     def __init__(self, form: OutputForm, steps: int) -> None:
-        self.form, self.is_over = form, False
-        self.size = first_room(form.loop, steps) if form.keep is None else min(steps, form.keep)
+        self.form, self.is_over, self.steps = form, False, steps
+        # of rows whose shape the first one tells there is one, where nobody knows how many there will be
+        known = steps if form.loop.until is None else 1
+        self.size = min(steps, known if form.keep is None else form.keep)
         self.row_shape: tuple[int, ...] | None = None
         self.array: Any = None
 
@@ -296,6 +309,9 @@ class OutputRows:
     def start(self, row_shape: tuple[int, ...], over: Any = None) -> None:
         """Make the buffer, or take the rows of a sequence for it that steps may write over."""
         self.row_shape = row_shape
+        if self.form.keep is None:
+            row_bytes = prod(row_shape) * self.form.dtype.itemsize
+            self.size = max(self.size, first_room(self.form.loop, self.steps, row_bytes))
         self.array, self.is_over = self.form.made(self.size, row_shape, over)
 
     def reserve(self, room: int) -> None:

@@ -10,6 +10,7 @@ Examples
 from scanviz.testing.laws import (
     advice,
     any_step,
+    assigned,
     axes,
     batch_draws,
     batches,
@@ -79,6 +80,7 @@ from scanviz.testing.laws.law import Law, all_laws, law
 FAMILIES = (
     advice,
     any_step,
+    assigned,
     axes,
     batch_draws,
     batches,

@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function import Function
-from scanviz.engine.graph.nodes import Array
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.mode import Mode
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
+from scanviz.engine.runtime.rows import FIRST_BYTES
 from scanviz.testing.laws.law import law
 from scanviz.testing.laws.programs import compiled
 from scanviz.testing.loop_case import LoopCase
@@ -247,6 +249,35 @@ def checkpoints_are_forecast(case: Chunked) -> None:
     assert abs(told.peak_bytes - held) <= 0.02 * held + few, (told, held)
     # more than was there where few steps make arrays anew
     assert 0.9 * seen - SMALL <= held <= 2.2 * seen + SMALL, (held, seen)
+
+
+@law(
+    sample=8,
+    size=st.integers(1, 100_000),
+    stop=st.integers(0, 40),
+    kind=st.sampled_from(["state", "output", "picked"]),
+    length=st.booleans(),
+    tier=st.sampled_from(["numpy", "native", "reference"]),
+)
+def a_loop_that_stops_reserves_little_more_than_it_gives(
+    size: int, stop: int, kind: str, length: bool, tier: str
+) -> None:
+    """What a loop of at most a million steps holds follows from the steps that it takes; read for its length, from one row."""
+    h0 = T.vector("h0")
+
+    def step(k: Variable, h: Variable) -> Any:
+        new = h * 0.5 + k
+        rows = {"state": [], "output": [new + 1], "picked": [new[new > -1]]}[kind]
+        return [k + 1, new, *rows], scanviz.until(k >= stop)
+
+    starts = [0, h0] if kind == "state" else [0, h0, None]
+    results, _ = scanviz.scan(step, outputs_info=starts, n_steps=1_000_000)
+    f = scanviz.function([h0], results[-1].shape[0] if length else results[-1], mode=Mode(tier, "all"))
+    row, given = 8 * size, [np.zeros(size)]
+    found = f(*given)
+    assert (found if length else len(found)) == stop + 1
+    rows = 10 if length else 4 * (stop + 1) + 10  # those before they grow, and what a step makes
+    assert counted(f, given) <= rows * row + FIRST_BYTES * (not length) + SMALL
 
 
 __all__ = ["Chunked", "Wide", "counted", "traced", "wide_functions"]

@@ -19,7 +19,16 @@ def work_at(shape, counts):
     return [lines_run(shape(count).build_and_call) for count in counts]
 
 
-SIZES = {"chain": 25, "apart": 25, "together": 25, "stacked": 4, "updated": 100, "deep": 100}
+SIZES = {
+    "chain": 25,
+    "apart": 25,
+    "together": 25,
+    "stacked": 4,
+    "updated": 100,
+    "deep": 100,
+    "states": 20,
+    "long_step": 30,
+}
 
 
 @pytest.mark.parametrize("name", SIZES)

@@ -34,8 +34,10 @@ class DeviceCall:
         self.perform, self.op, self.kinds = perform, op, kinds
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
-        """Return the results, where they belong."""
+        """Return the results, where they belong; a number of an array is copied, for CuPy gives a view of it."""
         placed, found = self.perform.module.placed, self.perform(self.op, values)
+        if self.op.declaration.views is not None and not found[0].ndim:
+            found = [self.perform.module.copy(found[0])]
         return [placed(value, kind) for value, kind in zip(found, self.kinds, strict=True)]
 
     def into(self, values: Sequence[Any], out: Any) -> None:

@@ -62,6 +62,8 @@ def _assign_in_place(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
     """Change ``out``, which is the first value or a copy of it."""
     parameters, value, numbers = op.parameters, values[1], values[2:]
     place = place_of(parameters.pattern, out, numbers)
+    if value.ndim and xp.may_share_memory(value, out):
+        value = value.copy()
     if not parameters.increment:
         out[place] = value
     elif is_basic(parameters.pattern):
@@ -77,7 +79,16 @@ def _assign_in_place(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
 
 
 CUPY.row(INDEX)(single(_index))
-CUPY.row(ASSIGN)(CupyRow(_assign, into=_assign_in_place))
+
+
+def _assign_into(xp: Any, op: Op, values: Sequence[Any], out: Any) -> None:
+    """Write into ``out``, which is the first value or other memory."""
+    if values[0] is not out:
+        out[...] = values[0]
+    _assign_in_place(xp, op, values, out)
+
+
+CUPY.row(ASSIGN)(CupyRow(_assign, into=_assign_into, writes=lambda op, dtypes, dtype: True))
 CUPY.row(FIRST_ROWS)(single(lambda xp, p, rows, steps: first_rows_values(p, rows, steps)))
 CUPY.row(LAST_ROW)(single(lambda xp, p, rows, initial: rows[-1] if len(rows) else initial.copy()))
 CUPY.row(STATE_HISTORY)(single(lambda xp, p, rows, initial: history_values(xp, p.offset, rows, initial)))

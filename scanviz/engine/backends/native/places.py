@@ -21,7 +21,7 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
-from scanviz.engine.program.plan import Buffer, Plan, Row, Size
+from scanviz.engine.program.plan import Buffer, Plan, Row, Size, StoreKind
 from scanviz.engine.program.plan.location import aligned, packed
 from scanviz.engine.runtime.address import address
 
@@ -173,7 +173,10 @@ class ArrayPlaces:
         self._found[number] = place
 
     def row(self, slot: str, k: int, tap: int, number: int) -> ArrayPlace | None:
-        """Return the row of a slot that a register of the step has the shape of."""
+        """Return the row of a slot that a register of the step has the shape of; the only row has one name for all taps."""
+        store = self.plan.stores.get((slot, k))
+        if store is not None and store.kind is StoreKind.SINGLE:
+            tap = -1
         return self._at((slot + self.within, k, tap), self.shape(number), dtype_of(self.body, number))
 
     def temporary(self, shape: tuple[int, ...], dtype: str) -> ArrayPlace:
@@ -193,7 +196,7 @@ class ArrayPlaces:
             return self._at(("fixed", self._fixed[number], 0), shape, dtype)
         match self.plan.places[number].location:
             case Row((slot, k), tap):
-                return self._at((slot + self.within, k, tap), shape, dtype)
+                return self.row(slot, k, tap, number)
             case Buffer(k):
                 return self._buffer(k, shape, dtype)
         maker = self._made.get(number)

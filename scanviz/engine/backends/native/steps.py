@@ -125,16 +125,11 @@ class StepsWriter(ProgramWriter):
         return self.rows[base]
 
     def array_of(self, base: Base) -> Base | None:
-        """Return what tells a row from all others in this step: of a state that has one row, whichever tap means it."""
+        """Return what tells a row from all others in this step; None of a row in a ring."""
         kind, k, _ = base
         if kind != "state" + self.within:
             return super().array_of(base)
-        match self.plan.stores["state", k].kind:
-            case StoreKind.SINGLE:
-                return kind, k, -1
-            case StoreKind.RING:
-                return None
-        return base
+        return None if self.plan.stores["state", k].kind is StoreKind.RING else base
 
     def _times(self, first: Value, second: Value) -> Value:
         if second.text.startswith("%"):

@@ -281,7 +281,7 @@ class LoopWriter:
     def _store_state(self, k: int, number: int, name: str) -> str:
         """Store a row that lies elsewhere; return the name of the stored row."""
         place = self.place_of(k, "t", 0)
-        if self._kind(k) is StoreKind.HELD:
+        if self._kind(k) in (StoreKind.HELD, StoreKind.SINGLE):
             return name
         if is_scalar(self.loop.body, number):
             self._store_number(k, name)

@@ -103,14 +103,19 @@ class Draft:
     def may_take_over(self, number: int, old: int) -> bool:
         """Return whether a result may be written over a register: its group is the last to need that, and may do so.
 
-        Every instruction of the group that reads it must be one that may write over that input, and none may read a view of it.
+        Every instruction of the group that reads it must be one that may write over that input, and none may read a view of it:
+        but one that changes the register itself may read a view as an input that may overlap it.
         """
         time = self.time[self.made[number]]
         if self.needed.get(old, -1) != time or old in self.given_up:
             return False
         for index in self.groups[time]:
             instruction = self.program.instructions[index]
-            if any(old in self.shared.get(number, _NO_ONE) for number in instruction.inputs):
+            overlaps = instruction.op.facts.overlaps if old in instruction.inputs else -1
+            if any(
+                old in self.shared.get(number, _NO_ONE) and k != overlaps
+                for k, number in enumerate(instruction.inputs)
+            ):
                 return False
             if old in instruction.inputs and not self._overwrites(instruction, old):
                 return False

@@ -116,7 +116,7 @@ class StoreKind(Enum):
 
     ``WHOLE``: all of them.  ``TAKEN``: the array that a mitmot starts from, or a copy of it.  ``RING``: the last ones, those
     after the end from the beginning again.  ``PAIR``: two rows that change places.  ``SINGLE``: one row, written over by the
-    operation that reads it last.  ``HELD``: one number, a value.  ``NONE``: nothing is kept.
+    operation that reads it last, or handed on as it is.  ``HELD``: one number, a value.  ``NONE``: nothing is kept.
     """
 
     WHOLE = "whole"

@@ -87,10 +87,8 @@ def place_rows(loop: LoopInstruction, draft: Draft, stores: dict[SlotKey, Store]
         if slot.kind == "mitmot" and not stores["state", k].checked:
             _place_in_mitmot(draft, k, slot)
         elif stores["state", k].kind is StoreKind.PAIR and slot.reads:
-            old, new = slot.reads[0][1], slot.writes[0][1]
-            if draft.located.get(new) == Row(("state", k)) and _taken_over(
-                draft, new, old, Row(("state", k))
-            ):
+            old, new, row = slot.reads[0][1], slot.writes[0][1], Row(("state", k))
+            if new == old or (draft.located.get(new) == row and _taken_over(draft, new, old, row)):
                 stores["state", k] = with_fields(stores["state", k], kind=StoreKind.SINGLE)
 
 

@@ -86,6 +86,17 @@ def test_a_part_that_moves_within_its_carry_is_not_copied_on_numpy():
     assert "copy" not in text
 
 
+@pytest.mark.parametrize("name", ["set", "increment"])
+def test_a_backward_step_passes_over_no_carry(name):
+    step, starts = STEPS[name]
+    results, _ = scanviz.scan(step, T.arange(N), starts)
+    wanted = scanviz.grad(T.sum(results[0][-1] ** 2), [B0, S0])
+    f = scanviz.function([N, B0, S0], wanted, mode="native")
+    f(900, np.linspace(-1, 1, COUNT), 0.5)
+    _, most = carries_of(f)
+    assert most < COUNT // 2
+
+
 @pytest.mark.parametrize("stops", [False, True])
 @pytest.mark.parametrize(
     "step",

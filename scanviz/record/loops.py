@@ -371,8 +371,7 @@ class LoopRecord(Shown):
 
     def ran_ns(self, operation: OperationRecord) -> float:
         """Return the estimated time of an operation in all steps, slow ones included."""
-        mean = operation.mean_ns
-        return (self._mean_of(operation.typical_ns) if mean is None else mean) * self.steps
+        return (operation.typical_ns if operation.mean_ns is None else operation.mean_ns) * self.steps
 
     @property
     def operations_ns(self) -> float:
@@ -382,17 +381,12 @@ class LoopRecord(Shown):
     @property
     def mean_copy_ns(self) -> float:
         """Storing rows, of the average step."""
-        return self.measures.get("mean_copy_ns", self._mean_of(self.copy_ns))
+        return self.measures.get("mean_copy_ns", self.copy_ns)
 
     @property
     def mean_overhead_ns(self) -> float:
         """Taking slices and going round the loop, of the average step."""
-        return self.measures.get("mean_overhead_ns", self._mean_of(self.overhead_ns))
-
-    def _mean_of(self, typical_ns: float) -> float:
-        """Return a part of the average step by that of the typical one, for records of earlier versions."""
-        typical = self.typical_ns
-        return typical_ns * max(1.0, self.step_times.mean_ns / typical) if typical > 0 else typical_ns
+        return self.measures.get("mean_overhead_ns", self.overhead_ns)
 
     @property
     def kept_bytes(self) -> int:

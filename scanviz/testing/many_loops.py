@@ -117,7 +117,7 @@ def states(count: int) -> ManyLoops:
         return [T.tanh(s[k] * a[k] + s[(k + 1) % count]) for k in range(count)]
 
     rows, _ = scanviz.scan(step, None, [0.1 * k for k in range(count)], n_steps=n, return_list=True)
-    loss = T.stack([each[-1] for each in rows]).sum()
+    loss = T.stack([row[-1] for row in rows]).sum()
     return ManyLoops([a, n], [scanviz.grad(loss, a)], [np.full(count, 0.1), 5])
 
 

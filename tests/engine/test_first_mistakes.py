@@ -38,7 +38,7 @@ MISTAKES = {
     "two ellipses": (lambda: M[..., ...], "expected: at most one"),
     "rows as a number of steps": (lambda: scanviz.scan(lambda: w, n_steps=x), "n_steps=x.shape[0]"),
     "a float number of steps": (lambda: scanviz.scan(lambda: w, n_steps=10 / 2), "n_steps=int(5.0)"),
-    "a value by name": (lambda: x.eval({"x": [1.0]}), "the variable itself, not its name"),
+    "a value by name": (lambda: x.eval({"x": [1.0]}), "eval({x: …}), with the variable itself as the key"),
     "the same expression again": (lambda: scanviz.grad((x * 2).sum(), x * 2), "y = …, and use y in both"),
     "the gradient of a function": (lambda: scanviz.grad(lambda v: v, x), "grad(f(x), x)"),
     "a gradient by value": (lambda: scanviz.grad(x.sum(), W.get_value()), "the variable itself"),
@@ -60,7 +60,7 @@ MISTAKES = {
     ),
     "first values as sequences": (
         lambda: scanviz.scan(lambda s, v: (s + v, s), 0.0, x),
-        "outputs_info=[…] for the first value of a state: scan(step, sequences, outputs_info)",
+        "outputs_info=[…] for the first value of a state, which JAX's scan has in this place",
     ),
     "functions as branches": (lambda: scanviz.ifelse(w > 0, lambda: x, lambda: -x), "call it"),
     "a Jacobian of a function": (lambda: scanviz.jacobian(lambda v: v, x), "jacobian(f(x), x)"),

@@ -30,7 +30,7 @@ def later(taps):
     [
         (
             lambda: two_taps(np.ones(1)),
-            ["at least 2 rows", "found:    1 row\n", "write:    initial rows for"],
+            ["expected: 2 rows", "found:    1 row\n", "write:    initial rows for"],
         ),
         (short, ["found:    1 row\n"]),
         (lambda: later([1, -1]), ["taps=[1, -1]", "write:    taps=[-1]"]),

@@ -211,9 +211,7 @@ class BackwardLoop:
         kept = {tap: pulled[state.reads[tap]] for tap in taps.kept if state.reads[tap] in pulled}
         writes = {-tap: add_cotangents([term, rows[tap]]) for tap, term in kept.items()}
         if kept and state not in self.given and state.kind != "mitmot":
-            deepest = min(
-                kept
-            )  # writes each row before others add to it: into zeros, for nothing arrives from outside
+            deepest = min(kept)  # it writes a row before others add to it, and nothing arrives from outside
             writes[-deepest] = kept[deepest]
         for tap in taps.replaced:
             term = pulled.get(state.reads[tap])

@@ -203,11 +203,6 @@ def shared(
         raise ScanvizTypeError.here(
             f"shared() takes a value, `{describe(value)}` is symbolic", fix="shared(numpy_array)"
         )
-    if type(value).__module__.startswith("numpy.random"):
-        raise ScanvizTypeError(
-            "shared() takes an array, not a generator of NumPy",
-            fix="T.random.RandomStreams(seed=1), or T.random.random_state(1) for a state of its own",
-        )
     try:
         array = _array_of(value, "the value of this shared variable")
     except ValueError as error:

@@ -50,7 +50,7 @@ def canonical_dtype(dtype: object) -> str:
         name = str(np.dtype(dtype).name)  # type: ignore[call-overload]  # anything: NumPy decides
     except Exception as error:  # anything may be asked for its dtype, and fail in its own way
         fix = None
-        if isinstance(dtype, int | tuple | list):
+        if isinstance(dtype, tuple | list) or hasattr(dtype, "__index__"):
             fix = "sizes as one tuple, T.zeros((3, 2)) and T.tensor(dtype, (3, 2), name); T.constant(…) for a value"
         raise ScanvizTypeError.here(
             f"{dtype!r} is not a dtype", expected=", ".join(DTYPES), fix=fix

@@ -251,13 +251,13 @@ def taps_of(variable: LoopVariable) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 
 def step_name(name: str, tap: int) -> str:
-    """Return how a row is written, such as ``h[t-1]``; at tap 0 a name that says its time already stays as it is.
+    """Return how a row is written, such as ``h[t-1]``; the name of a gradient's row that says its time stays as it is.
 
     Examples
     --------
-    >>> step_name("h", 0), step_name("h", -3), step_name("∂h[t-1]", 0)
-    ('h[t]', 'h[t-3]', '∂h[t-1]')
+    >>> step_name("h", 0), step_name("h", -3), step_name("x[t]", 0), step_name("∂h[t-1]", 0)
+    ('h[t]', 'h[t-3]', 'x[t][t]', '∂h[t-1]')
     """
     if tap == 0:
-        return name if "[t" in name else f"{name}[t]"
+        return name if name.startswith("∂") and name.endswith("]") else f"{name}[t]"
     return f"{name}[t{tap:+d}]"

@@ -119,11 +119,7 @@ def _takes(node: Apply, inputs: Sequence[Variable]) -> bool:
     if changed in ([], [0]):
         if is_floating(node.inputs[0]) and not any(map(is_floating, node.inputs[1:])):
             return True
-        if (
-            node.op.facts.same_elements
-            or declaration is INDEX
-            or declaration.family in ("elementwise", "reduce")
-        ):
+        if node.op.facts.same_elements or declaration is INDEX or declaration.family == "reduce":
             return True
     for k in changed:
         if not np.can_cast(*pairs[k], "safe"):

@@ -109,7 +109,7 @@ def known_numbers_give_alike_beside_all_special_numbers(seed: int, carried: bool
     dtype, other = _dtypes(rng, 2)
     calls: dict[str, tuple[str, Callable[..., Variable]]] = {}
     for name in {"power", *rng.sample([name for name, made in OPERATIONS.items() if made.arity == 2], 5)}:
-        for number in (_as_written(each) for each in special_numbers(other)):
+        for number in map(_as_written, special_numbers(other)):
             calls[f"{name}(x, {number})"] = (
                 name,
                 lambda x, name=name, number=number: OPERATIONS[name](x, number),
@@ -131,7 +131,7 @@ def _rows(rng: Random, numbers: Sequence[Array], dtypes: Sequence[str]) -> list[
     """Return arrays of these numbers whose rows are single numbers, or have some length."""
     length, size = rng.choice((0, 1, 3, 8, 17)), numbers[0].size
     shape = (-(-size // length), length) if length else (size,)
-    return [np.resize(each, shape).astype(dtype) for each, dtype in zip(numbers, dtypes, strict=True)]
+    return [np.resize(some, shape).astype(dtype) for some, dtype in zip(numbers, dtypes, strict=True)]
 
 
 def _compare(
@@ -160,7 +160,7 @@ def _takes(name: str, call: Callable[..., Variable], given: Sequence[Array]) -> 
     if name == "polygamma":  # whose order is none of these numbers
         return False
     try:
-        made = call(*(T.tensor(each.dtype.name, ()) for each in given))
+        made = call(*(T.tensor(value.dtype.name, ()) for value in given))
     except (ScanvizError, OverflowError):
         return False
     return not (Op(OPERATIONS[name]).facts.raises and tensor_type(made).dtype in INTEGERS)

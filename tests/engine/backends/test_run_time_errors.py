@@ -103,7 +103,7 @@ def test_an_initial_state_with_too_few_rows_is_named(tier):
     results = loop([State("deep", {-3: a}, {0: a * 2})], N, [start])
     told = message_of(tier, [N, start], results, [2, np.ones((2, 2))], ScanvizValueError)
     assert "`deep`" in told
-    assert "at least 3 rows" in told
+    assert "expected: 3 rows" in told
     assert "2 rows" in told
 
 

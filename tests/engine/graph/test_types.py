@@ -127,5 +127,5 @@ def test_what_old_scripts_write_for_a_type_is_answered():
 
 @pytest.mark.parametrize("call", [lambda: T.zeros(3, 4), lambda: T.ones(3, T.matrix("m").shape[0])])
 def test_a_size_where_a_dtype_stands_is_part_of_a_shape(call):
-    with pytest.raises(ScanvizTypeError, match=r"is not a dtype(?s:.*)write: +one tuple for a shape"):
+    with pytest.raises(ScanvizTypeError, match=r"is not a dtype(?s:.*)write: +sizes as one tuple"):
         call()

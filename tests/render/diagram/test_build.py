@@ -76,7 +76,7 @@ def test_the_profile_says_what_each_part_took():
     nodes = tuple(replace(node, operation=0) for node in graph.nodes)
     graph = replace(graph, nodes=nodes, loops=(replace(graph.loops[0], key=7, step=step),))
     operations = [
-        OperationRecord(k, "o", "operation", "", None, samples=n, typical_ns=100.0)
+        OperationRecord(k, "o", "operation", "", None, samples=n, typical_ns=100.0, mean_ns=25.0 * n or None)
         for k, n in enumerate((4, 2, 0))
     ]
     loop = LoopRecord(

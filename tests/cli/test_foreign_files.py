@@ -29,7 +29,7 @@ scanviz.function([x], h, name="f")(np.ones(20))
 SHOWING = [
     "report p.scanviz", "report --values --step 1 --recompute p.scanviz", "html --recompute -o out.html p.scanviz", "rewrites p.scanviz",
     "program p.scanviz", "advise p.scanviz", "compare --anyway p.scanviz p.scanviz", "merge -o out.scanviz p.scanviz p.scanviz",
-    "graph p.scanviz", "graph -o out.svg p.scanviz", "graph --engine own -o out.png p.scanviz", "graph -o out.pdf p.scanviz",
+    "graph p.scanviz", "graph -o out.svg p.scanviz", "graph --engine own -o out.png p.scanviz", "graph -o out.html p.scanviz",
     "export -f chrome -o out p.scanviz", "export -f csv -o out p.scanviz", "rewrites --rules", "learn 1", "learn 1 --check answer.py",
     pytest.param("learn --notebooks out 1", marks=pytest.mark.slow), pytest.param("doctor --json", marks=pytest.mark.slow),
 ]  # fmt: skip

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scanviz.profiler.recording.gathered_times import GatheredTimes
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
 from scanviz.profiler.recording.passed_calls import AloneTimes, CallShares
@@ -28,6 +27,54 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 4096  # calls gathered before they are counted
 CALLS_WAITING = 256  # calls whose operations are gathered before they are added up
+
+
+WAITING = 4096  # times gathered before they are counted
+
+
+class GatheredTimes:
+    """Times that come as arrays of some hundreds, counted some thousands at once, which takes a quarter as long.
+
+    Parameters
+    ----------
+    histogram : Histogram
+        Where they are counted.
+
+    Attributes
+    ----------
+    waiting : int
+        How many wait.
+
+    Examples
+    --------
+    >>> times = GatheredTimes(Histogram())
+    >>> times.add(np.array([10, 20, 30]))
+    >>> times.waiting, times.histogram.count
+    (3, 0)
+    >>> times.count()
+    >>> times.waiting, times.histogram.count
+    (0, 3)
+    """
+
+    __slots__ = ("_pieces", "histogram", "waiting")
+
+    def __init__(self, histogram: Histogram) -> None:
+        self.histogram, self.waiting = histogram, 0
+        self._pieces: list[np.ndarray[Any, Any]] = []
+
+    def add(self, times: np.ndarray[Any, Any]) -> None:
+        """Take times, int64, shape (n,)."""
+        self._pieces.append(times)
+        self.waiting += len(times)
+        if self.waiting >= WAITING:
+            self.count()
+
+    def count(self) -> None:
+        """Count what waits."""
+        if self._pieces:
+            self.histogram.add(np.concatenate(self._pieces))
+            self._pieces.clear()
+            self.waiting = 0
 
 
 class _Call(NamedTuple):

@@ -37,7 +37,7 @@ def test_the_modules_that_users_import_are_among_them():
         "scanviz.tensor.linalg",
         "scanviz.tensor.random",
     } <= set(names)
-    assert {"scanviz.testing", "scanviz.profiler", "scanviz.testing.laws"} <= set(names)
+    assert {"scanviz.testing", "scanviz.profiler"} <= set(names)
 
 
 @pytest.mark.parametrize(("name", "module"), modules())

@@ -24,8 +24,9 @@ BROKEN = ("NameError", "ImportError", "ModuleNotFoundError", "SyntaxError")
 
 
 def planted(bug: dict, tree: Path) -> None:
-    """Write a copy of the package with a bug put back into ``tree``."""
-    shutil.copytree(ROOT / "scanviz", tree / "scanviz", ignore=shutil.ignore_patterns("__pycache__"))
+    """Write a copy of the package and of its laws, with a bug put back, into ``tree``."""
+    for name in ("scanviz", "tests/laws", "tests/support"):
+        shutil.copytree(ROOT / name, tree / name, ignore=shutil.ignore_patterns("__pycache__"))
     for edit in bug["edit"]:
         path = tree / edit["file"]
         text = path.read_text(encoding="utf-8")
@@ -37,7 +38,7 @@ def planted(bug: dict, tree: Path) -> None:
 def search(tree: Path, minutes: float, laws: list[str], jobs: int) -> str | None:
     """Return which law was broken and by what error, None where none was; leave where the bug keeps the laws from running."""
     limits = ["--first", "--minutes", str(minutes), "--jobs", str(jobs)]
-    command = [sys.executable, "-m", "scanviz.testing.laws", *limits, *laws]
+    command = [sys.executable, "-m", "tests.laws", *limits, *laws]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     _, found, told = done.stdout.partition("FOUND by ")

@@ -9,8 +9,8 @@ import pytest
 
 from scanviz.child_process import isolated_code, isolated_module, scanviz_command
 from scanviz.record.file import load
-from scanviz.testing import hostile
 from tests.cli.commands import ROOT, command
+from tests.support import hostile
 from tests.tui.test_tmux import Terminal
 
 # Python itself executes these when it starts ``python -m``.

@@ -14,9 +14,9 @@ import pytest
 
 from scanviz.record.file import load, save
 from scanviz.record.model import ProfileRecord
-from scanviz.testing import hostile
 from tests.cli.commands import command as typed
 from tests.cli.test_fidelity import ENVIRONMENT, LOOP, fresh, launch, script  # noqa: F401  # the fixture is used by name
+from tests.support import hostile
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="devices and FIFOs are POSIX")
 READING = (

@@ -21,7 +21,7 @@ FUSED = """
 import numpy as np, scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import register
-from scanviz.testing.arena_tier import ArenaTier
+from tests.support.arena_tier import ArenaTier
 x, w = T.matrix("x"), T.matrix("w")
 h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(h, w) + x_t) * 2.0, x, T.zeros(3), w, name="rnn")
 register("arena", ArenaTier)

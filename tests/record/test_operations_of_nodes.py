@@ -6,7 +6,7 @@ import pytest
 
 from scanviz.engine.mode import Mode
 from scanviz.render.diagram.build import diagram_of
-from scanviz.testing.laws.names import NamedFunction, NamedLoop, recorded
+from tests.laws.names import NamedFunction, NamedLoop, recorded
 
 
 @pytest.mark.parametrize("rewrites", ["all", "all,-ScanMerge", "none"])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz.profiler.report.text import ReportLine, styled, table
 from scanviz.record.plain_text import is_plain, plain_lines, sanitize, write_json, write_text
-from scanviz.testing.hostile import TEXTS, texts
+from tests.support.hostile import TEXTS, texts
 
 PACKAGE = Path(scanviz.__file__).parent
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud800-\udfff]")

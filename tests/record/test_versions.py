@@ -33,9 +33,9 @@ from scanviz.record.versions import (
 )
 from scanviz.testing import random_loops
 from scanviz.testing.expressions import RandomExpression
-from scanviz.testing.laws.versions import with_gradient
 from scanviz.testing.loop_case import LoopCase, OutputCase
 from scanviz.testing.operations import operations_for
+from tests.laws.versions import with_gradient
 
 
 def spelled(graph: GraphSnapshot) -> dict:

@@ -16,7 +16,7 @@ from scanviz.render.characters import SIGNS, CharacterDrawing, drawing_lines, dr
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.unrolled import unrolled
-from scanviz.testing.laws.rails import joined
+from tests.laws.rails import joined
 from tests.render.diagram.graphs import history, several_taps
 from tests.render.pictures import hostile_picture, taps_pictures
 

@@ -8,8 +8,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.program.plan import draft, planning
-from scanviz.testing import arena
-from scanviz.testing.arena import ArenaBackend
+from tests.support import arena
+from tests.support.arena import ArenaBackend
 
 X, H0 = T.matrix("X"), T.vector("h0")
 ROWS = np.sin(np.arange(12.0)).reshape(4, 3)

@@ -8,9 +8,9 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.runtime.pool import Pool
-from scanviz.testing.by_turns import Turns, by_turns
-from scanviz.testing.own_locks import HERE, locks_held, own_locks
-from scanviz.testing.touched import Touched
+from tests.support.by_turns import Turns, by_turns
+from tests.support.own_locks import HERE, locks_held, own_locks
+from tests.support.touched import Touched
 
 
 class Steps:

@@ -9,9 +9,9 @@ import scanviz
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.traversal import toposort
-from scanviz.testing.declared import ROWS, WITHOUT, UnfitError
-from scanviz.testing.fresh_operands import FreshOperands
-from scanviz.testing.graphs import grown
+from tests.support.declared import ROWS, WITHOUT, UnfitError
+from tests.support.fresh_operands import FreshOperands
+from tests.support.graphs import grown
 
 FAMILIES = {each.stem for each in Path(scanviz.__file__).parent.glob("engine/ops/*.py")} | {"loop"}
 DECLARED = [each for each in declarations() if each.family in FAMILIES]

@@ -7,8 +7,8 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 
-from scanviz.testing.laws import Law, all_laws
-from scanviz.testing.laws.nightly import Search, run_here, summary
+from tests.laws import Law, all_laws
+from tests.laws.nightly import Search, run_here, summary
 
 
 @pytest.mark.parametrize("law", all_laws(), ids=lambda law: f"{law.family}-{law.name}")
@@ -61,14 +61,14 @@ def test_an_example_that_a_law_says_nothing_about_does_not_break_it(monkeypatch,
 
 
 def test_the_command_counts_what_it_tried():
-    command = [sys.executable, "-m", "scanviz.testing.laws", "--minutes", "0.01", "--jobs", "1", "loops"]
+    command = [sys.executable, "-m", "tests.laws", "--minutes", "0.01", "--jobs", "1", "loops"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "examples" in done.stdout and "0 findings" in done.stdout
 
 
 def test_an_unknown_law_is_refused_with_those_that_there_are():
-    command = [sys.executable, "-m", "scanviz.testing.laws", "lops"]
+    command = [sys.executable, "-m", "tests.laws", "lops"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "loops" in done.stderr
 

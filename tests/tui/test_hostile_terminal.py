@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from scanviz.testing import hostile
+from tests.support import hostile
 from tests.tui.test_tmux import terminal  # noqa: F401  # the fixture is used by name
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="a real terminal needs tmux")

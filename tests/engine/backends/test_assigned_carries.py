@@ -8,7 +8,7 @@ from scanviz import tensor as T
 from scanviz.engine.backends.native.listing import listings
 from scanviz.engine.program.instructions import all_loops, is_scalar
 from scanviz.engine.program.plan.location import StoreKind
-from scanviz.testing.laws.assigned import passes
+from tests.laws.assigned import passes
 
 N, B0, S0 = T.lscalar("n"), T.vector("b0"), T.scalar("s0")
 COUNT = 1009

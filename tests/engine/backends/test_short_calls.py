@@ -17,7 +17,7 @@ from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import plan, single
 from scanviz.profiler.recording.session import profile
-from scanviz.testing.between_guards import between_guards
+from tests.support.between_guards import between_guards
 
 pytestmark = pytest.mark.skipif(
     not registry.availability("native").works, reason=registry.availability("native").why

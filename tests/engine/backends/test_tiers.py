@@ -20,8 +20,8 @@ from scanviz.engine.ops.ifelse import ifelse
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.printer import Notes, program_text
-from scanviz.testing.graphs import grown
 from tests.engine.backends.cupy.stand_in import LIBRARY
+from tests.support.graphs import grown
 
 X, V = T.matrix("x"), T.vector("v")
 OWN = MeaningTable("meaning of mine", "mine/{family}.py")

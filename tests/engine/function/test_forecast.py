@@ -9,7 +9,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.measurement.forecasts import Forecasts
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
-from scanviz.testing.laws.memory import counted
+from tests.laws.memory import counted
 
 
 def rnn(steps: object = None) -> scanviz.Function:

@@ -9,7 +9,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.testing.many_loops import SHAPES, ManyLoops, chain, deep, stacked
-from scanviz.testing.work import grown, lines_run
+from tests.support.work import grown, lines_run
 
 MORE = 2.4  # at most 1.2 times linear when the count doubles
 

@@ -10,7 +10,7 @@ import scanviz
 from scanviz import function, scan, shared
 from scanviz import tensor as T
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.testing.at_once import at_once
+from tests.support.at_once import at_once
 
 FIRST = """
 import threading

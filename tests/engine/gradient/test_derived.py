@@ -15,7 +15,7 @@ from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.formula_graph import operation_of
 from scanviz.engine.scalar.expression import bits, cast, from_bits, primitive, select, x, y
 from scanviz.engine.scalar.formula import floats
-from scanviz.testing.special_values import special_numbers
+from tests.support.special_values import special_numbers
 
 load_rows()
 

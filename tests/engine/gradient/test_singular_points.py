@@ -11,7 +11,7 @@ from scanviz.engine.gradient.partials import has_pole
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.testing.singular import SINGULAR_POINTS
+from tests.support.singular import SINGULAR_POINTS
 
 INF = float("inf")
 

@@ -12,7 +12,7 @@ from scanviz.engine.graph.flatten import flatten, unflatten
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
-from scanviz.testing.laws.pickles import written
+from tests.laws.pickles import written
 
 
 def _with_gradients(order=1):

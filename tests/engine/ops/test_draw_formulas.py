@@ -12,7 +12,7 @@ from scanviz.engine.scalar.array_source import on_arrays
 from scanviz.engine.scalar.blocks import typed
 from scanviz.engine.scalar.expression import argument
 from scanviz.engine.scalar.text import text_of
-from scanviz.testing.drawing import formula_draw
+from tests.support.drawing import formula_draw
 
 N = 501
 RNG = np.random.default_rng(0)

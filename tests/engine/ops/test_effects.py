@@ -11,8 +11,8 @@ from scanviz import tensor as T
 from scanviz.engine.errors import AssertFailedError, ScanvizError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.mode import Mode
 from scanviz.engine.program.lower import lower
-from scanviz.testing.arena import ArenaBackend
 from tests.engine.backends.cupy.stand_in import register
+from tests.support.arena import ArenaBackend
 
 register()
 MODES = ["numpy", "reference", "stand-in", Mode("numpy", "none"), Mode("reference", "all")]

@@ -11,7 +11,7 @@ from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.scalar.array_source import on_arrays
-from scanviz.testing.special_values import special_numbers
+from tests.support.special_values import special_numbers
 
 ELEMENTWISE = [each for each in declarations() if isinstance(each, ElementwiseDeclaration)]
 RANDOM = 200

@@ -14,8 +14,8 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import Where, chains, plan_loop, single
 from scanviz.engine.program.plan.described import notes_of
 from scanviz.engine.program.printer import program_text
-from scanviz.testing.arena import EVERYTHING
-from scanviz.testing.arena_tier import ArenaTier
+from tests.support.arena import EVERYTHING
+from tests.support.arena_tier import ArenaTier
 
 X, H0, W = T.matrix("X"), T.vector("h0"), T.matrix("W")
 ROWS = np.sin(np.arange(12.0)).reshape(4, 3)

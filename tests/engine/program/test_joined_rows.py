@@ -12,7 +12,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.numpy import long_results
 from scanviz.engine.program import forecast
-from scanviz.testing.laws.memory import counted
+from tests.laws.memory import counted
 
 drawn = np.random.default_rng(6)
 X, Y, ROW = drawn.normal(size=(60, 30)), drawn.normal(size=(60, 30)), drawn.normal(size=(1, 30))

@@ -28,7 +28,7 @@ from scanviz.engine.program.plan import (
 )
 from scanviz.engine.program.plan.arena import arena_of, inner_bytes, ring_size
 from scanviz.engine.program.rules import scan_inplace
-from scanviz.testing.arena import EVERYTHING
+from tests.support.arena import EVERYTHING
 
 X, H0, V = T.matrix("X"), T.vector("h0"), T.vector("v")
 

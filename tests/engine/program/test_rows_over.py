@@ -18,8 +18,8 @@ from scanviz.engine.program.instructions import all_loops
 from scanviz.engine.program.plan.location import SHORTEST_OVER
 from scanviz.engine.program.printer import program_text
 from scanviz.testing.comparing import assert_close, assert_same_bits
-from scanviz.testing.laws.limits import over_always
-from scanviz.testing.laws.memory import counted
+from tests.laws.limits import over_always
+from tests.laws.memory import counted
 
 RULE = "rows_over_sequences"
 TIERS = ["numpy", "native", "auto"]

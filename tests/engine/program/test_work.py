@@ -12,7 +12,7 @@ from scanviz.engine.program.instructions import all_loops, loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import chains, plan_loop
 from scanviz.engine.program.work import Work, work_of
-from scanviz.testing.arena import EVERYTHING
+from tests.support.arena import EVERYTHING
 
 M, N, K = 12, 20, 7
 

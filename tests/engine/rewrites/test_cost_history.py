@@ -7,9 +7,9 @@ import scanviz
 from scanviz.engine.rewrites import cost, versions
 from scanviz.engine.rewrites.cost import cost_of
 from scanviz.record.rewrites_snapshot import rewrites_of
-from scanviz.testing.laws.many_loops import many_loops
 from scanviz.testing.many_loops import stacked, within
-from scanviz.testing.work import lines_run
+from tests.laws.many_loops import many_loops
+from tests.support.work import lines_run
 
 
 @settings(max_examples=15)

@@ -1,5 +1,5 @@
 """All rules together on loops of every kind, none at all, and rules that do not exist; laws of each rule are in
-:mod:`scanviz.testing.laws.rewrites`."""
+:mod:`tests.laws.rewrites`."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.runtime.ledger import Ledger, Weighing
 from scanviz.profiler.report.overview import render_report
-from scanviz.testing.laws.memory import counted, traced
+from tests.laws.memory import counted, traced
 
 DRAWN = np.random.default_rng(0)
 

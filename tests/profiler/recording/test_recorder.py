@@ -27,8 +27,8 @@ from scanviz.profiler.recording.run_totals import RunTotals
 from scanviz.record import program_snapshot, rewrites_snapshot
 from scanviz.record.model import LoopRecord, OutcomeRecord
 from scanviz.record.rewrites_source import RewritesSource
-from scanviz.testing.arena_tier import ArenaTier
 from tests.profiler.events import Clock, compiled, control, loop_keys, recorder, run, steps, timed
+from tests.support.arena_tier import ArenaTier
 
 ROWS, CELLS = loop_keys()
 

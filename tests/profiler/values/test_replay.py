@@ -25,7 +25,7 @@ from scanviz.record.errors import RecomputeError
 from scanviz.record.file import load, save
 from scanviz.record.held_calls import ArrayRecord
 from scanviz.record.model import ProfileRecord
-from scanviz.testing.laws.any_step import agree, recorded
+from tests.laws.any_step import agree, recorded
 
 STEPS = 400
 

@@ -1,4 +1,4 @@
-"""What the page's player is told of rows (laws: `scanviz/testing/laws/rulers.py`)."""
+"""What the page's player is told of rows (laws: `tests/laws/rulers.py`)."""
 
 import numpy as np
 

@@ -207,7 +207,9 @@ def with_inner():
 def test_loops_inside_stay_part_of_the_code_while_a_record_is_made_and_are_counted():
     f, rows = with_inner(), RNG.normal(size=(4000, 5))
     plain, typical = f(rows), []
-    for _ in range(5):  # a step's own time is about that of a stamp: one round in which it is more than the stamps will do
+    for _ in range(
+        5
+    ):  # a step's own time is about that of a stamp: one round in which it is more than the stamps will do
         with scanviz.profile() as session:
             np.testing.assert_array_equal(f(rows), plain)
         outer, inner = (

@@ -24,7 +24,7 @@ from scanviz.engine.graph.declaration import Declaration, Op, declared_already, 
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.program.instructions import all_loops
 from scanviz.profiler import profile
-from scanviz.testing.laws.rows_apart import parts_always
+from tests.laws.rows_apart import parts_always
 
 pytestmark = pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
 FROM_DISK = "machine code for the shapes met, kept on disk from an earlier run"

@@ -24,7 +24,7 @@ from scanviz.engine.backends.native.cycles import counter
 from scanviz.engine.backends.native.stamps import NativeRecord
 from scanviz.engine.backends.native.threads import InParts, PartedCode
 from scanviz.engine.backends.native.workers import Workers
-from scanviz.testing.laws.rows_apart import parts_always, parts_first
+from tests.laws.rows_apart import parts_always, parts_first
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,142 @@
+"""Laws of ``vmap``: the result over all rows is, row by row, what the function gives of a row."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from scanviz import grad, vmap
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.function import function
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.testing.comparing import WHOLE_LOOP, assert_close
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from scanviz.testing.plain import run_plainly
+from scanviz.testing.readings import READINGS, Reading
+from tests.laws.law import law
+from tests.laws.tiers import TIERS
+from tests.support.graphs import GraphCase, random_graphs, values_of
+
+ROWS = 3
+FLAGS = st.lists(st.booleans(), min_size=6, max_size=6)
+AXES = st.lists(st.integers(0, 2), min_size=6, max_size=6)
+READ = st.sampled_from(  # what has one shape however many rows there are
+    [
+        reading
+        for reading in READINGS
+        if reading.name.startswith(("the last row", "the sum")) and "each" not in reading.name
+    ]
+)
+OF_NAN = {"signbit", "copysign"}  # which NaN comes out is left open
+GRAPHS = random_graphs(most=12, rows=ROWS, moderate=True).filter(
+    lambda case: not OF_NAN & {declaration.name for declaration in case.declarations()}
+)
+LOOPS = random_loops(symbolic_steps=True, updates=False)
+SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
+
+
+def _mapped(
+    inputs: list[Variable],
+    outputs: list[Variable],
+    rows: list[list[Array]],
+    axes: list[int | None],
+    tier: str,
+) -> list[Array]:
+    """Return a graph's outputs over all rows; an input without an axis has its value of the first row."""
+
+    def fn(*given: Variable) -> list[Variable]:
+        return replace(outputs, dict(zip(inputs, given, strict=True)))
+
+    values = [
+        rows[0][k] if axis is None else np.stack([row[k] for row in rows], axis)
+        for k, axis in enumerate(axes)
+    ]
+    whole = [T.tensor(value.dtype, (None,) * value.ndim, f"rows{k}") for k, value in enumerate(values)]
+    results = vmap(fn, in_axes=axes)(*whole)
+    found: list[Array] = function(whole, results, mode=tier, on_unused_input="ignore")(*values)
+    return found
+
+
+def _check(found: list[Array], expected: list[list[Array]]) -> None:
+    """Raise unless results over all rows are those of each row; what has another shape in each row is left out."""
+    for k, mine in enumerate(found):
+        for row, theirs in zip(mine, expected, strict=True):
+            tolerance = WHOLE_LOOP.get(theirs[k].dtype.name)
+            assert_close(row, theirs[k], f"result {k}", tolerance)
+
+
+@law(sample=25, case=GRAPHS, flags=FLAGS, places=AXES, tier=TIERS)
+def a_graph_over_rows_gives_what_it_gives_of_each(
+    case: GraphCase, flags: list[bool], places: list[int], tier: str
+) -> None:
+    """Every operation over a new axis, wherever that is, gives in each row what the operation gives of the row."""
+    axes = [
+        place % (value.ndim + 1) if flag else None
+        for flag, place, value in zip(flags, places, case.rows[0], strict=False)
+    ]
+    assume(any(axis is not None for axis in axes))
+    rows = [[case.rows[0][k] if axis is None else row[k] for k, axis in enumerate(axes)] for row in case.rows]
+    try:
+        with np.errstate(all="ignore"):
+            expected = [values_of(case.outputs, case.inputs, row) for row in rows]
+    except Exception:
+        assume(False)
+    alike = [k for k in range(len(case.outputs)) if len({row[k].shape for row in expected}) == 1]
+    assume(alike)
+    found = _mapped(case.inputs, [case.outputs[k] for k in alike], rows, axes, tier)
+    _check(found, [[row[k] for k in alike] for row in expected])
+
+
+def _loop_rows(
+    case: LoopCase, inputs: list[tuple[Variable, Array]], flags: list[bool]
+) -> tuple[list[list[Array]], list[int | None]]:
+    """Return values of a loop's inputs for each row, and the axis of those that have one; others are the same for all."""
+    axes: list[int | None] = [
+        0 if flag and value.dtype.kind == "f" else None
+        for flag, (_, value) in zip([*flags, *flags], inputs, strict=False)
+    ]
+    factors = [1.0, 0.7, 0.4]
+    rows = [
+        [
+            value if axis is None else (value * factor).astype(value.dtype)
+            for axis, (_, value) in zip(axes, inputs, strict=True)
+        ]
+        for factor in factors
+    ]
+    return rows, axes
+
+
+@law(sample=12, case=LOOPS, flags=FLAGS, reading=READ, tier=TIERS)
+def a_loop_over_rows_gives_what_it_gives_of_each(
+    case: LoopCase, flags: list[bool], reading: Reading, tier: str
+) -> None:
+    """One loop over states of all rows gives in each row what a loop of the row gives, wherever that ends."""
+    results, _, inputs, _ = case.build()
+    rows, axes = _loop_rows(case, inputs, flags)
+    assume(any(axis is not None for axis in axes))
+    outputs = [reading.of(result, len(run_plainly(case)[0][0])) for result in results]
+    names = [variable for variable, _ in inputs]
+    one = function(names, outputs, mode="reference", on_unused_input="ignore")
+    try:
+        expected = [one(*row) for row in rows]
+    except ScanvizError:
+        assume(False)
+    _check(_mapped(names, outputs, rows, axes, tier), expected)
+
+
+@law(sample=8, case=SMOOTH, flags=FLAGS, tier=TIERS)
+def a_gradient_over_rows_is_the_gradient_of_each(case: LoopCase, flags: list[bool], tier: str) -> None:
+    """The gradient of a loop, itself a loop, gives over all rows what it gives of each row."""
+    results, _, inputs, _ = case.build()
+    rows, axes = _loop_rows(case, inputs, flags)
+    assume(any(axis is not None for axis in axes))
+    names = [variable for variable, _ in inputs]
+    floats = [name for name in names if str(name.type).startswith("float")]
+    cost = T.sum(T.stack([T.sum(result) for result in results]))
+    slopes = grad(cost, floats, disconnected_inputs="ignore")
+    one = function(names, slopes, mode="reference", on_unused_input="ignore")
+    _check(_mapped(names, slopes, rows, axes, tier), [one(*row) for row in rows])

@@ -1,0 +1,64 @@
+"""Laws of the chain of blame: a NaN that is planted in an input is never said to be made, and found where it was planted."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz.record.blame import chain_of_blame
+from scanviz.record.first_bad import first_bad_of
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from tests.laws.law import law
+from tests.laws.loop_gradients import cost_of
+
+_ROW = re.compile(r"it was so in (\w+)(?:\[(\d+)\])?, as the caller gave it")
+
+
+@law(
+    sample=8,
+    case=random_loops(smooth=True, stops=False, dtypes=("float64",), longest=8),
+    gradient=st.booleans(),
+    seed=st.integers(0, 999),
+)
+def a_nan_that_is_planted_in_an_input_is_blamed_on_it(case: LoopCase, gradient: bool, seed: int) -> None:
+    """Of a NaN in one number of one input, no step is said to have made it, and a row that is named is the one."""
+    results, updates, inputs, state = case.build()
+    wanted = list(results)
+    if gradient:
+        cost = cost_of(results, updates[state] if state is not None else None)
+        wanted += scanviz.grad(cost, [variable for variable, _ in inputs], disconnected_inputs="ignore")
+    f = scanviz.function(
+        [variable for variable, _ in inputs],
+        wanted,
+        mode="numpy",
+        on_unused_input="ignore",
+        no_default_updates=True,
+    )
+    values = [np.array(value) for _, value in inputs]
+    assume(any(value.size for value in values) and all(np.isfinite(array).all() for array in f(*values)))
+    rng = np.random.default_rng(seed)
+    chosen = int(rng.choice([k for k, value in enumerate(values) if value.size]))
+    place = np.unravel_index(int(rng.integers(values[chosen].size)), values[chosen].shape)
+    values[chosen][place] = np.nan
+    name, row = inputs[chosen][0].name, int(place[0]) if place else None
+    record = scanviz.trace(f, *values).record
+    loops = {loop.key: loop for loop in record.loops}
+    for key in loops:
+        first = first_bad_of(trace for trace in record.traces if trace.loop == key)
+        links = chain_of_blame(record, key)
+        assert bool(links) == (first is not None)
+        for link in links:
+            assert " made it" not in link.words, links
+            assert link.loop is None or (link.step or 0) < loops[link.loop].longest_run
+            found = _ROW.search(link.words)
+            if found is not None:
+                assert found[1] == name and (found[2] is None or int(found[2]) == row), (
+                    link.words,
+                    name,
+                    row,
+                )

@@ -1,0 +1,93 @@
+"""Laws of costs in numbers: what a record says of graphs that never ran is what they cost where all sizes are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.observe import Observer, observed_by
+from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.rewrites.cost_total import Cost, StepCost
+from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
+from scanviz.record.rewrites_snapshot import rewrites_of
+from scanviz.testing.loops import random_loops
+from tests.laws.law import law
+from tests.laws.many_loops import ROWS, WIDTH, many_loops
+from tests.laws.versions import inputs_and_wanted, without_folders
+
+Given = Sequence[tuple[Variable, Array]]
+
+
+class _Weighed(Observer):
+    weighs = True
+
+
+def _values(graph: tuple[list[Variable], list[Variable]]) -> tuple[Given, list[Variable]]:
+    """Return a graph of several loops with values for its inputs."""
+    shapes = [(ROWS, WIDTH), (WIDTH, WIDTH), (WIDTH,)]
+    inputs, wanted = graph
+    return [(variable, np.ones(shape)) for variable, shape in zip(inputs, shapes, strict=True)], wanted
+
+
+def graphs() -> st.SearchStrategy[tuple[Given, list[Variable]]]:
+    """Graphs of one loop of any kind, or of several, mostly with gradients, with values for their inputs."""
+    one = random_loops(symbolic_steps=True, constants=True).map(inputs_and_wanted)
+    return one | many_loops().map(_values)
+
+
+def _known(variable: Variable, value: Array) -> Variable:
+    """Return a variable that stands for an input and whose size, or whole number, is known when building."""
+    if value.ndim == 0 and value.dtype.kind in "iu":
+        return T.constant(value)
+    return T.tensor(value.dtype.name, value.shape, variable.name)
+
+
+def agrees(found: CostNumbersRecord | None, cost: Cost) -> bool:
+    """Return whether numbers are those of a cost, as far as nothing in it is unknown."""
+    assert found is not None
+    pairs = [
+        (found.operations, cost.operations),
+        (found.flops, cost.flops),
+        (found.bytes_moved, cost.bytes_moved),
+        (found.buffer_bytes, cost.buffer_bytes),
+    ]
+    mine: dict[str, list[StepNumbersRecord]] = {}
+    for name, step in found.per_step.items():
+        mine.setdefault(without_folders(name), []).append(step)
+    theirs: dict[str, list[StepCost]] = {}
+    for path, known in cost.steps.items():
+        theirs.setdefault(without_folders("/".join(path)), []).append(known)
+    assert mine.keys() == theirs.keys()
+    for name, steps in mine.items():
+        assert sum(step.operations for step in steps) == sum(known.operations for known in theirs[name])
+        for kind in ("flops", "bytes_moved"):
+            numbers = [getattr(step, kind) for step in steps]
+            together = None if None in numbers else sum(numbers)
+            pairs.append((together, sum((getattr(known, kind) for known in theirs[name]), Polynomial({}))))
+    return all(whole.number in (None, number) for number, whole in pairs)
+
+
+@law(sample=10, graph=graphs(), at=st.floats(0, 1))
+def costs_in_numbers_are_those_of_the_graph_with_its_sizes_known(
+    graph: tuple[Given, list[Variable]], at: float
+) -> None:
+    """A record's costs of the graph as it was built and after a rewrite are those of that graph over inputs of the call's sizes."""
+    given, wanted = graph
+    f = scanviz.function([variable for variable, _ in given], wanted, mode="numpy", on_unused_input="ignore")
+    with observed_by(_Weighed()):
+        f(*(value for _, value in given))
+    shared: list[SharedVariable] = f.plan.shared
+    known = dict(given) | {variable: np.asarray(variable.get_value()) for variable in shared}
+    mapping = {variable: _known(variable, value) for variable, value in known.items()}
+    record, versions = rewrites_of(f), f.rewrites.all_graphs()
+    for k in {0, round(at * (len(versions) - 1)), len(versions) - 1}:
+        cost = cost_of(replace(versions[k], mapping, check=False))
+        assert agrees(record.numbers(k), cost), (k, record.numbers(k), cost)

@@ -1,0 +1,103 @@
+"""A law of the default mode: compiling a loop between two calls changes last bits alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from math import inf
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz.engine import observe
+from scanviz.engine.config import config
+from scanviz.engine.function.build import function
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.runtime import rows
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.testing.comparing import check_same
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import EVERY_DTYPE, random_loops
+from scanviz.testing.plain import run_plainly
+from tests.laws.law import law
+from tests.laws.loop_gradients import cost_of
+from tests.support.between_guards import between_guards
+
+LOOPS = random_loops(dtypes=EVERY_DTYPE, symbolic_steps=True, constants=True)
+CALLS = 4
+AFTER = st.sampled_from(
+    [0.0, 1e-6, 1e-5, 3e-5]
+)  # seconds: from the first call on, from a later one, or never
+
+
+@contextmanager
+def _pays_after(seconds: float) -> Iterator[None]:
+    before, config.native.pays_after = config.native.pays_after, seconds
+    try:
+        yield
+    finally:
+        config.native.pays_after = before
+
+
+@contextmanager
+def _first_room(steps: int) -> Iterator[None]:
+    """Let loops with a stop condition have rows for so many steps at first: they may be handed over when these are done."""
+    before, rows.FIRST_ROOM = rows.FIRST_ROOM, steps
+    try:
+        yield
+    finally:
+        rows.FIRST_ROOM = before
+
+
+def _calls(case: LoopCase, watched: bool) -> list[list[Array]]:
+    """Return what some calls of one function give, each from the same state of the shared variable."""
+    results, updates, inputs, state = case.build(name="law")
+    f = function(
+        [value for value, _ in inputs], results, updates=updates, mode="auto", on_unused_input="ignore"
+    )
+    found = []
+    with observe.observed_by(Recorder()) if watched else nullcontext():
+        for _ in range(CALLS):
+            if state is not None:
+                state.set_value(np.array(case.shared_start))
+            results_of_call = f(*(values for _, values in inputs))
+            found.append([*results_of_call, *([] if state is None else [state.get_value()])])
+    return found
+
+
+@law(sample=8, case=LOOPS, after=AFTER, room=st.sampled_from([1, 2, 1024]))
+def the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives(
+    case: LoopCase, after: float, room: int
+) -> None:
+    """Calls before and after a loop is compiled, or while it is, give what a plain loop gives, watched or not."""
+    plain, expected_state = run_plainly(case)
+    expected = [*plain, *([] if expected_state is None else [expected_state])]
+    with _pays_after(after), _first_room(room):
+        for watched in (False, True):
+            for number, found in enumerate(_calls(case, watched)):
+                check_same(found, expected, case.dtype, f"call {number}{', watched' * watched}")
+
+
+@law(sample=5, case=random_loops(smooth=True, dtypes=("float64",), longest=6))
+def a_function_that_is_compiled_whole_gives_its_value_and_gradient(case: LoopCase) -> None:
+    """The value of a function of a loop and its gradients, as one piece of machine code, are those that nothing rewrote.
+
+    It writes nowhere but into its own arrays.
+    """
+    found = []
+    for mode, after in (("auto", 0.0), ("reference", inf)):
+        results, updates, inputs, state = case.build(name="law")
+        cost = cost_of(results, updates[state] if state is not None else None)
+        given = [value for value, _ in inputs]
+        slopes = scanviz.grad(cost, given, disconnected_inputs="ignore")
+        f = function(given, [cost, *slopes], mode=mode, on_unused_input="ignore", no_default_updates=True)
+        with _pays_after(after), between_guards():
+            found.append(f(*(values for _, values in inputs)))
+    check_same(found[0], found[1], case.dtype, "value and gradient")
+
+
+__all__ = [
+    "a_function_that_is_compiled_whole_gives_its_value_and_gradient",
+    "the_default_mode_gives_in_every_call_what_a_plain_python_loop_gives",
+]

@@ -1,0 +1,218 @@
+"""Laws of ``Print`` and ``Assert``: what is written down, and where a check fails, is what a plain Python loop says.
+
+Random loops have prints or checks put between the operations of their steps.  Rules may do whatever they like with the rest.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from scanviz import grad
+from scanviz import tensor as T
+from scanviz.engine.errors import AssertFailedError
+from scanviz.engine.function import function
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.mode import Mode
+from scanviz.testing.comparing import check_same
+from scanviz.testing.expressions import RandomExpression
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from scanviz.testing.operations import SPREAD, SPREAD_TRUTH, Operation
+from scanviz.testing.plain import run_plainly
+from scanviz.testing.readings import READINGS, Reading
+from tests.laws.law import law
+from tests.laws.tiers import TIERS
+
+
+def _reads_values(case: LoopCase) -> bool:
+    """Return whether the step reads values wherever it reads anything: what only a shape is read of is not computed."""
+    expressions = [*(output.value for output in case.outputs), case.nested, case.update]
+    steps = [step for expression in expressions if expression is not None for step in expression.steps]
+    return not any(operation in (SPREAD, SPREAD_TRUTH) for operation, _ in steps)
+
+
+LOOPS = random_loops(symbolic_steps=True, constants=True).filter(_reads_values)
+SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, symbolic_steps=True).filter(
+    _reads_values
+)
+READ = st.sampled_from([reading for reading in READINGS if reading.name != "the shape"])  # it needs no step
+PLACES = st.lists(st.booleans(), min_size=1, max_size=5)
+NESTED_STEPS = 3
+
+
+def _with_looks(
+    expression: RandomExpression, count: int, looks: Sequence[bool], look: Callable[[int], Operation]
+) -> RandomExpression:
+    """Return an expression with another operation after those where ``looks``, repeated, says so, and after its value."""
+    steps: list[tuple[Operation, tuple[int, ...]]] = []
+    moved = dict(enumerate(range(count)))
+    for place, (operation, positions) in enumerate(expression.steps, start=count):
+        steps.append((operation, tuple(moved[k] for k in positions)))
+        moved[place] = count + len(steps) - 1
+        if looks[place % len(looks)]:
+            steps.append((look(place), (moved[place],)))
+            moved[place] = count + len(steps) - 1
+    steps.append((look(-1), (moved[expression.final],)))
+    return RandomExpression(tuple(steps), count + len(steps) - 1)
+
+
+def _looked_at(
+    case: LoopCase, looks: Sequence[bool], look: Callable[[str], Callable[[int], Operation]]
+) -> LoopCase:
+    """Return a loop whose outputs, and the loop in its step, are looked at."""
+    count = len(case.shapes())
+    outputs = [
+        dataclasses.replace(output, value=_with_looks(output.value, count, looks, look(f"o{k}")))
+        for k, output in enumerate(case.outputs)
+    ]
+    nested = None if case.nested is None else _with_looks(case.nested, 2, looks, look("inner"))
+    return dataclasses.replace(case, outputs=outputs, nested=nested)
+
+
+def _printing(file: io.StringIO) -> Callable[[str], Callable[[int], Operation]]:
+    def look(label: str) -> Callable[[int], Operation]:
+        return lambda place: Operation(
+            "print", 1, T.Print(f"{label}.{place}", file=file), lambda value: value
+        )
+
+    return look
+
+
+def _expected_lines(case: LoopCase, done: int) -> Counter[str]:
+    """Return the beginnings of the lines that a loop of so many steps prints."""
+    found: Counter[str] = Counter()
+    count = len(case.shapes())
+    for k, output in enumerate(case.outputs):
+        for place in _printed_places(output.value, count, f"o{k}"):
+            found.update(f"looked step {t}: {place}" for t in range(done))
+    if case.nested is not None and case.reads_nested():
+        for place in _printed_places(case.nested, 2, "inner"):
+            found.update(
+                f"looked step {t}, nested step {j}: {place}" for t in range(done) for j in range(NESTED_STEPS)
+            )
+    return found
+
+
+def _printed_places(expression: RandomExpression, count: int, label: str) -> list[str]:
+    needed = expression.needed(count)
+    return [
+        operation.symbolic.message
+        for place, (operation, _) in enumerate(expression.steps, start=count)
+        if place in needed and isinstance(operation.symbolic, T.Print)
+    ]
+
+
+@law(sample=25, case=LOOPS, looks=PLACES, tier=TIERS, rewrites=st.booleans(), reading=READ)
+def a_loop_prints_what_its_steps_print(
+    case: LoopCase, looks: list[bool], tier: str, rewrites: bool, reading: Reading
+) -> None:
+    """Each step prints each value once, on every tier, rewritten or not, whatever rows are read; and values stay what they are."""
+    written = io.StringIO()
+    printing = _looked_at(case, looks, _printing(written))
+    rows, expected_state = run_plainly(case)
+    count = len(rows[0])
+    found, state = printing.compute(Mode(tier, "all" if rewrites else "none"), reading, count, name="looked")
+    expected = [reading.of(row, count) for row in rows]
+    check_same([*found, state], [*expected, expected_state], case.dtype)
+    lines = [line.partition(" = ")[0] for line in written.getvalue().splitlines()]
+    assert Counter(lines) == _expected_lines(printing, count)
+
+
+@law(sample=10, case=SMOOTH, looks=PLACES, tier=TIERS)
+def a_gradient_runs_no_step_that_prints_again(case: LoopCase, looks: list[bool], tier: str) -> None:
+    """A rewritten function of results and their gradient prints once a step, and the gradient is that without a print."""
+    written = io.StringIO()
+    expected, _ = _with_gradient(case, tier)
+    found, inputs = _with_gradient(_looked_at(case, looks, _printing(written)), tier)
+    check_same(found, expected, case.dtype)
+    printing = _looked_at(case, looks, _printing(written))
+    lines = [line.partition(" = ")[0] for line in written.getvalue().splitlines()]
+    assert Counter(lines) == _expected_lines(printing, len(run_plainly(case)[0][0])), inputs
+
+
+def _with_gradient(case: LoopCase, tier: str) -> tuple[list[Array], list[Variable]]:
+    results, updates, inputs, _ = case.build(name="looked")
+    wrt = [variable for variable, _ in inputs if str(variable.type).startswith("float")]
+    cost = T.sum(T.stack([T.sum(result) for result in results]))
+    slopes = grad(cost, wrt, disconnected_inputs="ignore")
+    f = function(
+        [variable for variable, _ in inputs],
+        [*results, *slopes],
+        updates=updates,
+        mode=Mode(tier, "all"),
+        on_unused_input="ignore",
+    )
+    return f(*(values for _, values in inputs)), wrt
+
+
+class _FailedError(Exception):
+    """A check of the plain loop failed."""
+
+
+def _sum_of(value: Any) -> float:
+    return float(np.sum(value, dtype="float64"))
+
+
+@law(
+    sample=20,
+    case=LOOPS,
+    looks=PLACES,
+    tier=TIERS,
+    rewrites=st.booleans(),
+    reading=READ,
+    which=st.integers(0, 60),
+)
+def a_check_fails_at_the_step_where_it_fails_in_a_plain_loop(
+    case: LoopCase, looks: list[bool], tier: str, rewrites: bool, reading: Reading, which: int
+) -> None:
+    """A check of a value that a plain loop computes at some step fails at that step, and none where it fails at none."""
+    looks = [*looks, False]
+    sums: list[float] = []
+
+    def noted(value: Any) -> Any:
+        sums.append(_sum_of(value))
+        return value
+
+    look = Operation("note", 1, lambda v: v, noted)
+    rows, _ = run_plainly(_looked_at(case, looks, lambda label: lambda place: look))
+    count = len(rows[0])
+    bounds = sorted({number + 0.25 for number in sums if np.isfinite(number)}) or [0.25]
+    bound = bounds[which % len(bounds)]
+    assume(all(abs(number - bound) > 1e-2 for number in sums))
+
+    def checked(value: Any) -> Any:
+        if _sum_of(value) > bound:
+            raise _FailedError
+        return value
+
+    def check(value: Variable) -> Variable:
+        return T.Assert("the sum is too large")(value, ~(T.sum(T.cast(value, "float64")) > bound))
+
+    asserting = _looked_at(case, looks, lambda label: lambda place: Operation("check", 1, check, checked))
+    step = _failing_step(asserting, count)
+    try:
+        found, _ = asserting.compute(Mode(tier, "all" if rewrites else "none"), reading, count)
+    except AssertFailedError as error:
+        assert step is not None and "the sum is too large" in error.what, (error, step)
+        assert error.step == step or count == 1, (error, step)  # one step known when building is no loop
+        return
+    assert step is None, f"no check failed, and that of step {step} should"
+    check_same(found, [reading.of(row, count) for row in rows], case.dtype)
+
+
+def _failing_step(case: LoopCase, count: int) -> int | None:
+    """Return the first step at which a plain loop of at most ``count`` steps fails a check."""
+    for steps in range(1, count + 1):
+        try:
+            run_plainly(dataclasses.replace(case, n_steps=steps))
+        except _FailedError:
+            return steps - 1
+    return None

@@ -1,0 +1,88 @@
+"""Laws of functions of several loops: rules that change many of them at once leave all values as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.graph.equality import structurally_equal
+from scanviz.engine.mode import Mode
+from scanviz.engine.rewrites import rule_pass
+from scanviz.engine.rewrites.changes import places
+from tests.laws.law import law
+
+ROWS, WIDTH = 5, 3
+STEPS: dict[str, Callable[..., Any]] = {
+    "sum": lambda x, h, w: h + x,
+    "rnn": lambda x, h, w: T.tanh(T.dot(x, w) + h * 0.5),
+    "weights twice": lambda x, h, w: T.tanh(T.dot(h, T.tanh(w)) + x),
+    "no sequence": lambda x, h, w: T.sin(h + 0.1),
+    "square": lambda x, h, w: x * x - h * 0.25,
+}
+
+
+@st.composite
+def many_loops(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
+    """Draw a graph of 2 to 7 loops, each over rows that earlier ones or inputs give; give its inputs and what is wanted."""
+    x, w, h0 = T.matrix("x"), T.matrix("w"), T.vector("h0")
+    rows, starts = [x], [h0]
+    for k in range(draw(st.integers(2, 7))):
+        step = STEPS[draw(st.sampled_from(sorted(STEPS)))]
+        sequence = draw(st.sampled_from(rows))
+        if draw(st.integers(0, 3)) == 0:
+            sequence = sequence[::-1] if draw(st.booleans()) else T.tanh(sequence)
+        start = draw(st.sampled_from(starts))
+        options: dict[str, Any] = (
+            {"n_steps": draw(st.integers(1, ROWS - 1))} if draw(st.integers(0, 4)) == 0 else {}
+        )
+        h, _ = scanviz.scan(step, sequence, start, w, name=draw(st.sampled_from([f"l{k}", "l"])), **options)
+        starts.append(h[draw(st.sampled_from([-1, 0]))])
+        if not options:
+            rows.append(h)
+    wanted = draw(st.lists(st.sampled_from([*rows[1:], *starts[1:]]), min_size=1, max_size=4, unique_by=id))
+    if draw(st.booleans()):
+        cost = sum((variable**2).sum() for variable in wanted)
+        wanted = [*wanted, *scanviz.grad(cost, [x, w, h0], disconnected_inputs="ignore")]
+    return [x, w, h0], wanted
+
+
+@law(sample=8, graph=many_loops(), seed=st.integers(0, 9))
+def many_loops_give_rewritten_what_they_give_as_they_were_written(
+    graph: tuple[list[Any], list[Any]], seed: int
+) -> None:
+    """Several loops in one function, with gradients, give after all rewrites what they give without any."""
+    rng = np.random.default_rng(seed)
+    values = [rng.normal(size=(ROWS, WIDTH)), rng.normal(size=(WIDTH, WIDTH)) * 0.4, rng.normal(size=WIDTH)]
+    inputs, wanted = graph
+    plain = scanviz.function(inputs, wanted, mode=Mode("reference", "none"), on_unused_input="ignore")
+    rewritten = scanviz.function(inputs, wanted, mode=Mode("numpy"), on_unused_input="ignore")
+    for mine, theirs in zip(rewritten(*values), plain(*values), strict=True):
+        assert mine.shape == theirs.shape
+        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-8)
+
+
+@law(sample=4, graph=many_loops(), versions=st.integers(1, 8))
+def every_moment_of_many_loops_rewritten_is_found_again(
+    graph: tuple[list[Any], list[Any]], versions: int
+) -> None:
+    """The graph after each rewrite, built again when asked for, is the one that it was, with the same node ids.
+
+    However few versions a pass over many loops may give, the last graph is the same.
+    """
+    inputs, wanted = graph
+    with mock.patch.object(rule_pass, "MOST_VERSIONS", versions):
+        history = scanviz.function(inputs, wanted, mode=Mode("numpy"), on_unused_input="ignore").rewrites
+        graphs = history.all_graphs()
+        assert len(graphs) == len(history.of_graph) + 1
+        for k in (len(graphs) // 2, len(graphs) - 1):
+            again = history.graph(k)
+            assert list(places(again)) == list(places(graphs[k]))
+            assert structurally_equal(again, graphs[k])
+    whole = scanviz.function(inputs, wanted, mode=Mode("numpy"), on_unused_input="ignore").rewrites
+    assert structurally_equal(whole.final, history.final)

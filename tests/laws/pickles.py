@@ -1,0 +1,144 @@
+"""Laws of pickles: a function, pickled and loaded, is the function; not one that computes the same with other loops."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.gradient.reverse import pull_back
+from scanviz.engine.graph.nodes import Apply, Variable, is_floating
+from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.program.instructions import (
+    AnyInstruction,
+    BranchInstruction,
+    LoopInstruction,
+    Program,
+    all_loops,
+)
+from scanviz.engine.scan.loop import Scan
+from scanviz.engine.scan.variables import LoopVariable
+from scanviz.record.gradient_pairs import forward_loop
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from tests.laws.law import law
+
+_COPIES: dict[str, Callable[[Any], Any]] = {
+    "pickled": lambda f: pickle.loads(pickle.dumps(f)),
+    "pickled twice": lambda f: pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(f)))),
+    "pickled by the old protocol": lambda f: pickle.loads(pickle.dumps(f, protocol=2)),
+    "copied": copy.deepcopy,
+}
+
+
+def _derivatives(results: list[Variable], inputs: list[Variable], order: int) -> list[Variable]:
+    """Return gradients of a cost of the results, of all orders up to ``order``."""
+    smooth = [result for result in results if is_floating(result)]
+    wrt = [variable for variable in inputs if is_floating(variable)]
+    if not smooth or not wrt:
+        return []
+    found: list[Variable] = []
+    cost = sum((T.sum(T.sin(T.cast(variable, "float64"))) for variable in smooth), T.constant(0.0))
+    for k in range(order):
+        gradients = pull_back({cost: T.constant(1.0)}, wrt)
+        known = [gradient for gradient in gradients if isinstance(gradient, Variable)]
+        found += known
+        cost = sum(
+            (T.sum(T.cos(T.cast(variable, "float64")) * (k + 1)) for variable in known), T.constant(0.0)
+        )
+        if not known:
+            break
+    return found
+
+
+def _function(case: LoopCase, order: int, rewrites: str) -> tuple[Any, list[Any]]:
+    results, updates, inputs, _ = case.build()
+    wanted = [*results, *_derivatives(results, [variable for variable, _ in inputs], order)]
+    mode = scanviz.Mode("numpy", rewrites)
+    variables = [variable for variable, _ in inputs]
+    f = scanviz.function(variables, wanted, updates=updates, mode=mode, on_unused_input="ignore")
+    return f, [value for _, value in inputs]
+
+
+def _nodes(f: Any) -> list[tuple[object, ...]]:
+    """Return the operations of what a function was asked for, and which loop variables loops share.
+
+    One operation in the steps of several loops is there once.
+    """
+    wanted = [*(output.variable for output in f.plan.outputs), *f.plan.updates.values()]
+    found: dict[Apply, None] = {}
+    waiting = toposort(wanted)
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found[node] = None
+            waiting += [inner for _, results in node.op.subgraphs() for inner in toposort(results)]
+    numbers: dict[LoopVariable, int] = {}
+    ordered = sorted(found, key=lambda node: node.node_id)
+    return [
+        (str(node.op), str([output.type for output in node.outputs]), _held(node, numbers))
+        for node in ordered
+    ]
+
+
+def _held(node: Apply, numbers: dict[LoopVariable, int]) -> list[int]:
+    variables = node.op.variables if isinstance(node.op, Scan) else ()
+    return [numbers.setdefault(variable, len(numbers)) for variable in variables]
+
+
+def written(program: Program) -> list[Any]:
+    """Return what a program does as plain data, loops and branches in it too, less what differs from process to process."""
+    place = {loop.key: k for k, (loop, _) in enumerate(all_loops(program))}
+    constants = {
+        number: (value.dtype.str, value.shape, value.tobytes()) for number, value in program.constants.items()
+    }
+    registers = [(str(register.type), register.name) for register in program.registers]
+    instructions = [_instruction(instruction, program, place) for instruction in program.instructions]
+    return [registers, program.inputs, program.outputs, constants, instructions]
+
+
+def _instruction(line: AnyInstruction, program: Program, place: dict[int, int]) -> list[Any]:
+    told: list[Any] = [str(line.op), line.inputs, line.outputs, line.frees, str(line.provenance)]
+    match line:
+        case LoopInstruction():
+            forward = forward_loop(line, program)
+            slots = [line.sequences, line.states, line.step_outputs, line.carries, line.non_sequences]
+            asked = [line.name, line.n_steps, line.until, line.allow_gc, line.mode, line.profile, line.reuse]
+            told += [asked, str(slots), None if forward is None else place[forward], written(line.body)]
+        case BranchInstruction():
+            told += [line.condition, line.then_inputs, line.else_inputs]
+            told += [written(line.then_program), written(line.else_program)]
+        case _:
+            pass
+    return told
+
+
+@law(
+    sample=6,
+    case=random_loops(
+        dtypes=("float64",), longest=4, smooth=True, stops=False
+    )  # steps whose derivatives need their values
+    | random_loops(dtypes=("float64", "float32", "int64"), longest=4),
+    order=st.integers(0, 3),
+    rewrites=st.sampled_from(["all", "none"]),
+    how=st.sampled_from(sorted(_COPIES)),
+)
+def a_pickled_function_is_the_function(case: LoopCase, order: int, rewrites: str, how: str) -> None:
+    """A function that was pickled and loaded runs the same Program, loops and pairs of gradients included, bit for bit."""
+    f, values = _function(case, order, rewrites)
+    again = _COPIES[how](f)
+    assert _nodes(again) == _nodes(f)
+    assert written(again.program) == written(f.program)
+    for _ in range(2):  # updates of shared variables too
+        for mine, theirs in zip(f(*values), again(*values), strict=True):
+            assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
+            assert np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f")
+
+
+__all__ = ["written"]

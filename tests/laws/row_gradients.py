@@ -1,0 +1,106 @@
+"""Laws of gradients and rows: of single ones, as rewrites know what arrives at all others, and of what is the same for many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from scanviz import grad, scan
+from scanviz import tensor as T
+from scanviz.engine.function import function
+from scanviz.engine.graph.nodes import Variable
+from scanviz.engine.mode import Mode
+from scanviz.testing.comparing import check_same
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from scanviz.testing.plain import run_plainly
+from tests.laws.law import law
+from tests.laws.tiers import NAMES
+
+
+@law(
+    sample=12,
+    case=random_loops(smooth=True, dtypes=("float64",), updates=False, longest=6),
+    places=st.lists(st.integers(-3, 2), min_size=1, max_size=2, unique=True),
+    result=st.integers(0, 5),
+    tier=st.sampled_from(["numpy", "reference"]),
+)
+def the_gradient_of_a_row_is_that_which_nothing_rewrote(
+    case: LoopCase, places: list[int], result: int, tier: str
+) -> None:
+    """Costs of the last row, of another one or of two have the gradients that the reference tier finds without rewrites."""
+    rows, _ = run_plainly(case)
+    count = len(rows[0])
+    assume(all(-count <= place < count for place in places))
+    results, _, inputs, _ = case.build()
+    given = [variable for variable, _ in inputs]
+    read = results[result % len(results)]
+    cost: Any = sum(T.sum(T.sin(read[place])) for place in places)
+    slopes = grad(cost, given, disconnected_inputs="ignore")
+    values = [np.asarray(value) for _, value in inputs]
+    found, expected = (
+        function(given, slopes, mode=mode, on_unused_input="ignore")(*values)
+        for mode in (Mode(tier, "all"), Mode("reference", "none"))
+    )
+    check_same(found, expected, case.dtype, f"{places} of {count} rows")
+
+
+@law(
+    sample=12,
+    rows=st.integers(0, 4),
+    width=st.integers(1, 4),
+    steps=st.integers(0, 5),
+    alike=st.lists(st.booleans(), max_size=2),
+    known=st.booleans(),
+    product=st.sampled_from(["sequence", "state", "none"]),
+    last=st.booleans(),
+    tier=st.sampled_from(["numpy", "native", "reference"]),
+)
+def a_bias_gets_the_sum_of_all_it_was_added_to(
+    rows: int,
+    width: int,
+    steps: int,
+    alike: list[bool],
+    known: bool,
+    product: str,
+    last: bool,
+    tier: str,
+) -> None:
+    """A bias of as many numbers as places, of one number for all along an axis, or of fewer axes, of known sizes or not."""
+    if tier not in NAMES:
+        return
+    axes = [1 if is_one else size for is_one, size in zip(alike, (width, rows), strict=False)][::-1]
+    shapes = [(steps, rows, width), (rows, width), (width, width), tuple(axes)]
+    given = [
+        T.tensor("float64", shape if known else (None,) * len(shape), name=name)
+        for shape, name in zip(shapes, ("x", "start", "weights", "bias"), strict=True)
+    ]
+    x, start, weights, bias = given
+
+    def step(x_t: Variable, h: Variable) -> Variable:
+        match product:
+            case "sequence":
+                return T.tanh(T.dot(x_t, weights) + h + bias)
+            case "state":
+                return T.tanh(x_t + T.dot(h, weights) + bias)
+        return T.tanh(x_t * h + bias)
+
+    found_rows, _ = scan(step, x, start)
+    cost = T.sum(T.sin(found_rows[-1:] if last else found_rows))
+    slopes = grad(cost, given, disconnected_inputs="ignore")
+    rng = np.random.default_rng(rows + 10 * steps)
+    values = [rng.uniform(-1, 1, shape) for shape in shapes]
+    found, expected = (
+        function(given, slopes, mode=mode, on_unused_input="ignore")(*values)
+        for mode in (Mode(tier, "all"), Mode("reference", "none"))
+    )
+    check_same(found, expected, "float64", f"bias {tuple(axes)} of rows {(rows, width)}")
+
+
+__all__ = [
+    "a_bias_gets_the_sum_of_all_it_was_added_to",
+    "the_gradient_of_a_row_is_that_which_nothing_rewrote",
+]

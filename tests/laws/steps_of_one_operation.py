@@ -1,0 +1,190 @@
+"""Laws of steps that do elementwise operations or casts: of special numbers of any dtypes all tiers give the same or fail alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.declaration import Op, declarations
+from scanviz.engine.graph.nodes import Array, Variable, tensor_type
+from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS
+from scanviz.engine.mode import Mode
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.testing.comparing import assert_same_bits, assert_within_places
+from tests.laws.law import law
+from tests.laws.tiers import NAMES
+from tests.support.special_values import special_array, special_numbers
+
+STEPS = 3
+DTYPES = (BOOLEAN, *FLOATS, *INTEGERS)
+OPERATIONS = {made.name: made for made in declarations() if isinstance(made, ElementwiseDeclaration)}
+ROWS = ((), (1,), (3,), (2, 9), (0,))
+SEEDS = st.integers(0, 2**32 - 1)
+TIERS = st.sampled_from(
+    [name for name in NAMES if name != "reference"]
+)  # which is what others are compared with
+
+
+def _found(
+    operations: Sequence[Callable[..., Variable]], given: Sequence[Array], carried: bool, mode: Mode
+) -> list[Array] | ScanvizError:
+    """Return what a loop gives whose steps do operations of rows, or the error that it raises."""
+    inputs = [T.tensor(array.dtype.name, (None,) * array.ndim) for array in given]
+
+    def step(*parts: Any) -> list[Variable]:
+        *rows, again = parts
+        if carried:  # nothing of it can be done before the loop
+            rows = [T.where(again, row, T.zeros_like(row)) for row in rows]
+        return [*(operation(*rows) for operation in operations), again]
+
+    try:
+        (*results, _), _ = scanviz.scan(step, inputs, [*(None for _ in operations), np.True_], name="law")
+        made: list[Array] = scanviz.function(inputs, results, mode=mode)(*given)
+    except ScanvizError as error:
+        return error
+    return made
+
+
+def _without_halves(exponent: Array) -> None:
+    """Write ¼ for ½: what NumPy gives of a computed exponent ½ depends on how it lies in memory (docs/numpy.md)."""
+    if exponent.dtype.kind == "f":
+        exponent[exponent == 0.5] = 0.25
+
+
+def _check(name: str, found: Array, expected: Array, what: str) -> None:
+    if Op(OPERATIONS[name]).facts.either_zero:
+        found, expected = (array + array.dtype.type(0) for array in (found, expected))
+    assert_within_places(found, expected, what)
+
+
+@law(sample=20, name=st.sampled_from(sorted(OPERATIONS)), seed=SEEDS, carried=st.booleans(), tier=TIERS)
+def an_operation_of_a_step_gives_or_fails_alike_on_every_tier(
+    name: str, seed: int, carried: bool, tier: str
+) -> None:
+    """Of numbers at which identities fail, of any dtypes beside one another, results and errors are the reference tier's."""
+    rng = Random(seed)
+    operation, shape = OPERATIONS[name], rng.choice(ROWS)
+    dtypes = _dtypes(rng, operation.arity)
+    given: list[Any] = [
+        special_array(rng, dtype, (STEPS, *(shape if rng.random() < 0.7 else shape[-1:]))) for dtype in dtypes
+    ]
+    if name == "power":
+        _without_halves(given[1])
+    expected = _found([operation], given, carried, Mode("reference", "none"))
+    found = _found([operation], given, carried, Mode(tier, "none"))
+    if isinstance(expected, ScanvizError) or isinstance(found, ScanvizError):
+        assert type(found) is type(expected), f"{name} of {dtypes}: {found!r}, not {expected!r}"
+        assert str(found) == str(expected), f"{name} of {dtypes}"
+    else:
+        _check(name, found[0], expected[0], f"{name} of {given}")
+
+
+@law(sample=4, seed=SEEDS, carried=st.booleans(), tier=TIERS)
+def every_operation_gives_alike_of_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
+    """Of all special numbers of some dtypes, met with one another, each tier gives what NumPy gives."""
+    rng = Random(seed)
+    dtypes = _dtypes(rng, rng.choice((1, 1, 2, 2, 3)))
+    given = _rows(rng, np.meshgrid(*map(special_numbers, dtypes), indexing="ij"), dtypes)
+    if len(dtypes) == 2:
+        _without_halves(given[1])
+    _compare(
+        {name: (name, made) for name, made in OPERATIONS.items()},
+        given,
+        carried,
+        Mode(tier, rng.choice(("none", None))),
+    )
+
+
+@law(sample=4, seed=SEEDS, carried=st.booleans(), tier=TIERS)
+def known_numbers_give_alike_beside_all_special_numbers(seed: int, carried: bool, tier: str) -> None:
+    """Beside a number that is known when a loop is built, as rules and machine code look for, each tier gives what NumPy gives."""
+    rng = Random(seed)
+    dtype, other = _dtypes(rng, 2)
+    calls: dict[str, tuple[str, Callable[..., Variable]]] = {}
+    for name in {"power", *rng.sample([name for name, made in OPERATIONS.items() if made.arity == 2], 5)}:
+        for number in map(_as_written, special_numbers(other)):
+            calls[f"{name}(x, {number})"] = (
+                name,
+                lambda x, name=name, number=number: OPERATIONS[name](x, number),
+            )
+            calls[f"{name}({number}, x)"] = (
+                name,
+                lambda x, name=name, number=number: OPERATIONS[name](number, x),
+            )
+    mode = Mode(tier, rng.choice(("none", None)))
+    _compare(calls, _rows(rng, [np.array(special_numbers(dtype))], [dtype]), carried, mode)
+
+
+def _as_written(number: Any) -> Any:
+    """Return a number as a user writes it."""
+    return number if isinstance(number, np.bool_) else number.item()
+
+
+def _rows(rng: Random, numbers: Sequence[Array], dtypes: Sequence[str]) -> list[Array]:
+    """Return arrays of these numbers whose rows are single numbers, or have some length."""
+    length, size = rng.choice((0, 1, 3, 8, 17)), numbers[0].size
+    shape = (-(-size // length), length) if length else (size,)
+    return [np.resize(some, shape).astype(dtype) for some, dtype in zip(numbers, dtypes, strict=True)]
+
+
+def _compare(
+    calls: Mapping[str, tuple[str, Callable[..., Variable]]],
+    given: Sequence[Array],
+    carried: bool,
+    mode: Mode,
+) -> None:
+    """Compare those of some calls that have a meaning for rows with the reference tier."""
+    taken = {call: (name, made) for call, (name, made) in calls.items() if _takes(name, made, given)}
+    made = [operation for _, operation in taken.values()]
+    expected = _found(made, given, carried, Mode("reference", "none"))
+    found = _found(made, given, carried, mode)
+    assert isinstance(expected, list) and isinstance(found, list), f"{found!r}, not {expected!r}"
+    for (call, (name, _)), mine, theirs in zip(taken.items(), found, expected, strict=True):
+        _check(name, mine, theirs, f"{call} of {given} with {mode!r}")
+
+
+def _dtypes(rng: Random, count: int) -> list[str]:
+    first, alike = rng.choice((*DTYPES, *FLOATS, *FLOATS)), rng.random() < 0.5
+    return [first if alike else rng.choice(DTYPES) for _ in range(count)]
+
+
+def _takes(name: str, call: Callable[..., Variable], given: Sequence[Array]) -> bool:
+    """Return whether a call of an operation has a meaning for rows, whatever they are."""
+    if name == "polygamma":  # whose order is none of these numbers
+        return False
+    try:
+        made = call(*(T.tensor(value.dtype.name, ()) for value in given))
+    except (ScanvizError, OverflowError):
+        return False
+    return not (Op(OPERATIONS[name]).facts.raises and tensor_type(made).dtype in INTEGERS)
+
+
+@law(sample=8, seed=SEEDS, carried=st.booleans(), tier=TIERS)
+def a_cast_of_a_step_is_numpys(seed: int, carried: bool, tier: str) -> None:
+    """Numbers of any dtype as any other, also those that are out of range, are what NumPy's ``astype`` makes of each alone."""
+    rng = Random(seed)
+    old, length = rng.choice((*DTYPES, *FLOATS, *FLOATS)), rng.choice((0, 1, 3, 8, 33))
+    numbers = special_numbers(old)
+    given = np.resize(np.array(numbers, old), (len(numbers), length) if length else len(numbers))
+    casts = [lambda row, new=new: T.cast(row, new) for new in DTYPES]
+    found = _found(casts, [given], carried, Mode(tier, rng.choice(("none", None))))
+    assert isinstance(found, list), found
+    for new, made in zip(DTYPES, found, strict=True):
+        with np.errstate(all="ignore"):
+            expected = [number.astype(new) for number in given.reshape(-1)]
+        assert_same_bits(made, np.array(expected, new).reshape(given.shape), f"{old} as {new} of {given}")
+
+
+__all__ = [
+    "a_cast_of_a_step_is_numpys",
+    "an_operation_of_a_step_gives_or_fails_alike_on_every_tier",
+    "every_operation_gives_alike_of_all_special_numbers",
+    "known_numbers_give_alike_beside_all_special_numbers",
+]

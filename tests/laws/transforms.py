@@ -1,0 +1,190 @@
+"""Laws of ``jvp`` and ``vjp``, transposes of one another and finite differences; ``clone``, named subgraphs, edits of loops."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+
+from scanviz import ScanArgs, clone, equal_computations, grad, jacobian, jvp, named_subgraph, vjp
+from scanviz import tensor as T
+from scanviz.engine.errors import DisconnectedInputError, ScanvizValueError, UnusedInputError
+from scanviz.engine.function import Function, function, plan_function
+from scanviz.engine.graph.nodes import Array, Variable
+from scanviz.engine.graph.replace import replace
+from scanviz.engine.graph.traversal import toposort, variables
+from scanviz.engine.graph.types import TensorType
+from scanviz.engine.mode import Mode
+from scanviz.engine.scan.loop import Scan
+from scanviz.testing.comparing import check_same
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from scanviz.testing.plain import run_plainly
+from tests.laws.law import law
+from tests.laws.tiers import TIERS
+
+SMOOTH = random_loops(dtypes=("float64",), smooth=True, updates=False, stops=False)
+STEP = 1e-5
+
+
+@law(sample=12, case=SMOOTH, seed=st.integers(0, 2**31), called=st.booleans(), rewrites=st.booleans())
+def jvp_and_vjp_are_transposes_and_jvp_is_a_difference(
+    case: LoopCase, seed: int, called: bool, rewrites: bool
+) -> None:
+    """For u and v, u·(J v) is (uᵀ J)·v, and J v is the slope along v, of a graph or of a function, whatever rules do."""
+    results, _, inputs, _ = case.build()
+    floats = [(variable, value) for variable, value in inputs if value.dtype.kind == "f"]
+    assume(floats)
+    wrt, point = [variable for variable, _ in floats], [value for _, value in floats]
+    rng = np.random.default_rng(seed)
+    tangents = [np.asarray(rng.normal(size=array.shape)) for array in point]
+
+    def f(*given: Variable) -> list[Variable]:
+        return replace(results, dict(zip(wrt, given, strict=True)))
+
+    what = f if called else results
+    values, slopes = jvp(what, wrt, tangents, disconnected_outputs="ignore")
+    mode = "numpy" if rewrites else "reference"
+    names = [variable for variable, _ in inputs]
+    at = dict(inputs)
+    run = function(names, [*values, *slopes], mode=mode, on_unused_input="ignore")
+    found = run(*(at[name] for name in names))
+    first, along = found[: len(values)], [np.asarray(value) for value in found[len(values) :]]
+    cotangents = [rng.normal(size=value.shape) for value in first]
+    _, pullback = vjp(what, wrt, disconnected_inputs="ignore")
+    pulled = function(names, pullback(cotangents), mode=mode, on_unused_input="ignore")(
+        *(at[k] for k in names)
+    )
+    forward = sum(float(np.vdot(u, array)) for u, array in zip(cotangents, along, strict=True))
+    backward = sum(float(np.vdot(cotangent, v)) for cotangent, v in zip(pulled, tangents, strict=True))
+    assert abs(forward - backward) <= 1e-8 * (1 + abs(forward)), (forward, backward)
+    _check_difference(function(names, results, on_unused_input="ignore"), at, wrt, tangents, along)
+
+
+def _check_difference(
+    run: Function, at: dict[Variable, Array], wrt: list[Variable], tangents: list[Array], along: list[Array]
+) -> None:
+    """Raise unless tangents are what central differences along a direction say."""
+
+    def moved(by: float) -> list[Array]:
+        there = dict(at)
+        there.update({variable: at[variable] + by * v for variable, v in zip(wrt, tangents, strict=True)})
+        found: list[Array] = run(*there.values())
+        return found
+
+    for mine, above, below in zip(along, moved(STEP), moved(-STEP), strict=True):
+        slope = (above - below) / (2 * STEP)
+        np.testing.assert_allclose(mine, slope, rtol=1e-4, atol=1e-5 * (1 + np.abs(mine).max(initial=0)))
+
+
+@law(sample=10, size=st.integers(0, 4), seed=st.integers(0, 2**31))
+def a_function_is_differentiated_by_its_arguments_alone(size: int, seed: int) -> None:
+    """What a function reads beside its arguments is constant to jvp and vjp, be it the very variable that it is given."""
+    x, rng = T.vector("x"), np.random.default_rng(seed)
+    point, v = rng.normal(size=size), rng.normal(size=size)
+    _, slope = jvp(lambda a: T.sin(a) * x, x, v)
+    _, pullback = vjp(lambda a: T.sin(a) * x, x)
+    found = function([x], [slope, pullback(v)])(point)
+    for derivative in found:
+        np.testing.assert_allclose(derivative, np.cos(point) * point * v, rtol=1e-12)
+
+
+@law(
+    sample=15,
+    case=random_loops(symbolic_steps=True, updates=False),
+    tier=TIERS,
+)
+def a_clone_computes_of_other_inputs_what_the_graph_does(case: LoopCase, tier: str) -> None:
+    """A loop cloned to other inputs gives their values what the loop gives, and equals it with the inputs paired."""
+    results, _, inputs, _ = case.build()
+    read = set(variables(results))
+    known = {variable: Variable(variable.type, "other") for variable, _ in inputs if variable in read}
+    fresh = clone(results, known)
+    assert equal_computations(results, fresh, list(known), list(known.values()))
+    assert equal_computations(results, fresh) == (not known)
+    values = [value for variable, value in inputs if variable in read]
+    expected = function(list(known), results, mode="reference", on_unused_input="ignore")(*values)
+    found = function(list(known.values()), fresh, mode=tier, on_unused_input="ignore")(*values)
+    check_same(found, expected, case.dtype)
+
+
+@law(
+    sample=12,
+    case=random_loops(symbolic_steps=True, updates=False),
+    which=st.integers(0, 9),
+    tier=TIERS,
+)
+def an_edited_loop_gives_what_stays_and_what_was_put_in(case: LoopCase, which: int, tier: str) -> None:
+    """Of a loop with a result, a state and a sequence put in, and others taken out, all that is left is what it was."""
+    results, _, inputs, _ = case.build(name="edited")
+    loops = [
+        node for node in toposort(results) if isinstance(node.op, Scan) and node.op.scan_name == "edited"
+    ]
+    assume(loops)
+    (node,) = loops
+    args = ScanArgs.from_node(node)
+    steps = Variable(T.lscalar().type, "steps so far")
+    row, count = Variable(T.lscalar().type, "row"), len(args.outer_out_nit_sot)
+    args = args.add_sequence(T.arange(args.n_steps), row)
+    args = args.add_state(T.constant(0, "int64"), steps, steps + row)
+    args = args.add_output(steps * 2, "doubled")
+    total, doubled = args.outer_out_sit_sot[-1], args.outer_out_nit_sot[count]
+    outputs = list(node.outputs)
+    gone = outputs[which % len(outputs)]
+    with contextlib.suppress(ScanvizValueError):  # the stop condition depends on it
+        args = args.remove(args.results[gone], dependents=True)
+        total, doubled = args.outer_out_sit_sot[-1], args.outer_out_nit_sot[-1]
+    left = [output for output in outputs if output in args.results and isinstance(output.type, TensorType)]
+    names, values = [variable for variable, _ in inputs], [value for _, value in inputs]
+    before = function(names, left, mode="reference", on_unused_input="ignore")(*values)
+    wanted = [*clone(left, {variable: args.results[variable] for variable in left}), total, doubled]
+    *after, sums, twice = function(names, wanted, mode=tier, on_unused_input="ignore")(*values)
+    check_same(after, before, case.dtype)
+    done = len(run_plainly(case)[0][0])
+    expected = np.cumsum(np.arange(done))
+    np.testing.assert_array_equal(sums, expected)
+    np.testing.assert_array_equal(twice, 2 * (expected - np.arange(done)))
+
+
+@law(
+    sample=12,
+    case=SMOOTH,
+    tier=TIERS,
+    rewrites=st.booleans(),
+    captured=st.booleans(),
+)
+def a_named_subgraph_is_its_graph(case: LoopCase, tier: str, rewrites: bool, captured: bool) -> None:
+    """A loop as a named subgraph gives the values and gradients of the loop, with inputs passed or captured."""
+    results, _, inputs, _ = case.build()
+    floats = [variable for variable, value in inputs if value.dtype.kind == "f"]
+    assume(floats)
+    names, values = [variable for variable, _ in inputs], [value for _, value in inputs]
+    named = named_subgraph(floats[:1] if captured else floats, results, "a graph")
+    mine = named(*(floats[:1] if captured else floats))
+    mode = Mode(tier, "all" if rewrites else "none")
+
+    def run(outputs: list[Variable]) -> list[Array]:
+        cost = T.sum(T.stack([T.sum(T.tanh(output)) for output in outputs]))
+        slopes = grad(cost, floats, disconnected_inputs="ignore")
+        found: list[Array] = function(names, [*outputs, *slopes], mode=mode, on_unused_input="ignore")(
+            *values
+        )
+        return found
+
+    check_same(run(mine), run(results), case.dtype)
+
+
+@law(sample=10, case=SMOOTH, whole=st.booleans())
+def a_derivative_uses_what_it_is_taken_by(case: LoopCase, whole: bool) -> None:
+    """A function takes the variable that a gradient or Jacobian is taken by as an input, although no value of it may be needed."""
+    results, _, inputs, _ = case.build()
+    names = [variable for variable, _ in inputs]
+    for wrt in (variable for variable, value in inputs if value.dtype.kind == "f"):
+        with contextlib.suppress(DisconnectedInputError):
+            found = jacobian(results[0], wrt) if whole else grad(T.sum(results[0]), wrt)
+            try:
+                plan_function(names, found)
+            except UnusedInputError as error:
+                assert f"`{wrt.name}`" not in error.what, error

@@ -1,0 +1,246 @@
+"""Laws of threads that take turns: one runs at a time, up to a line or bytecode that is drawn, and each finds what it finds alone.
+
+What an example breaks it breaks again.  Each example is run twice: first to see what the threads touch together
+(:mod:`tests.support.touched`), then with a function built anew, whose threads change places where they touch one such thing,
+or anywhere.  Both runs are judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+import scanviz
+from scanviz import Mode, function, shared
+from scanviz import tensor as T
+from scanviz.engine import observe
+from scanviz.engine.errors import ScanvizError
+from scanviz.engine.graph.nodes import Array
+from scanviz.profiler.recording.overhead import FREE
+from scanviz.profiler.recording.recorder import Recorder
+from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loops import random_loops
+from tests.laws.law import law
+from tests.laws.watching import Expected, Tally, Walk, walks
+from tests.support.by_turns import Turns, by_turns
+from tests.support.drawing import assert_each_drawn_once, drawer
+from tests.support.own_locks import own_locks
+from tests.support.touched import Touched
+from tests.support.watched_calls import (
+    WATCHING,
+    check_call,
+    check_record,
+    inputs_of,
+    observers_for,
+    with_other_values,
+)
+
+ByTurns = Callable[[Sequence[Callable[[], Any]]], list[Any]]  # does works, and returns what they gave
+Example = Callable[[ByTurns], None]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Turns of two runs: the first anywhere, the second at what the first saw shared if ``at`` says which of that."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    finely: bool
+    at: int | None
+
+    def run(self, example: Example) -> None:
+        """Run an example twice; it is given what does works by turns, makes all anew, and judges what it gets."""
+        touched = Touched()
+        with own_locks():
+            example(lambda works: by_turns(works, Turns(self.first), touched))
+            met = touched.shared()
+            places = met[self.at % len(met)] if met and self.at is not None else None
+            example(lambda works: by_turns(works, Turns(self.second, self.finely, places)))
+
+
+def _lengths() -> st.SearchStrategy[tuple[int, ...]]:
+    some = st.sampled_from([1, 2, 3, 10, 40, 100, 400, 2000])
+    few = st.sampled_from([1, 1, 2, 3, 4])
+    return st.lists(few, min_size=1, max_size=6).map(tuple) | st.lists(some, min_size=1, max_size=6).map(
+        tuple
+    )
+
+
+def schedules() -> st.SearchStrategy[Schedule]:
+    """Draw where threads change places: mostly where they touch something that they share and change without a lock."""
+    at = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3, 4, 5, None])
+    finely = st.sampled_from([False, False, False, True])
+    return st.builds(Schedule, _lengths(), _lengths(), finely, at)
+
+
+@law(
+    sample=4,
+    case=random_loops(longest=12, dtypes=("float64", "int64")),
+    calls=st.lists(st.integers(1, 3), min_size=2, max_size=3),
+    watching=st.sampled_from(WATCHING),
+    tier=st.sampled_from(["numpy", "numpy", "reference"]),
+    rewrites=st.booleans(),
+    keeps_buffers=st.booleans(),
+    counts=st.booleans(),
+    schedule=schedules(),
+)
+def threads_that_take_turns_find_what_they_would_find_alone(
+    case: LoopCase,
+    calls: list[int],
+    watching: str,
+    tier: str,
+    rewrites: bool,
+    keeps_buffers: bool,
+    counts: bool,
+    schedule: Schedule,
+) -> None:
+    """Calls of a loop by turns give what they give alone; those with updates what they give one after the other."""
+    cases = [[with_other_values(case, 100 * k + turn) for turn in range(n)] for k, n in enumerate(calls)]
+    given = [[inputs_of(loop_case) for loop_case in mine] for mine in cases]
+    counts = counts or case.update is not None  # updates come in some order, of which the counter tells
+
+    def example(turns: ByTurns) -> None:
+        results, updates, inputs, state = case.build(name="law", allow_gc=not keeps_buffers)
+        number = shared(0, "number")
+        f = function(
+            [variable for variable, _ in inputs],
+            [*([number] if counts else []), *results],
+            updates={**updates, number: number + 1} if counts else updates,
+            mode=Mode(tier, "all" if rewrites else "none"),
+            profile=watching == "its own profile",
+            on_unused_input="ignore",
+        )
+        watchers = observers_for(watching)
+        with ExitStack() as attached:
+            for watcher in watchers:
+                attached.enter_context(observe.observed_by(watcher))
+            found = turns([partial(lambda mine: [f(*values) for values in mine], mine) for mine in given])
+        pairs = [
+            (call, one) for k, mine in enumerate(cases) for call, one in zip(found[k], mine, strict=True)
+        ]
+        steps, last = _check_in_order(pairs, case.shared_start) if counts else _check_each(pairs)
+        if state is not None and last is not None:
+            np.testing.assert_allclose(state.get_value(), last, rtol=1e-9, atol=1e-9)
+        records = [watcher.record() for watcher in watchers if isinstance(watcher, Recorder)]
+        for record in [*records, *([f.profile] if f.profile is not None else [])]:
+            check_record(record, steps, rewrites)
+
+    schedule.run(example)
+
+
+def _check_each(pairs: list[tuple[list[Array], LoopCase]]) -> tuple[list[int], Array | None]:
+    return [check_call(found, case)[0] for found, case in pairs], None
+
+
+def _check_in_order(
+    pairs: list[tuple[list[Array], LoopCase]], state: Array | None
+) -> tuple[list[int], Array | None]:
+    """Check calls whose first result is their number: each begins with the state that the one before left."""
+    pairs = sorted(pairs, key=lambda pair: int(pair[0][0]))
+    assert [int(found[0]) for found, _ in pairs] == list(range(len(pairs))), "a call was counted twice"
+    steps = []
+    for found, case in pairs:
+        taken, state = check_call(found[1:], _starting_at(case, state))
+        steps.append(taken)
+    return steps, state
+
+
+def _starting_at(case: LoopCase, state: Array | None) -> LoopCase:
+    return replace(case, shared_start=state)
+
+
+@law(
+    sample=5,
+    lengths=st.lists(st.lists(st.integers(0, 90), min_size=1, max_size=4), min_size=2, max_size=3),
+    detail=st.sampled_from(["steps", "steps", "ops"]),
+    schedule=schedules(),
+)
+def profiled_calls_that_take_turns_take_each_step_once(
+    lengths: list[list[int]], detail: Any, schedule: Schedule
+) -> None:
+    """Short and long calls of a profiled loop by turns count their steps right, and the profile counts the same."""
+
+    def example(turns: ByTurns) -> None:
+        x = T.vector("x")
+        counts, _ = scanviz.scan(lambda x_t, count: count + x_t, x, T.constant(0.0), name="counting")
+        f, recorder = function([x], counts, mode=Mode("numpy")), Recorder(detail, calibration=FREE)
+        with observe.observed_by(recorder):
+            f(np.ones(0))  # what is told of the function itself takes longest
+            found = turns(
+                [partial(lambda mine: [f(np.ones(rows)) for rows in mine], mine) for mine in lengths]
+            )
+        for mine, results in zip(lengths, found, strict=True):
+            for steps, result in zip(mine, results, strict=True):
+                np.testing.assert_array_equal(result, np.arange(1.0, steps + 1))
+        check_record(recorder.record(), [0, *(number for mine in lengths for number in mine)], rewrites=False)
+
+    schedule.run(example)
+
+
+@law(
+    sample=3,
+    case=walks(),
+    threads=st.integers(2, 3),
+    tier=st.sampled_from(["numpy", "reference"]),
+    rewrites=st.booleans(),
+    detail=st.sampled_from(["steps", "ops"]),
+    schedule=schedules(),
+)
+def calls_that_take_turns_fail_where_they_would_fail_alone(
+    case: Walk, threads: int, tier: str, rewrites: bool, detail: Any, schedule: Schedule
+) -> None:
+    """Calls by turns of which some fail in the middle fail and give as alone; what is recorded is what they did together."""
+
+    def example(turns: ByTurns) -> None:
+        f, recorder = (
+            case.build(Mode(tier, "all" if rewrites else "none")),
+            Recorder(detail, calibration=FREE),
+        )
+        with observe.observed_by(recorder):
+            found = turns([lambda: [_walked(f, table) for table in case.tables]] * threads)
+        expected = Expected()
+        for mine in found:
+            assert mine == [expected.walk(case, table) for table in case.tables]
+        record = recorder.record()
+        (told,) = record.functions
+        assert (told.calls, told.errors, told.running) == (expected.calls, expected.errors, 0)
+        for loop in record.loops:
+            tally = Tally(loop.runs, loop.failed_runs, loop.steps)
+            assert (tally, loop.running) == (expected.loops[loop.name], 0), (loop.name, tally)
+
+    schedule.run(example)
+
+
+def _walked(f: Any, table: list[int]) -> list[int] | None:
+    try:
+        rows: list[int] = f(np.array(table, "int32")).tolist()
+    except (ScanvizError, IndexError):
+        return None
+    return rows
+
+
+@law(
+    sample=3,
+    size=st.integers(1, 5),
+    threads=st.integers(2, 3),
+    calls=st.integers(1, 4),
+    steps=st.integers(0, 4),
+    schedule=schedules(),
+)
+def no_two_threads_that_take_turns_draw_the_same_numbers(
+    size: int, threads: int, calls: int, steps: int, schedule: Schedule
+) -> None:
+    """What threads draw by turns is together what one thread would have drawn, each number once."""
+
+    def example(turns: ByTurns) -> None:
+        f, alone = drawer(size, steps), drawer(size, steps)
+        drawn = turns([lambda: [f() for _ in range(calls)]] * threads)
+        assert_each_drawn_once(drawn, alone)
+
+    schedule.run(example)

@@ -1,0 +1,64 @@
+"""Laws of lines: what is drawn of a way keeps to it, wherever its points stand."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from math import hypot
+
+from hypothesis import strategies as st
+
+from scanviz.render.layout.placed import Point
+from scanviz.render.layout.ways import BEND, STRAIGHT, way_points, way_text
+from tests.laws.law import law
+
+_NEARLY = st.floats(-STRAIGHT, STRAIGHT, exclude_min=True, exclude_max=True)
+_FAR = st.floats(-90.0, 90.0)
+
+
+@st.composite
+def ways(draw: st.DrawFn) -> list[Point]:
+    """Draw the points of a way: upright and level lines that need not be quite so, and others."""
+    found = [(0.0, 0.0)]
+    for across, down in draw(st.lists(st.tuples(_NEARLY | _FAR, _NEARLY | _FAR), min_size=1, max_size=7)):
+        found.append((found[-1][0] + across, found[-1][1] + down))
+    return found
+
+
+@law(sample=60, points=ways())
+def a_drawn_line_keeps_to_its_way(points: list[Point]) -> None:
+    """Round corners and curves are no further from the way of a line than a round corner is from its corner."""
+    way = list(pairwise(way_points(points, 60)))
+    for x, y in _drawn(way_text(points)):
+        nearest = min(_distance((x, y), a, b) for a, b in way)
+        assert nearest <= BEND / 2, ((x, y), nearest, way_text(points))
+
+
+def _drawn(path: str) -> list[Point]:
+    """Return points on the path of an SVG of upper-case commands."""
+    found: list[Point] = []
+    for command, text in re.findall(r"([MLQC])([^MLQC]*)", path):
+        numbers = [float(word) for word in text.split()]
+        knots = list(zip(numbers[::2], numbers[1::2], strict=True))
+        if command == "M":
+            found.append(knots[0])
+            continue
+        curve = [found[-1], *knots]
+        found += [curve_at(curve, (k + 1) / 10) for k in range(10)]
+    return found
+
+
+def curve_at(curve: list[Point], along: float) -> Point:
+    """Return a point of a Bézier curve (de Casteljau's construction)."""
+    while len(curve) > 1:
+        curve = [(a[0] + along * (b[0] - a[0]), a[1] + along * (b[1] - a[1])) for a, b in pairwise(curve)]
+    return curve[0]
+
+
+def _distance(point: Point, a: Point, b: Point) -> float:
+    """Return how far a point is from a straight line between two others."""
+    across, down = b[0] - a[0], b[1] - a[1]
+    length = across * across + down * down
+    along = 0.0 if not length else ((point[0] - a[0]) * across + (point[1] - a[1]) * down) / length
+    along = max(0.0, min(1.0, along))
+    return hypot(point[0] - a[0] - along * across, point[1] - a[1] - along * down)

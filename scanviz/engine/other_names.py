@@ -90,7 +90,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "debugprint": "scanviz.dprint(y)",
         "dynamic_slice": "xs[i:i + 3]",
         "dynamic_update_slice": "T.set_subtensor(xs[i:i + 3], y)",
-        "fori_loop": "scanviz.scan(lambda i, state: body(state), T.arange(lower, upper), init)[0][-1]",
+        "fori_loop": "scanviz.scan(lambda i, state: body(i, state), T.arange(lower, upper), init)[0][-1]",
         "get_scalar_constant_value": "T.constant(2.0).value",
         "linearize": "scanviz.jvp(y, x, z)",
         "make_jaxpr": "scanviz.dprint(y)",
@@ -108,7 +108,8 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "vectorize": "scanviz.vmap(lambda x_i: x_i**2)(batch)",
         "vectorize_graph": "scanviz.vmap(lambda x_i: scanviz.clone(y, {x: x_i}))(batch)",
         "verify_grad": "from scanviz.testing import verify_grad",
-        "while_loop": "scanviz.scan(lambda s: (body(s), scanviz.until(~cond(body(s)))), outputs_info=init, n_steps=1000)[0][-1]",
+        "while_loop": "T.ifelse(cond(init), "
+        "scanviz.scan(lambda s: (body(s), scanviz.until(~cond(body(s)))), outputs_info=init, n_steps=1000)[0][-1], init)",
     },
     "scanviz.tensor": {
         **_same("T.sum(a[1:] + a[:-1], axis=0) / 2", "trapz trapezoid"),

@@ -64,7 +64,7 @@ MISTAKES = {
     ),
     "functions as branches": (lambda: scanviz.ifelse(w > 0, lambda: x, lambda: -x), "call it"),
     "a Jacobian of a function": (lambda: scanviz.jacobian(lambda v: v, x), "jacobian(f(x), x)"),
-    "sizes one by one": (lambda: T.zeros(3, 2), "sizes as one tuple, T.zeros((3, 2))"),
+    "sizes one by one": (lambda: T.zeros(3, 2), "sizes as one tuple, T.zeros((rows, columns))"),
     "a range over rows": (lambda: range(x.shape[0]), "scan(fn, n_steps=x.shape[0])"),
     "taps without their minus signs": (
         lambda: scanviz.scan(lambda a, b: a + b, outputs_info=dict(initial=x, taps=[3, 1]), n_steps=2),

@@ -51,7 +51,7 @@ def canonical_dtype(dtype: object) -> str:
     except Exception as error:  # anything may be asked for its dtype, and fail in its own way
         fix = None
         if isinstance(dtype, tuple | list) or hasattr(dtype, "__index__"):
-            fix = "sizes as one tuple, T.zeros((3, 2)) and T.tensor(dtype, (3, 2), name); T.constant(…) for a value"
+            fix = "sizes as one tuple, T.zeros((rows, columns)) and T.tensor(dtype, (rows, columns), name)"
         raise ScanvizTypeError.here(
             f"{dtype!r} is not a dtype", expected=", ".join(DTYPES), fix=fix
         ) from error

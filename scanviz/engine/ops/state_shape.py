@@ -7,6 +7,7 @@ sum of all its terms does, the same is found here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,9 @@ def in_shape_of_state(xp: Any, parameters: StateParameters, values: Sequence[Any
     if given == wanted:
         return value
     if not _fits(given, wanted, parameters.spreads):
+        if parameters.spreads:  # what the step returned: the value beside the state
+            with suppress(ValueError):
+                given = np.broadcast_shapes(given, wanted)
         raise ShapeError(
             f"state `{parameters.state}` of loop `{parameters.loop}` changed its shape",
             expected=f"shape {wanted}, as its initial state",

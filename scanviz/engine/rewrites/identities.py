@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.shape import alloc
@@ -80,16 +80,26 @@ def number_of(variable: Variable) -> Any:
     Examples
     --------
     >>> from scanviz import tensor as T
-    >>> print(number_of(T.constant([[2.5]])), number_of(T.scalar("x")))
-    2.5 None
+    >>> print(number_of(T.constant([[2.5, 2.5]])), number_of(T.constant([0.0, -0.0])), number_of(T.scalar("x")))
+    2.5 None None
     """
     while True:
         if isinstance(variable, Constant):
-            return variable.value.reshape(())[()] if variable.value.size == 1 else None
+            return _only_number(variable.value)
         node = variable.owner
         if node is None or not node.op.facts.same_elements:
             return None
         variable = node.inputs[0]
+
+
+def _only_number(value: Array) -> Any:
+    numbers = value.reshape(-1)
+    if numbers.size <= 1:
+        return numbers[0] if numbers.size else None
+    if numbers[0] != numbers[-1]:  # of most arrays that ends it
+        return None
+    same = (numbers == numbers[0]).all() and (np.copysign(1, numbers) == np.copysign(1, numbers[0])).all()
+    return numbers[0] if same else None
 
 
 def operand_of(variable: Variable, declaration: Declaration) -> Variable | None:

@@ -184,9 +184,9 @@ def _keep_bound(place: int, most: int) -> None:
         for entry in entries:
             with suppress(OSError):  # another process has removed it
                 about = entry.stat(follow_symlinks=False)
-                if _UNFINISHED.fullmatch(entry.name) and about.st_mtime < abandoned:
+                if _UNFINISHED.fullmatch(entry.name) and about.st_mtime < abandoned and _is_ours(place, entry.name):
                     os.unlink(entry.name, dir_fd=place)
-                elif _ENTRY.fullmatch(entry.name) and _is_entry(place, entry.name):
+                elif _ENTRY.fullmatch(entry.name) and about.st_size and _is_ours(place, entry.name):
                     found.append((about.st_mtime_ns, entry.name, about.st_size))
     held = sum(size for _, _, size in found)
     if held <= most:
@@ -199,10 +199,10 @@ def _keep_bound(place: int, most: int) -> None:
         held -= size
 
 
-def _is_entry(place: int, name: str) -> bool:
-    """Return whether a file begins as entries of this version and others do."""
+def _is_ours(place: int, name: str) -> bool:
+    """Return whether a file begins as entries of this version and others do, as far as it is written."""
     with _file(place, name) as file:
-        return file is not None and file.read(len(MAGIC))[:-2] == MAGIC[:-2]
+        return file is not None and MAGIC.startswith(file.read(len(MAGIC) - 2))
 
 
 __all__ = ["folder", "is_empty", "key_of", "load", "store", "usual_folder"]

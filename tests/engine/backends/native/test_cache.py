@@ -247,12 +247,14 @@ def test_an_entry_larger_than_the_bound_is_not_read(place, monkeypatch):
 
 def test_what_a_dead_process_was_writing_goes_some_time_later(place):
     cache.store(KEY, b"code")
-    left, young = place / f"{cache.TEMPORARY}1-{'1' * 16}", place / f"{cache.TEMPORARY}1-{'2' * 16}"
-    left.write_bytes(b"half")
-    young.write_bytes(b"half")
-    os.utime(left, (0, 0))
+    left, young, foreign = (place / f"{cache.TEMPORARY}1-{digit * 16}" for digit in "123")
+    left.write_bytes(cache.MAGIC + b"half")
+    young.write_bytes(cache.MAGIC)
+    foreign.write_bytes(b"a thesis")
+    for old in (left, foreign):
+        os.utime(old, (0, 0))
     cache.store("0" * 64, b"code")
-    assert not left.exists() and young.exists()
+    assert not left.exists() and young.exists() and foreign.exists()
 
 
 def started(code, *arguments):

@@ -126,7 +126,17 @@ def test_growth_with_the_number_of_loops_is_fitted_for_each_kind_of_function(tmp
     assert done.returncode == 0, done.stderr
     rows = json.loads((tmp_path / "scaling.json").read_text(encoding="utf-8"))["rows"]
     fitted = {row["what"]: row["exponents"] for row in rows if "exponents" in row}
-    assert set(fitted) == {"chain", "apart", "together", "stacked", "updated", "deep", "within"}
+    assert set(fitted) == {
+        "chain",
+        "apart",
+        "together",
+        "stacked",
+        "updated",
+        "deep",
+        "within",
+        "states",
+        "long_step",
+    }
     assert all(set(each) == {"build", "first_call", "call", "profiled", "record"} for each in fitted.values())
 
 

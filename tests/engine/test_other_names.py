@@ -107,7 +107,13 @@ def test_what_is_to_be_written_runs(module, name, text):
     }
     names |= {"batch": T.constant([1.0, 2.0]), "edges": [0.0, 1.0], "index": [[0], [1]]}
     names |= {"rng": T.random.RandomStreams(1), "f": scanviz.function([v], v), "fn": T.maximum, "g": v}
-    names |= {"init": 1.0, "lower": 3, "upper": 7, "body": lambda *of: of[-1] * 2, "cond": lambda s: T.lt(s, 100)}
+    names |= {
+        "init": 1.0,
+        "lower": 3,
+        "upper": 7,
+        "body": lambda *of: of[-1] * 2,
+        "cond": lambda s: T.lt(s, 100),
+    }
     names |= {"i": 0, "xs": T.constant([3.0, 1.0, 4.0]), "neutral": -np.inf, "step": lambda x_t, s: x_t + s}
     names |= {"pullback": lambda inputs, outputs, cotangents: cotangents}
     if text.startswith("from "):

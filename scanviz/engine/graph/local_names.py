@@ -78,7 +78,7 @@ def _is_named_tuple(value: Any) -> bool:
 
 def _members(value: Any) -> list[tuple[str, Any]]:
     if type(value) is dict:
-        return [(f"[{key!r}]", member) for key, member in value.items() if type(key) in (str, int)]
+        return [(f"[{key!r}]", member) for key, member in value.copy().items() if type(key) in (str, int)]
     if type(value) in (list, tuple):
         return [(f"[{k}]", member) for k, member in enumerate(value)]
     return list(

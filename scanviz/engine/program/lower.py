@@ -311,10 +311,10 @@ def _reads_first(program: Program) -> list[AnyInstruction]:
     last = last_uses(program, shared)
     for assignment in assignments:
         source = given[assignment].inputs[0]
-        if last[source] <= assignment:
-            continue
         place = order.index(assignment)
-        later = order[place + 1 :]
+        if last[source] not in order[place + 1 :]:  # nothing reads it later, or it is an output and kept
+            continue
+        later = order[place + 1 : order.index(last[source]) + 1]
         wanted = {source, *(number for number, seen in shared.items() if source in seen)}
         made: set[int] = set()
         moved: set[int] = set()
@@ -322,7 +322,7 @@ def _reads_first(program: Program) -> list[AnyInstruction]:
             if not wanted.isdisjoint(given[k].inputs) or not made.isdisjoint(given[k].outputs):
                 moved.add(k)
                 made.update(given[k].inputs)
-        order[place:] = [
+        order[place : place + 1 + len(later)] = [
             *filter(moved.__contains__, later),
             assignment,
             *(k for k in later if k not in moved),

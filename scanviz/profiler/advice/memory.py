@@ -55,16 +55,11 @@ def _unread(readers: list[NodeSnapshot], is_free: bool) -> tuple[str, str] | Non
         return "nothing reads them", "Leave it out of what the step returns."
     rows = "" if not depth else "its last row" if depth == 1 else f"its last {depth} rows"
     if sizes:
-        only = f"{rows} and how many there are" if rows else "how many there are"
-        return (
-            f"only {only} is read",
-            "Asking for shape[0] makes the loop keep them. Count the steps in a state of its own (one that adds 1 to itself,"
-            " of which only the last row is read) or use the number of steps where it is known.",
-        )
+        rows = f"{rows} and how many there are" if rows else "how many there are"
     return (
         f"only {rows} is read" if rows else "nothing reads them",
-        "The rewrite ScanSaveMem keeps the rows that are read alone: select it, or ask `scanviz rewrites --why-not"
-        " ScanSaveMem` what hinders it.",
+        "The rewrites ScanSaveMem and count_steps keep the rows that are read alone: select them, or ask"
+        " `scanviz rewrites --why-not ScanSaveMem` what hinders it.",
     )
 
 

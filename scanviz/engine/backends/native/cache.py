@@ -184,7 +184,11 @@ def _keep_bound(place: int, most: int) -> None:
         for entry in entries:
             with suppress(OSError):  # another process has removed it
                 about = entry.stat(follow_symlinks=False)
-                if _UNFINISHED.fullmatch(entry.name) and about.st_mtime < abandoned and _is_ours(place, entry.name):
+                if (
+                    _UNFINISHED.fullmatch(entry.name)
+                    and about.st_mtime < abandoned
+                    and _is_ours(place, entry.name)
+                ):
                     os.unlink(entry.name, dir_fd=place)
                 elif _ENTRY.fullmatch(entry.name) and about.st_size and _is_ours(place, entry.name):
                     found.append((about.st_mtime_ns, entry.name, about.st_size))

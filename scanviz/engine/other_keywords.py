@@ -22,6 +22,18 @@ _GIVEN_TWICE = re.compile(r"(?:\w+\.)*?(\w+)\(\) got multiple values for argumen
 _SIZE_FIRST = ("binomial", "multinomial", "normal", "uniform")  # draws whose size stands first in Theano
 _BROADCASTS = "nothing: an axis of size 1 broadcasts wherever it is found"
 _PLAIN = "nothing: leave it out"
+_OF_THEANO = (
+    "import scanviz, and from scanviz import tensor as T: docs/moving.md has what a Theano script changes"
+)
+_OF_JAX = (
+    "scanviz.scan(step, sequences=xs, outputs_info=init) in place of lax.scan(step, init, xs): "
+    "docs/moving.md has what a JAX script changes"
+)
+# Libraries that are missing → what to write in place of them.
+_LIBRARIES = {
+    **dict.fromkeys(("theano", "aesara", "pytensor"), _OF_THEANO),
+    **dict.fromkeys(("jax", "jaxlib"), _OF_JAX),
+}
 _ON_GPU = 'mode="cupy" in function for a GPU'
 _OF_GRAPHS = "scanviz.{0}(f(x), x): of a variable with respect to variables, not of a function of Python"
 _JAX_SCAN = (
@@ -149,7 +161,7 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
 
 
 def import_answer(error: BaseException) -> str | None:
-    """Return what to write where a name or a module of scanviz that is not there was imported; None of other errors.
+    """Return what to write where a name of scanviz, or a library of another system, is not there; None of other errors.
 
     Examples
     --------
@@ -162,6 +174,9 @@ def import_answer(error: BaseException) -> str | None:
     """
     if not isinstance(error, ImportError) or error.name is None:
         return None
+    library = error.name.partition(".")[0]
+    if isinstance(error, ModuleNotFoundError) and library in _LIBRARIES:
+        return _LIBRARIES[library]
     found = _NOT_IMPORTED.match(str(error))
     module, name = (
         (error.name, found[1]) if found else (error.name.rpartition(".")[0], error.name.rpartition(".")[2])

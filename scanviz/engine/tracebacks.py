@@ -26,19 +26,6 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # What scanviz itself calls: frames there are no more the program's than scanviz's own.
 _CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
 
-_OF_THEANO = (
-    "import scanviz, and from scanviz import tensor as T: docs/moving.md has what a Theano script changes"
-)
-_OF_JAX = (
-    "scanviz.scan(step, sequences=xs, outputs_info=init) in place of lax.scan(step, init, xs): "
-    "docs/moving.md has what a JAX script changes"
-)
-# Libraries that are missing → what to write in place of them.
-_INSTEAD = {
-    **dict.fromkeys(("theano", "aesara", "pytensor"), _OF_THEANO),
-    **dict.fromkeys(("jax", "jaxlib"), _OF_JAX),
-}
-
 
 @contextmanager
 def program_frames(error: BaseException) -> Iterator[None]:
@@ -57,17 +44,11 @@ def _with_answer(error: BaseException) -> Iterator[None]:
     found = frames(error.__traceback__)
     answer = None
     if isinstance(error, TypeError | ImportError) and found:
-        from scanviz.engine.other_keywords import (
-            import_answer,
-            keyword_answer,
-        )  # needed when something has failed
+        # needed when something has failed
+        from scanviz.engine.other_keywords import import_answer, keyword_answer
 
         frame = found[-1].tb_frame
-        answer = (
-            import_answer(error)
-            or _INSTEAD.get((getattr(error, "name", None) or "").partition(".")[0])
-            or keyword_answer(error, {**frame.f_globals, **frame.f_locals})
-        )
+        answer = import_answer(error) or keyword_answer(error, {**frame.f_globals, **frame.f_locals})
     if answer is None:
         yield
         return

@@ -178,6 +178,15 @@ def test_a_script_of_another_system_is_told_where_the_names_are(tmp_path, module
     assert done.returncode == 1 and "\n  write:    " in done.stderr and told in done.stderr
 
 
+def test_a_library_that_is_there_and_lacks_a_name_is_told_nothing(tmp_path):
+    (tmp_path / "jax.py").write_text("")
+    script = tmp_path / "script.py"
+    script.write_text("import scanviz\nfrom jax import nothing\n")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+    assert done.returncode == 1 and "cannot import name 'nothing' from 'jax'" in done.stderr
+    assert "write:" not in done.stderr
+
+
 def test_another_module_that_is_missing_is_an_error_as_python_words_it(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import scanviz, jax_of_mine\n")

@@ -231,15 +231,6 @@ def weak_constant(declaration: ElementwiseDeclaration, value: float, dtype: str)
     return Constant(strong.type, strong.value, weak=value)
 
 
-def retyped_inputs(declaration: ElementwiseDeclaration, inputs: Sequence[Variable]) -> list[Variable]:
-    """Return inputs with weak constants in the dtype that NumPy gives them beside the other inputs as they are now."""
-    weak = [variable.weak if isinstance(variable, Constant) else None for variable in inputs]
-    if all(value is None for value in weak):
-        return list(inputs)
-    given = [variable if value is None else value for variable, value in zip(inputs, weak, strict=True)]
-    return _with_strong_numbers(declaration, given)
-
-
 def _dtypes(op: Op, kinds: Sequence[TensorType]) -> Sequence[str]:
     declaration = op.declaration
     assert isinstance(declaration, ElementwiseDeclaration)

@@ -136,10 +136,7 @@ def _recorded(path: Path) -> list[Program]:
             except MisfitError as error:
                 raise UsageError(f"{path}: the Program of `{sanitize(function.name)}`: {error}") from None
     if not found:
-        raise UsageError(
-            f"{path} holds no Programs: one of an earlier version has none, and larger ones than 1 MiB are not kept;"
-            " name the SCRIPT"
-        )
+        raise UsageError(f"{path} holds no Programs: those larger than 1 MiB are not kept; name the SCRIPT")
     return found
 
 

@@ -191,23 +191,14 @@ def _measures(records: Sequence[ProfileRecord]) -> dict[str, float]:
     return known
 
 
-def _threads(records: Sequence[ProfileRecord]) -> ThreadTimesRecord | None:
-    """Return the times inside scanviz together; of a version that did not measure them, those of calls."""
-    found = [record.threads or _of_calls(record) for record in records]
-    if all(record.threads is None for record in records):
-        return None
+def _threads(records: Sequence[ProfileRecord]) -> ThreadTimesRecord:
+    found = [record.threads for record in records]
     return ThreadTimesRecord(
         sum(times.inside_ns for times in found),
         sum(times.beside_ns for times in found),
         sum(times.others for times in found),
         sum(times.recording_ns for times in found),
     )
-
-
-def _of_calls(record: ProfileRecord) -> ThreadTimesRecord:
-    built = sum(build.total_ns for build in record.building)
-    inside = sum(function.total_ns for function in record.functions) + built
-    return ThreadTimesRecord(min(inside, record.wall_ns))
 
 
 def _repeats(profiles: Sequence[tuple[str, ProfileRecord]]) -> tuple[ProfileRecord, ...]:

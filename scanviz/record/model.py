@@ -224,8 +224,8 @@ class ProfileRecord(Shown):
         Further numbers of the whole run, as :mod:`scanviz.record.measures` declares them.
     building : tuple of BuildRecord
         What was built while the recording ran, by line.
-    threads : ThreadTimesRecord or None
-        Times inside scanviz by thread; None in records of versions that did not measure it.
+    threads : ThreadTimesRecord
+        Times inside scanviz by thread.
     origins : tuple of MergedRecord
         The profiles that this one was merged from, in their order; empty for the profile of one process.
     """
@@ -250,7 +250,7 @@ class ProfileRecord(Shown):
     repeats: tuple[ProfileRecord, ...] = ()
     measures: dict[str, float] = field(default_factory=dict)
     building: tuple[BuildRecord, ...] = ()
-    threads: ThreadTimesRecord | None = None
+    threads: ThreadTimesRecord = field(default_factory=ThreadTimesRecord)
     origins: tuple[MergedRecord, ...] = ()
 
     def loops_of(self, function: int, parent: int | None = None) -> list[LoopRecord]:

@@ -109,16 +109,13 @@ def parts_of(record: ProfileRecord) -> tuple[RunPart, ...]:
     [('run', 0), ('script', 70), ('function', 30)]
     """
     functions = [_function(record, function) for function in record.functions]
-    inside = [_building(record, record.wall_ns - _time_of(functions)), *functions]
-    if record.threads is not None and record.threads.recording_ns:
-        inside.append(_Tree(RunPart("recording", "recording outside of calls", record.threads.recording_ns)))
+    inside = [_building(record), *functions]
+    threads = record.threads
+    inside.append(_Tree(RunPart("recording", "recording outside of calls", threads.recording_ns)))
     inside = [tree for tree in inside if tree.part.total_ns]
     known = sum(tree.part.total_ns for tree in inside)
-    if record.threads is None:  # an earlier version, which did not measure it
-        script, whole = max(0, record.wall_ns - known), max(record.wall_ns, known)
-    else:
-        script = max(0, record.wall_ns - record.threads.inside_ns)
-        whole = max(record.wall_ns + record.threads.beside_ns, known + script)
+    script = max(0, record.wall_ns - threads.inside_ns)
+    whole = max(record.wall_ns + threads.beside_ns, known + script)
     own = RunPart("script", "the script's own time", script)
     return tuple(_flat(_Tree(RunPart("run", record.script, whole), [_Tree(own), *inside])))
 
@@ -173,16 +170,7 @@ def _fitted(trees: Sequence[_Tree], room: int) -> list[_Tree]:
     return list(trees) if total <= room else _in_room(trees, max(0, room), total)
 
 
-def _building(record: ProfileRecord, room: int) -> _Tree:
-    if record.threads is None:  # an earlier version: of functions alone, which may have been built before
-        built = [
-            RunPart(
-                "building", "building a function", sum(function.build_ns.values()), source=function.source
-            )
-            for function in record.functions
-        ]
-        trees = _fitted([_Tree(part) for part in built if part.total_ns], max(0, room))
-        return _Tree(RunPart("building", "building", _time_of(trees)), trees)
+def _building(record: ProfileRecord) -> _Tree:
     labels = {"scan": "building a loop", "gradient": "building a gradient", "function": "building a function"}
     inside = [
         _Tree(RunPart("building", labels[built.kind], built.total_ns, source=built.source))
@@ -298,33 +286,24 @@ def _loop(record: ProfileRecord, loop: LoopRecord, depth: int) -> _Tree:
     inner = [_loop(record, inner, depth + 1) for inner in nested] if depth < DEEPEST else []
     inner = _fitted(inner, whole)
     room = whole - _time_of(inner)
-    edges = _edges(loop, room, record.threads is None)
+    edges = _edges(loop, room)
     steps = _steps(loop, inner, room - _time_of(edges))
     inside = [tree for tree in (*inner, *steps, *edges) if tree.part.total_ns]
     part = RunPart("loop", loop.name, whole, source=loop.source, function=loop.function, loop=loop.key)
     return _Tree(part, inside)
 
 
-def _edges(loop: LoopRecord, room: int, all_inside: bool) -> list[_Tree]:
-    """Return what of a loop is no step of it: making code, recording, and what else is before and after its steps.
-
-    Of recording only the stamps in steps are part of a loop's time; in records of earlier versions (``all_inside``) all of it is.
-    """
+def _edges(loop: LoopRecord, room: int) -> list[_Tree]:
+    """Return what of a loop is no step of it: making code, recording, and what else is before and after its steps."""
     code = min(sum(tier.total_ns for tier in loop.tiers), room)
     recording = min(round(loop.cost_ns), room - code)
-    in_steps = min(recording, round(_stamps(loop) * loop.stamp_ns)) if all_inside else recording
-    around = max(0, min(loop.setup_ns, room) - code - (recording - in_steps))
+    around = max(0, min(loop.setup_ns, room) - code)
     parts: list[tuple[PartKind, str, int]] = [
         ("code", "making code", code),
         ("around", "around the steps", min(around, room - code - recording)),
         ("recording", "recording", recording),
     ]
     return [_Tree(_of(loop, kind, label, total, kind == "recording")) for kind, label, total in parts]
-
-
-def _stamps(loop: LoopRecord) -> int:
-    """Return how many times were taken in the steps of a loop."""
-    return loop.step_times.count + loop.sampled_steps * (len(loop.operations) + 1)
 
 
 def _steps(loop: LoopRecord, inner: Sequence[_Tree], room: int) -> list[_Tree]:

@@ -28,14 +28,14 @@ def beyond_the_clock(record: ProfileRecord) -> str:
     if record.wall_ns <= 0 or total <= record.wall_ns:
         return ""
     threads = record.threads
-    if threads is not None and not threads.others:
+    if not threads.others:
         return ""  # calls that had not ended when the clock was read, or readings of the clock
-    where = "in several threads"
-    if threads is not None:
-        noun = "thread" if threads.others == 1 else "threads"
-        where = f"in {threads.others:,} {noun} beside the first one"
+    where = f"{threads.others:,} {'thread' if threads.others == 1 else 'threads'}"
     times = total / record.wall_ns
-    return f"functions were called {where}, so their times come to {times:.2g} times the clock: {100 * times:,.0f} % in all"
+    return (
+        f"functions were called in {where} beside the first one, "
+        f"so their times come to {times:.2g} times the clock: {100 * times:,.0f} % in all"
+    )
 
 
 __all__ = ["beyond_the_clock", "called_ns"]

@@ -74,9 +74,7 @@ def typical_step(loop: LoopRecord) -> str:
         f"{name} {text}" for name, text in zip(("operations", "copies", "loop"), parts, strict=True)
     )
     left_out = f", {loop.disturbed_steps:,} disturbed left out" if loop.disturbed_steps else ""
-    is_median = not loop.step_times.count or round(loop.typical_ns) == loop.step_times.p50_ns
-    title = "typical step" if is_median else "step, by averages of an earlier version,"
-    return f"{title} {whole} = {named} ({loop.sampled_steps:,} timed{left_out})"
+    return f"typical step {whole} = {named} ({loop.sampled_steps:,} timed{left_out})"
 
 
 def untimed(loop: LoopRecord) -> str:

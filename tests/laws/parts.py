@@ -103,7 +103,7 @@ def records(draw: st.DrawFn) -> ProfileRecord:
         functions=tuple(functions),
         loops=tuple(loops),
         building=tuple(draw(st.lists(_BUILT, max_size=3))),
-        threads=draw(st.none() | st.builds(ThreadTimesRecord, _TIMES, _TIMES, st.integers(0, 3), _TIMES)),
+        threads=draw(st.builds(ThreadTimesRecord, _TIMES, _TIMES, st.integers(0, 3), _TIMES)),
     )
 
 

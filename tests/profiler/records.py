@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from scanviz.record.model import (
+    BuildRecord,
     CostRecord,
     DurationRecord,
     FunctionRecord,
@@ -16,6 +17,7 @@ from scanviz.record.model import (
     OutcomeRecord,
     ProfileRecord,
     SourceRecord,
+    ThreadTimesRecord,
     TierRecord,
 )
 
@@ -98,4 +100,6 @@ SMALL = ProfileRecord(
     cost=CostRecord(stamps=1400, stamp_ns=50.0, chunks=8, chunk_ns=5000.0, recorder_ns=300_000),
     functions=(FORWARD,),
     loops=(RNN, INNER),
+    building=(BuildRecord("function", FORWARD.source, 1, 3_500_000),),
+    threads=ThreadTimesRecord(inside_ns=8_100_000),
 )

@@ -89,14 +89,6 @@ def test_every_part_of_the_runs_is_a_part_of_the_whole(pair) -> None:
     assert whole.cost.total_ns == pytest.approx(sum(record.cost.total_ns for _, record in pair))
 
 
-def test_profiles_of_versions_that_lack_times_of_threads_add_up_too(pair) -> None:
-    old = replace(pair[0][1], threads=None, building=())
-    for some in ([("a", old), ("b", old)], [("a", old), pair[1]]):
-        parts = parts_of(merged(some))
-        assert sum(part.own_ns for part in parts) == parts[0].total_ns
-        assert min(part.own_ns for part in parts) >= 0
-
-
 def test_every_view_shows_the_origin(pair) -> None:
     whole = merged(pair)
     text = render_report(whole)

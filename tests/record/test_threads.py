@@ -38,10 +38,6 @@ def test_a_call_that_another_call_made_counts_once() -> None:
     assert called_ns(replace(SMALL, functions=(ONE, outer))) == 100_000_000
 
 
-def test_an_earlier_version_of_the_profile_knows_no_number_of_threads() -> None:
-    assert "in several threads" in beyond_the_clock(replace(SMALL, functions=(ONE,), threads=None))
-
-
 def test_threads_of_a_real_run_are_counted() -> None:
     x = T.vector("x")
     sums, _ = scanviz.scan(lambda x_t, total: total + x_t, x, 0.0, name="sums")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.typical import BELOW, sum_in_words, typical_step
-from scanviz.record.values import DurationRecord
 
 LOOP = LoopRecord(1, 1, None, "rnn", None, steps=900, sampled_steps=64, body_ns=833.0, overhead_ns=53.0)
 
@@ -28,11 +27,6 @@ def test_printed_parts_add_up_to_the_printed_whole(parts: list[int]) -> None:
 
 def test_steps_left_out_are_said() -> None:
     assert "64 timed, 3 disturbed left out" in typical_step(replace(LOOP, disturbed_steps=3))
-
-
-def test_the_averages_of_an_earlier_version_are_not_called_typical() -> None:
-    old = replace(LOOP, step_times=DurationRecord(900, 900 * 640, 500, 610, 700, 800, 900))
-    assert typical_step(old).startswith("step, by averages of an earlier version, 886 ns = ")
 
 
 @pytest.mark.parametrize("sampled", [0, 2])

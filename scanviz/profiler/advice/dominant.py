@@ -48,8 +48,6 @@ def in_words(record: ProfileRecord, part: RunPart) -> str:
     if part.kind == "operation":
         where = f"loop `{loop}`" if loop else f"`{function}`, outside of loops"
         what = f"is `{part.label}` in {where}"
-    elif part.kind == "script" and record.threads is None:
-        what = "is outside of functions, where this earlier version of the profile looked at nothing"
     else:
         what = _KINDS.get(part.kind, f"is {part.label}").format(function=function, loop=loop)
     line = f" ({part.source})" if part.source is not None else ""

@@ -97,8 +97,7 @@ def building_ns(record: ProfileRecord, function: FunctionRecord, stage: str = ""
 def script_ns(record: ProfileRecord) -> int:
     """Return what the script surely did outside of scanviz: imports, its own Python, waiting, but not for threads that call."""
     own = sum(part.own_ns for part in parts_of(record) if part.kind == "script")
-    threads = record.threads  # an earlier version has none, and counts recording as the script's
-    return max(0, own - (threads.beside_ns if threads is not None else round(record.cost.total_ns)))
+    return max(0, own - record.threads.beside_ns)
 
 
 __all__ = [

@@ -42,7 +42,7 @@ def render_advice(
     >>> print(render_advice(ProfileRecord(script="rnn.py", wall_ns=1_500_000), []), end="")
     rnn.py · 1.50 ms
     nothing to advise: no change would surely better what takes the time
-    100 % of the run is outside of functions, where this earlier version of the profile looked at nothing
+    100 % of the run is the script's own time: imports, its Python, and waiting
     """
     width = max(_NARROWEST, width)
     lines = [*_header(record), *_body(record, advice, width)]

@@ -29,7 +29,7 @@ def whole_lines(record: ProfileRecord, parts: Sequence[RunPart]) -> list[ReportL
         for row in [*sorted(known, key=lambda row: -row.total_ns), rest]
     ]
     head = f"where the time goes: {duration(whole)}"
-    if record.threads is not None and record.threads.others:
+    if record.threads.others:
         beside = duration(record.threads.beside_ns)
         head += f", {beside} of it in {counted(record.threads.others, 'other thread')}"
     return [

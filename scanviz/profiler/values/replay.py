@@ -14,7 +14,6 @@ import numpy as np
 
 from scanviz.engine.backends.reference import perform
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.file import from_bytes
@@ -159,9 +158,7 @@ class _Known(NamedTuple):
 def _known(record: ProfileRecord, function: FunctionRecord) -> _Known:
     name = sanitize(function.name)
     if not function.program:
-        raise RecomputeError(
-            f"the record does not hold the Program of {name}: it was larger than 1 MiB, or is of an earlier version"
-        )
+        raise RecomputeError(f"the record does not hold the Program of {name}: it is larger than 1 MiB")
     program = from_bytes(function.program)
     inside = [loop for loop, _ in all_loops(program)]
     records = [loop for loop in record.loops if loop.function == function.key]
@@ -187,12 +184,7 @@ class _Call:
         for number, constant in program.constants.items():
             self._values[number] = constant
         for number, place in zip(program.inputs, held.inputs, strict=True):
-            given = self._values[number] = held.arrays[place].array()
-            if program.registers[number].type == RANDOM_STATE and given.shape != RANDOM_STATE.shape:
-                raise RecomputeError(
-                    f"call {held.call} drew its random numbers with another generator, of an earlier version of scanviz",
-                    fix="scanviz profile --values SCRIPT",
-                )
+            self._values[number] = held.arrays[place].array()
         for name, place in held.results.items():
             if int(name) < len(self._values):
                 self._values[int(name)] = held.arrays[place].array()

@@ -392,7 +392,16 @@ def function(key: int = 1, **given: Any) -> FunctionRecord:
 
 
 def run(*functions: FunctionRecord, wall_ms: float = 1000.0, **given: Any) -> ProfileRecord:
-    return ProfileRecord(script="run.py", wall_ns=round(wall_ms * MS), functions=functions, **given)
+    threads = ThreadTimesRecord(sum(function.total_ns for function in functions))
+    return ProfileRecord(
+        **{
+            "script": "run.py",
+            "wall_ns": round(wall_ms * MS),
+            "functions": functions,
+            "threads": threads,
+            **given,
+        }
+    )
 
 
 def built(number: int, different: bool = False) -> ProfileRecord:

@@ -23,7 +23,6 @@ from scanviz.profiler.values.tracing import Tracer, with_traces
 from scanviz.record.check import check
 from scanviz.record.errors import RecomputeError
 from scanviz.record.file import load, save
-from scanviz.record.held_calls import ArrayRecord
 from scanviz.record.model import ProfileRecord
 from tests.laws.any_step import agree, recorded
 
@@ -92,19 +91,6 @@ def test_nested_loops_branches_draws_and_stop_conditions_are_computed_as_they_we
     record, everything = recorded(lambda: [f(data), f(-data)], stride=3)
     assert {loop.name for loop in record.loops} == {"outer", "inner"}
     agree(record, everything, seed=3, tries=12)
-
-
-def test_draws_of_an_earlier_generator_are_not_computed_again() -> None:
-    random = T.random.RandomStreams(7)
-    h, updates = scanviz.scan(lambda h: h + random.poisson(T.exp(-h), size=()), outputs_info=0.5, n_steps=40)
-    traced = scanviz.trace(scanviz.function([], h, updates=updates, mode="numpy"))
-    [call] = traced.record.calls
-    six_words = ArrayRecord.of(np.arange(6, dtype=np.uint32))
-    earlier = replace(
-        call, arrays=tuple(six_words if array.dtype == "uint64" else array for array in call.arrays)
-    )
-    with pytest.raises(RecomputeError, match=r"(?s)another generator.*scanviz profile"):
-        Replayer(replace(traced.record, calls=(earlier,))).window(traced.traces[0].loop, 0, 3, 3)
 
 
 def test_the_first_call_the_last_and_the_first_with_a_nan_are_held() -> None:

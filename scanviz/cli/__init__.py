@@ -69,6 +69,9 @@ def _run(arguments: list[str]) -> int:
         _write_no_more()  # the reader of our output has gone, as with `scanviz report FILE | head`
         return 141
     except Exception as error:
+        if (code_of := _cannot_run(error)) is not None:
+            write_text(f"scanviz: {error}\n", sys.stderr)
+            return code_of
         if not _is_own(error):
             raise
         _write_no_more()
@@ -115,6 +118,12 @@ def _ended_by_program() -> bool:
     """Return whether a KeyboardInterrupt came out of a program that was run, whose traceback is then shown."""
     exits = sys.modules.get("scanviz.profiler.run.exits")
     return exits is not None and exits.EXIT.ended_by_program
+
+
+def _cannot_run(error: Exception) -> int | None:
+    """Return the exit code where a program is not there or cannot be read; None for other errors."""
+    load = sys.modules.get("scanviz.profiler.run.load")
+    return error.code if load is not None and isinstance(error, load.CannotRunError) else None
 
 
 def _is_own(error: Exception) -> bool:

@@ -19,8 +19,8 @@ _WIDEST = 100
 
 def main(arguments: list[str]) -> int:
     """Print advice and return the exit code."""
-    parsed = parse(arguments, OPTIONS, program=False)
-    path = one_file(parsed.rest, "advise")
+    given = parse(arguments, OPTIONS)
+    path = one_file(given.rest, "advise")
     from scanviz.profiler.advice import advice_of
     from scanviz.profiler.advice.report import advice_json, render_advice
     from scanviz.profiler.report.text import wants_color, width_of
@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     record = loaded(path)
     advice = advice_of(record)
     out = sys.stdout
-    if "json" in parsed.options:
+    if given.json:
         write_json(advice_json(record, advice), out)
         return 0
     width, color = min(width_of(out), _WIDEST), wants_color(out)

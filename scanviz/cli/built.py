@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -52,7 +53,6 @@ def run_and_show(
     show : callable
         ``show(out)``; a UsageError of it is told, and ends the command with 2.
     """
-    from scanviz.cli.rewrites import own_output
     from scanviz.profiler.run.exits import watch_the_end
     from scanviz.profiler.run.runner import CannotRunError, run
 
@@ -73,13 +73,28 @@ def run_and_show(
     try:
         with watching:
             run(script)
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
+    except CannotRunError:
+        raise
     except BaseException:
         atexit.register(at_the_end)  # after its traceback, and with its exit code
         raise
     return at_the_end()
 
 
-__all__ = ["forms_of", "run_and_show", "show_functions"]
+def own_output(what: str = "--json") -> TextIO:
+    """Return standard output, for us alone: what is printed from now on, also by other processes, goes to standard error."""
+    sys.stdout.flush()
+    try:
+        own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{what} goes to standard output, which cannot be written: {error}") from None
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no standard error
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if sys.stderr is not None and sys.stderr.isatty() and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    return own
+
+
+__all__ = ["forms_of", "own_output", "run_and_show", "show_functions"]

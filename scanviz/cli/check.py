@@ -9,21 +9,13 @@ With one of --nan, --inf, --big, --dtype and --shape only what is named is looke
 
 from __future__ import annotations
 
-import math
-import sys
-from typing import TYPE_CHECKING
-
-from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of
-from scanviz.record.plain_text import write_text
-
-if TYPE_CHECKING:
-    from scanviz.profiler.values.checking import CheckOptions
+from scanviz.cli.options import Option, parse, program_of, real
 
 USAGE = "check [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("--nan",), "", "stop at NaN"),
     Option(("--inf",), "", "stop at an infinity"),
-    Option(("--big",), "X", "stop at a number larger than X, without its sign"),
+    Option(("--big",), "X", "stop at a number larger than X, without its sign", real("a positive number")),
     Option(
         ("--dtype",), "", "stop at a result that is wider than a floating input, such as float64 of float32"
     ),
@@ -34,36 +26,11 @@ OPTIONS = (
 
 def main(arguments: list[str]) -> int:
     """Check a program; where nothing is found it ends the process by its own exit code."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    big = _big(parsed)
-    program = program_of(parsed.rest, "check")
+    given = parse(arguments, OPTIONS, program=True)
+    program = program_of(given.rest, "check")
     from scanviz.profiler.run.checked import run_checked
-    from scanviz.profiler.run.runner import CannotRunError
-
-    try:
-        return run_checked(program, _wanted(parsed, big), "json" in parsed.options)
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
-
-
-def _wanted(parsed: Parsed, big: float | None) -> CheckOptions:
     from scanviz.profiler.values.checking import CheckOptions
 
-    named = {text: text in parsed.options for text in ("nan", "inf", "dtype", "shape")}
-    if big is None and not any(named.values()):
-        return CheckOptions()
-    return CheckOptions(big=big, **named)
-
-
-def _big(parsed: Parsed) -> float | None:
-    text = parsed.options.get("big")
-    if text is None:
-        return None
-    try:
-        limit = float(text)
-    except ValueError:
-        limit = math.nan
-    if not limit > 0:
-        raise UsageError(f"--big takes a positive number, not {text!r}")
-    return limit
+    named = {name: getattr(given, name) for name in ("nan", "inf", "dtype", "shape", "big")}
+    wanted = CheckOptions(**named) if any(named.values()) else CheckOptions()
+    return run_checked(program, wanted, given.json)

@@ -14,30 +14,41 @@ the runs are not alike, a program failed, or something is wrong with the command
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.files import loaded
-from scanviz.cli.options import Option, Parsed, UsageError, parse
-from scanviz.record.plain_text import write_json, write_text
+from scanviz.cli.options import Given, Option, UsageError, as_given, one_of, parse, positive
+from scanviz.profiler.report.units import counted
+from scanviz.record.plain_text import sanitize, write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.profiler.compare.comparison import Comparison
     from scanviz.record.model import ProfileRecord
 
+
+def _share(text: str) -> float:
+    """Return a percentage as a share; its sign may be left out."""
+    if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?\s*%?", text):
+        raise argparse.ArgumentTypeError(f"takes a percentage such as 5%, not {text!r}")
+    return float(text.rstrip("% ")) / 100
+
+
 USAGE = "compare [options] A B\n       scanviz compare --run [options] A.py B.py [arguments]"
 OPTIONS = (
     Option(("--run",), "", "run two scripts in turns instead of reading profiles"),
-    Option(("--seconds",), "N", "with --run: how long (60)"),
-    Option(("--rounds",), "N", "with --run: how many rounds, however long they take"),
-    Option(("--detail",), "LEVEL", "with --run: as of scanviz profile", ("steps", "ops")),
+    Option(("--seconds",), "N", "with --run: how long (60)", positive),
+    Option(("--rounds",), "N", "with --run: how many rounds, however long they take", positive),
+    Option(("--detail",), "LEVEL", "with --run: as of scanviz profile (steps, ops)", one_of("steps", "ops")),
     Option(("--mode",), "NAME", "with --run: tier of functions which name none"),
-    Option(("--fail-over",), "PERCENT", "exit with 1 if something is slower by more, such as 5%"),
+    Option(("--fail-over",), "PERCENT", "exit with 1 if something is slower by more, such as 5%", _share),
     Option(("--json",), "", "print the comparison as JSON"),
-    Option(("--top",), "N", "changes that are shown"),
+    Option(("--top",), "N", "changes that are shown", positive, 12),
     Option(("--anyway",), "", "compare runs that are not alike"),
 )
 _PIPE_COLUMNS = 80
@@ -45,51 +56,64 @@ _PIPE_COLUMNS = 80
 
 def main(arguments: list[str]) -> int:
     """Compare two profiles and return the exit code."""
-    running = "--run" in arguments
-    parsed = parse(arguments, OPTIONS, program=running)
-    options = parsed.options
-    fail_over = _share(options["fail-over"]) if "fail-over" in options else None
-    top = parsed.number("top", 12)
+    given = parse(arguments, OPTIONS, program="--run" in arguments)
+    fail_over = given.fail_over
     from scanviz.profiler.compare.report import render_comparison, render_refusal
     from scanviz.profiler.report.text import wants_color
 
-    comparison = _of_programs(parsed) if "run" in options else _of_profiles(parsed)
-    if comparison.unlike and "anyway" not in options and "run" not in options:
+    comparison = _of_programs(given) if given.run else _of_profiles(given)
+    if comparison.unlike and not (given.anyway or given.run):
         color = wants_color(sys.stderr)
         text = render_refusal(comparison, width=_width(sys.stderr), color=color)
         write_text(text, sys.stderr, colours=color)
         return 2
-    if "json" in options:
+    if given.json:
         write_json(comparison.to_json(fail_over), sys.stdout, indent=1)
     else:
         width, color = _width(sys.stdout), wants_color(sys.stdout)
-        text = render_comparison(comparison, width=width, top=top, color=color, fail_over=fail_over)
+        text = render_comparison(comparison, width=width, top=given.top, color=color, fail_over=fail_over)
         write_text(text, sys.stdout, colours=color)
     return int(fail_over is not None and bool(comparison.slower_than(fail_over)))
 
 
-def _of_programs(parsed: Parsed) -> Comparison:
-    from scanviz.cli.compare_in_turns import compared_in_turns
+def _of_programs(given: Given) -> Comparison:
+    """Run the two programs that a command line names and compare them.
 
-    return compared_in_turns(parsed)
+    Raises
+    ------
+    UsageError
+        If it names no two programs, or one of them fails.
+    """
+    from scanviz.profiler.compare.comparison import compare
+    from scanviz.profiler.run.exits import terminations_as_interrupts
+    from scanviz.profiler.run.in_turns import SECONDS, ProgramFailedError, run_in_turns
+
+    a, b = two_programs(given.rest)
+    both = as_given(given, "detail", "mode")
+    seconds = given.seconds or int(SECONDS)
+    try:
+        with terminations_as_interrupts():
+            turns = run_in_turns(
+                [*both, *a], [*both, *b], seconds=seconds, rounds=given.rounds, notify=_progress
+            )
+    except ProgramFailedError as error:
+        command = shlex.join(a if error.name == "A" else b)
+        told = f"{error.name} ({command}) ended with exit code {error.code}: nothing is compared"
+        raise UsageError("\n".join([told, *map(sanitize, error.written.splitlines())])) from None
+    finally:
+        _progress(0, 0.0)
+    return compare(turns.a, turns.b, rounds=True)
 
 
-def _of_profiles(parsed: Parsed) -> Comparison:
+def _of_profiles(given: Given) -> Comparison:
     from scanviz.profiler.compare.comparison import compare
 
     for name in ("seconds", "rounds", "detail", "mode"):
-        if name in parsed.options:
+        if getattr(given, name) is not None:
             raise UsageError(f"--{name} is for --run: A and B are profiles that were made")
-    if len(parsed.rest) != 2:
-        raise UsageError(f"which profiles? scanviz compare takes two, A and B, found {len(parsed.rest)}")
-    return compare(*map(_loaded, parsed.rest))
-
-
-def _share(text: str) -> float:
-    """Return a percentage as a share; its sign may be left out."""
-    if not re.fullmatch(r"\d{1,6}(\.\d{1,6})?\s*%?", text):
-        raise UsageError(f"--fail-over takes a percentage such as 5%, not {text!r}")
-    return float(text.rstrip("% ")) / 100
+    if len(given.rest) != 2:
+        raise UsageError(f"which profiles? scanviz compare takes two, A and B, found {len(given.rest)}")
+    return compare(*map(_loaded, given.rest))
 
 
 def _loaded(path: str) -> ProfileRecord:
@@ -106,3 +130,37 @@ def _width(stream: TextIO) -> int:
     from scanviz.profiler.report.text import width_of
 
     return width_of(stream) if stream.isatty() or os.environ.get("COLUMNS") else _PIPE_COLUMNS
+
+
+def two_programs(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return two programs, each with its arguments and with those behind both.
+
+    Raises
+    ------
+    UsageError
+        If there are no two.
+
+    Examples
+    --------
+    >>> two_programs(["a.py", "b.py --wide", "10"])
+    (['a.py', '10'], ['b.py', '--wide', '10'])
+    >>> two_programs(["-m", "one", "-m", "other"])
+    (['-m', 'one'], ['-m', 'other'])
+    """
+    waiting, found = list(words), list[list[str]]()
+    while waiting and len(found) < 2:
+        word = waiting.pop(0)
+        if word in ("-m", "-c") and waiting:
+            found.append([word, *(shlex.split(waiting.pop(0)) if word == "-m" else [waiting.pop(0)])])
+        else:
+            found.append([word] if Path(word).exists() else shlex.split(word))
+    if len(found) != 2 or not all(found):
+        raise UsageError(f"which programs? scanviz compare --run takes two, A and B, found {len(found)}")
+    return [*found[0], *waiting], [*found[1], *waiting]
+
+
+def _progress(rounds: int, seconds: float) -> None:
+    """Show how far it is on a terminal; nothing of it stays."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        text = f"{counted(rounds, 'round')}, {seconds:.0f} s" if rounds else ""
+        sys.stderr.write(f"\r\x1b[K{text}")

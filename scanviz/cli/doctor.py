@@ -48,11 +48,11 @@ _LIBRARIES = (
 
 def main(arguments: list[str]) -> int:
     """Print what works and return exit code 0."""
-    parsed = parse(arguments, OPTIONS, program=False)
-    if parsed.rest:
-        raise UsageError(f"doctor takes no arguments, found {parsed.rest[0]!r}")
+    given = parse(arguments, OPTIONS)
+    if given.rest:
+        raise UsageError(f"doctor takes no arguments, found {given.rest[0]!r}")
     findings = [*_backends(), *_libraries(), _dot(), _driver()]
-    if "json" in parsed.options:
+    if given.json:
         write_json([finding._asdict() for finding in findings], sys.stdout, indent=1)
         return 0
     place = f"Python {platform.python_version()}, {platform.machine()} {platform.system()}"

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
-from scanviz.cli.options import HelpWanted, Option, Parsed, UsageError, parse, suggestion
+from scanviz.cli.options import Given, HelpWanted, Option, UsageError, parse, suggestion
 from scanviz.profiler.export import (
     FORMATS,
     Format,
@@ -38,13 +38,12 @@ OPTIONS = (
 def main(arguments: list[str]) -> int:
     """Export a profile and return the exit code."""
     try:
-        parsed = parse(arguments, OPTIONS, program=False)
+        given = parse(arguments, OPTIONS)
     except HelpWanted:
         known, failed = formats()
         listed = [f"  {name:<11} {form.about}" for name, form in known.items()]
         raise HelpWanted("\n".join(["\nformats:", *listed, *failed])) from None
-    path = one_file(parsed.rest, "export")
-    name = parsed.options.get("format")
+    path, name = one_file(given.rest, "export"), given.format
     if name is None:
         raise UsageError(f"which format? --format {'|'.join(formats()[0])}")
     try:
@@ -54,7 +53,7 @@ def main(arguments: list[str]) -> int:
     except (MissingLibraryError, PluginFailure) as error:
         write_text(f"scanviz: {error}\n", sys.stderr)
         return 1
-    table = parsed.options.get("table")
+    table = given.table
     if table is not None:
         if table not in pieces or not form.tables:
             tables = ", ".join(pieces) if form.tables else "none, it is one piece"
@@ -62,7 +61,7 @@ def main(arguments: list[str]) -> int:
                 f"{name} has no table named {table!r}{suggestion(table, pieces)}; tables: {tables}"
             )
         pieces = {"": pieces[table]}
-    _deliver(pieces, _target(parsed, path, table, form), form.suffix, "force" in parsed.options)
+    _deliver(pieces, _target(given, path, table, form), form.suffix, given.force)
     return 0
 
 
@@ -77,16 +76,15 @@ def _format(name: str) -> Format:
         ) from None
 
 
-def _target(parsed: Parsed, path: Path, table: str | None, form: Format) -> Path | None:
+def _target(given: Given, path: Path, table: str | None, form: Format) -> Path | None:
     """Return where the result goes, None for standard output."""
-    given = parsed.options.get("output")
-    if given in STANDARD_OUTPUT:
+    if given.output in STANDARD_OUTPUT:
         return None
-    if given is not None:
-        return Path(given)
+    if given.output is not None:
+        return Path(given.output)
     stem = path.name.removesuffix(".scanviz")
     if form.tables and table is None:
-        return Path(f"{stem}-{parsed.options['format']}")
+        return Path(f"{stem}-{given.format}")
     return Path(stem + (f".{table}" if table else "") + form.suffix)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scanviz.cli.options import Option, Parsed, UsageError, as_given, parse
+from scanviz.cli.options import Given, Option, UsageError, real
 from scanviz.record.plain_text import cannot_write, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
+    from scanviz.record.traces import TraceRecord
 
 STANDARD_OUTPUT = ("-", "/dev/stdout")  # as -o takes it
 FORCE = "--force replaces it, -o names another"
@@ -34,26 +36,6 @@ def one_file(rest: Sequence[str], command: str) -> Path:
         found = f", found {len(rest)}" if rest else ""
         raise UsageError(f"which profile? scanviz {command} takes one FILE{found}")
     return Path(rest[0])
-
-
-def options_after_file(parsed: Parsed, options: Sequence[Option], command: str) -> Parsed:
-    """Return what was given where options stand behind a FILE too; behind a SCRIPT they would be the script's.
-
-    Raises
-    ------
-    UsageError
-        If there is more than one file.
-
-    Examples
-    --------
-    >>> depth = Option(("--depth",), "N", "…")
-    >>> options_after_file(Parsed({}, ["rnn.scanviz", "--depth", "0"]), [depth], "graph")
-    Parsed(options={'depth': '0'}, rest=['rnn.scanviz'], several={})
-    """
-    again = parse([*parsed.rest[1:], *as_given(parsed.options, parsed.several)], options, program=False)
-    if again.rest:
-        raise UsageError(f"scanviz {command} takes one FILE, found {again.rest[0]!r} too")
-    return Parsed(again.options, parsed.rest[:1], again.several)
 
 
 def loaded(path: Path) -> ProfileRecord:
@@ -147,3 +129,36 @@ def write_to_standard_output(data: bytes) -> None:
             "this format is no text, and standard output is a terminal: -o names a file"
         ) from None
     write_text(text, sys.stdout)
+
+
+RECOMPUTE = Option(
+    ("--recompute",),
+    "[=SECONDS]",
+    "compute values of steps that were not kept, from the Programs in the profile, each within SECONDS (20)",
+    real("a number of seconds"),
+)
+
+
+def seconds_of(given: Given) -> float | None:
+    """Return how long computing again may take; None where it is not asked for."""
+    from scanviz.profiler.values.budgets import SECONDS
+
+    seconds: float | None = SECONDS if given.recompute == "" else given.recompute
+    return seconds
+
+
+@contextmanager
+def recomputing(
+    record: ProfileRecord, seconds: float | None
+) -> Iterator[Callable[[int, int, int, int], TraceRecord] | None]:
+    """Give what computes steps of a record again, None where that is not asked for."""
+    if seconds is None:
+        yield None
+        return
+    from scanviz.profiler.values.recompute import RecomputeService
+
+    service = RecomputeService(record, seconds)
+    try:
+        yield service.window
+    finally:
+        service.close()

@@ -16,15 +16,28 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, options_after_file
+from scanviz.cli.built import own_output
+from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded
 from scanviz.cli.fitted import terminal_columns
 from scanviz.cli.graph_folding import folded, folds, unfolded
-from scanviz.cli.options import Option, Parsed, UsageError, options_behind, parse, program_of, suggestion
+from scanviz.cli.options import (
+    MODE,
+    Given,
+    Option,
+    UsageError,
+    number,
+    one_of,
+    options_after_file,
+    options_behind,
+    parse,
+    program_of,
+    suggestion,
+)
 from scanviz.cli.run import set_mode
 from scanviz.record.names import functions_called, loops_called, not_one_function, not_one_loop
 from scanviz.record.plain_text import sanitize, write_text
@@ -34,12 +47,17 @@ if TYPE_CHECKING:
     from scanviz.record.model import FunctionRecord, ProfileRecord
     from scanviz.render.diagram.model import Diagram
 
+
+def _from(least: int) -> Callable[[str], int]:
+    return number(f"a number from {least} on", least)
+
+
 USAGE = "graph [options] SCRIPT|FILE.scanviz [arguments]"
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "x.svg, png, pdf, dot, html, txt, json or graphml"),
     Option(("--function",), "NAME", "this function; by default the one that took the most time"),
     Option(("--scan",), "NAME", "this loop alone"),
-    Option(("--depth",), "N", "loops nested deeper are closed; 0 closes all"),
+    Option(("--depth",), "N", "loops nested deeper are closed; 0 closes all", _from(0)),
     Option(("--closed",), "NAME", "this loop as one box; again for others", several=True),
     Option(
         ("--open",), "NAME", "this loop open, in a picture so large that it would be closed", several=True
@@ -48,7 +66,7 @@ OPTIONS = (
     Option(("--types",), "", "write dtypes and shapes"),
     Option(("--plumbing",), "", "draw sizes, broadcasts and other plumbing as well"),
     Option(("--before",), "", "the graph as it was built, before the rewrites"),
-    Option(("--unrolled",), "N", "N steps of a loop side by side, its back-propagation below"),
+    Option(("--unrolled",), "N", "N steps of a loop side by side, its back-propagation below", _from(1)),
     Option(("--connections",), "[=FROM,TO]", "which input reaches which output, or the path of one"),
     Option(
         ("--mappings",),
@@ -57,13 +75,13 @@ OPTIONS = (
     ),
     Option(("--diff",), "RULE|N", "before and after a rewrite in one picture"),
     Option(("--film",), "", "go through the rewrites, a frame each: -o x.html or svg"),
-    Option(("--engine",), "NAME", "who lays it out", ("auto", "dot", "own")),
-    Option(("--seconds",), "N", "how long each engine may take (10)"),
+    Option(("--engine",), "NAME", "who lays it out (auto, dot, own)", one_of("auto", "dot", "own"), "auto"),
+    Option(("--seconds",), "N", "how long each engine may take (10)", _from(1), 10),
     Option(("--dark",), "", "in the colours of the dark: svg, png, pdf, html and dot"),
     Option(("--ascii",), "", "with characters of ASCII alone"),
-    Option(("--width",), "N", "columns of a picture in characters"),
+    Option(("--width",), "N", "columns of a picture in characters", _from(20)),
     Option(("--force",), "", "replace FILE whatever it is"),
-    Option(("--mode",), "NAME", "tier that runs functions which name none"),
+    MODE,
 )
 DRAWN = ("svg", "png", "pdf", "dot")
 WRITTEN = ("txt", "json", "graphml", "html")
@@ -82,48 +100,29 @@ class DrawTarget:
 
 def main(arguments: list[str]) -> int:
     """Draw a graph and return the exit code; a script that is run ends the process by its own."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    of_file = bool(parsed.rest) and parsed.rest[0].endswith(".scanviz")
-    if of_file:
-        parsed = options_after_file(parsed, OPTIONS, "graph")
-    for name, least in (("depth", 0), ("unrolled", 1), ("seconds", 1), ("width", 20)):
-        _number(parsed, name, least)
-    target = _target(parsed)
-    if of_file:
-        _deliver(loaded(Path(parsed.rest[0])), parsed, target, sys.stdout, sys.stderr)
+    given = parse(arguments, OPTIONS, program=True)
+    if given.rest and given.rest[0].endswith(".scanviz"):
+        given = options_after_file(given, OPTIONS, "graph")
+        target = _target(given)
+        _deliver(loaded(Path(given.rest[0])), given, target, sys.stdout, sys.stderr)
         return 0
-    program = program_of(parsed.rest, "graph")
-    for note in options_behind(parsed.rest, OPTIONS):
+    target, program = _target(given), program_of(given.rest, "graph")
+    for note in options_behind(given.rest, OPTIONS):
         write_text(f"scanviz: {note}\n", sys.stderr)
-    set_mode(parsed.options.get("mode"))
-    from scanviz.cli.rewrites import own_output
+    set_mode(given.mode)
     from scanviz.profiler.run.profiled import RunOptions, run_profiled
-    from scanviz.profiler.run.runner import CannotRunError
 
     own = own_output("the picture") if target.path is None else None
 
     def show(record: ProfileRecord, stream: TextIO) -> None:
         with contextlib.suppress(BrokenPipeError):
-            _deliver(record, parsed, target, own or stream, stream)
+            _deliver(record, given, target, own or stream, stream)
 
-    try:
-        run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
+    run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
     return 0
 
 
-def _number(parsed: Parsed, name: str, least: int) -> int | None:
-    text = parsed.options.get(name)
-    if text is None:
-        return None
-    if not text.isdecimal() or int(text) < least:
-        raise UsageError(f"--{name} takes a number from {least} on, not {text!r}")
-    return int(text)
-
-
-def _target(parsed: Parsed) -> DrawTarget:
+def _target(given: Given) -> DrawTarget:
     """Return where the picture goes.
 
     Raises
@@ -131,33 +130,31 @@ def _target(parsed: Parsed) -> DrawTarget:
     UsageError
         If the format is unknown, or a file is there that scanviz did not draw.
     """
-    given = parsed.options.get("output")
-    film = "film" in parsed.options
-    if given is None or given in STANDARD_OUTPUT:
+    out, film = given.output, given.film
+    if out is None or out in STANDARD_OUTPUT:
         if film:
             raise UsageError("a film is a file: --film -o x.html or x.svg")
         return DrawTarget(None, "txt")
     from scanviz.render.marks import is_picture
 
-    path = Path(given).absolute()
+    path = Path(out).absolute()
     form = path.suffix.removeprefix(".").lower()
     forms = FILMED if film else (*DRAWN, *WRITTEN)
     if form not in forms:
         known = ", ".join(f".{text}" for text in forms)
         what = "no format of a film" if film else "no format"
-        raise UsageError(f"the ending of {given} says {what}{suggestion(form, forms)}; endings: {known}")
-    force = "force" in parsed.options
-    free_place(path, force=force, ours=is_picture, what="picture of scanviz", fix="--force replaces it")
+        raise UsageError(f"the ending of {out} says {what}{suggestion(form, forms)}; endings: {known}")
+    free_place(path, force=given.force, ours=is_picture, what="picture of scanviz", fix="--force replaces it")
     return DrawTarget(path, form)
 
 
-def _deliver(record: ProfileRecord, parsed: Parsed, target: DrawTarget, out: TextIO, said: TextIO) -> None:
+def _deliver(record: ProfileRecord, given: Given, target: DrawTarget, out: TextIO, said: TextIO) -> None:
     """Draw what is asked for and write it where it goes."""
     from scanviz.record.errors import ScanvizError
     from scanviz.render.layout import CannotDrawError
 
     try:
-        data, engine, notes = _made(record, parsed, target.form, out)
+        data, engine, notes = _made(record, given, target.form, out)
     except (CannotDrawError, ScanvizError) as error:
         raise UsageError(str(error)) from None
     if target.path is None:
@@ -167,7 +164,7 @@ def _deliver(record: ProfileRecord, parsed: Parsed, target: DrawTarget, out: Tex
     from scanviz.record.writing import replacing
     from scanviz.render.marks import is_picture, marked
 
-    ours = None if "force" in parsed.options else is_picture
+    ours = None if given.force else is_picture
     with replacing(target.path, ours, "picture of scanviz") as stream:
         stream.write(marked(data, target.form))
     write_text(f"wrote {target.path.name}{f', laid out by {engine}' if engine else ''}\n", said)
@@ -175,45 +172,42 @@ def _deliver(record: ProfileRecord, parsed: Parsed, target: DrawTarget, out: Tex
         write_text(f"  {sanitize(note)}\n", said)
 
 
-def _made(
-    record: ProfileRecord, parsed: Parsed, form: str, out: TextIO
-) -> tuple[bytes, str, tuple[str, ...]]:
+def _made(record: ProfileRecord, given: Given, form: str, out: TextIO) -> tuple[bytes, str, tuple[str, ...]]:
     """Return the file's content, the engine's name and notes."""
-    function = _function(record, parsed)
-    options = parsed.options
-    other = [f"--{name}" for name in NO_LOOPS_CLOSED if name in options]
-    for name in parsed.several:
-        if other:
+    function = _function(record, given)
+    other = [f"--{name}" for name in NO_LOOPS_CLOSED if getattr(given, name) not in (None, False)]
+    for name in ("closed", "open"):
+        if other and getattr(given, name):
             raise UsageError(f"--{name} is for the picture of a graph, and {other[0]} draws another one")
-    if "connections" in options or "mappings" in options:
-        return _table(record, function, parsed, form, _columns(parsed, out)), "", ()
-    if "film" in options:
-        return _film(record, function, parsed, form)
+    if given.connections is not None or given.mappings:
+        return _table(record, function, given, form, _columns(given, out)), "", ()
+    if given.film:
+        return _film(record, function, given, form)
     from scanviz.render import draw
 
-    diagram = whole = _diagram(record, function, parsed, form)
-    if folds(form, options):
-        diagram = folded(whole, options, _named(parsed, record, function, "open"))
+    diagram = whole = _diagram(record, function, given, form)
+    if folds(form, given):
+        diagram = folded(whole, given, _named(given.open, record, function))
     wishes = draw.DrawOptions(
-        types="types" in options,
-        engine=options.get("engine", "auto"),
-        seconds=float(options.get("seconds", 10)),
-        width=_columns(parsed, out),
-        ascii_only="ascii" in options,
-        dark="dark" in options,
+        types=given.types,
+        engine=given.engine,
+        seconds=float(given.seconds),
+        width=_columns(given, out),
+        ascii_only=given.ascii,
+        dark=given.dark,
     )
     drawing = draw.written(diagram, form, wishes, () if diagram is whole else unfolded(whole, diagram))
     return drawing.data, drawing.engine if form in (*DRAWN[:3], "html") else "", drawing.notes
 
 
-def _columns(parsed: Parsed, out: TextIO) -> int:
+def _columns(given: Given, out: TextIO) -> int:
     """Return how wide text is: as --width or COLUMNS say, as the terminal is, or 160 where there is none."""
-    return _number(parsed, "width", 20) or terminal_columns(out) or 160
+    return given.width or terminal_columns(out) or 160
 
 
-def _function(record: ProfileRecord, parsed: Parsed) -> FunctionRecord:
+def _function(record: ProfileRecord, given: Given) -> FunctionRecord:
     """Return the function that is drawn: the one that is asked for, or that has the loop, else the one that took most time."""
-    name, scan = parsed.options.get("function"), parsed.options.get("scan")
+    name, scan = given.function, given.scan
     keys = {function.key for function in record.functions}
     if name is not None:
         problem = not_one_function(record, name)
@@ -241,25 +235,24 @@ def _loop_named(record: ProfileRecord, functions: Collection[int], scan: str) ->
     return next(loop for loop in loops_called(record, scan) if loop.function in functions)
 
 
-def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str) -> Diagram:
+def _diagram(record: ProfileRecord, function: FunctionRecord, given: Given, form: str) -> Diagram:
     """Return the picture that the options ask for."""
     from scanviz.render.diagram.build import diagram_of, with_closed
     from scanviz.render.diagram.difference import difference
     from scanviz.render.diagram.nearby import near_changes
     from scanviz.render.diagram.unrolled import MOST_IN_ALL, MOST_STEPS, unrolled
 
-    options = parsed.options
     graph = function.graph
     assert graph is not None
-    scan = options.get("scan")
+    scan = given.scan
     if scan is not None:
         scan = _loop_named(record, {function.key}, scan).name
-    if "diff" in options:
-        before, after = _moments(function, options["diff"])
-        changed = difference(before, after, plumbing="plumbing" in options)
-        return near_changes(with_closed(changed, _named(parsed, record, function, "closed")))
+    if given.diff is not None:
+        before, after = _moments(function, given.diff)
+        changed = difference(before, after, plumbing=given.plumbing)
+        return near_changes(with_closed(changed, _named(given.closed, record, function)))
     built = function.rewrites.snapshot(0) if function.rewrites is not None else None
-    if "before" in options:
+    if given.before:
         if built is None:
             raise UsageError(
                 "only the list of this function's rewrites was kept: its first graph is not in the profile"
@@ -267,27 +260,26 @@ def _diagram(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, fo
         graph, record_for = built, None
     else:
         record_for = record
-    steps = _number(parsed, "unrolled", 1)
-    if steps is not None:
-        most = MOST_IN_ALL if folds(form, options) else MOST_STEPS
+    if given.unrolled is not None:
+        most = MOST_IN_ALL if folds(form, given) else MOST_STEPS
         return unrolled(
-            graph, scan, steps, record_for, plumbing="plumbing" in options, most=most, built=built
+            graph, scan, given.unrolled, record_for, plumbing=given.plumbing, most=most, built=built
         )
     return diagram_of(
         graph,
         record=record_for,
         function=function.key if record_for is not None else None,
-        depth=_number(parsed, "depth", 0),
-        closed=_named(parsed, record, function, "closed"),
+        depth=given.depth,
+        closed=_named(given.closed, record, function),
         scan=scan,
-        plumbing="plumbing" in options,
+        plumbing=given.plumbing,
     )
 
 
-def _named(parsed: Parsed, record: ProfileRecord, function: FunctionRecord, option: str) -> list[str]:
-    """Return the names of loops that an option names, as the graph has them; any name that says which is meant will do."""
+def _named(wanted: Collection[str], record: ProfileRecord, function: FunctionRecord) -> list[str]:
+    """Return the names of loops that are asked for, as the graph has them; any name that says which is meant will do."""
     names = []
-    for asked in parsed.several.get(option, ()):
+    for asked in wanted:
         meant = [loop.name for loop in loops_called(record, asked) if loop.function == function.key]
         names.append(meant[0] if len(set(meant)) == 1 else asked)
     return names
@@ -318,12 +310,12 @@ def _moments(function: FunctionRecord, wanted: str):  # type: ignore[no-untyped-
 
 
 def _loop(
-    record: ProfileRecord, function: FunctionRecord, parsed: Parsed, ends: tuple[int | str, ...] = ()
+    record: ProfileRecord, function: FunctionRecord, given: Given, ends: tuple[int | str, ...] = ()
 ) -> LoopRecord:
     """Return the loop that is asked for; else the one that took most, first of those that have an input and an output so called."""
     from scanviz.render.diagram.connections import has_ends
 
-    scan = parsed.options.get("scan")
+    scan = given.scan
     if scan is not None:
         return _loop_named(record, {function.key}, scan)
     loops = [loop for loop in record.loops if loop.function == function.key]
@@ -333,7 +325,7 @@ def _loop(
 
 
 def _film(
-    record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str
+    record: ProfileRecord, function: FunctionRecord, given: Given, form: str
 ) -> tuple[bytes, str, tuple[str, ...]]:
     """Return the film of a function's rewrites."""
     from scanviz.render.film.drawing import laid_out
@@ -342,22 +334,22 @@ def _film(
 
     if function.rewrites is None:
         raise UsageError(f"no rewrite of {sanitize(function.name)} was kept")
-    scan = parsed.options.get("scan")
+    scan = given.scan
     name = _loop_named(record, {function.key}, scan).name if scan is not None else None
-    film = film_of(function.rewrites, name, plumbing="plumbing" in parsed.options, chips=True)
+    film = film_of(function.rewrites, name, plumbing=given.plumbing, chips=True)
     return (
-        film_file(laid_out(film), form, dark="dark" in parsed.options),
+        film_file(laid_out(film), form, dark=given.dark),
         "",
         (f"{len(film.frames)} frames", *film.whole.notes),
     )
 
 
-def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form: str, width: int) -> bytes:
+def _table(record: ProfileRecord, function: FunctionRecord, given: Given, form: str, width: int) -> bytes:
     """Return the connection matrix, a path in it, or the mappings, as text or drawn."""
     from scanviz.render.diagram.connections import connection_matrix
     from scanviz.render.diagram.mappings import mappings_table
 
-    pair = parsed.options.get("connections")
+    pair = given.connections
     forms = ("txt",) if pair else TABLES
     if form not in forms:
         what = "a path is text" if pair else "--connections and --mappings are text or drawn"
@@ -365,9 +357,9 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
             f"{what}: -o x.{' or x.'.join(forms)}, not .{form} (scanviz html shows them as tables)"
         )
     if pair:
-        return _path_text(record, function, parsed, pair).encode()
-    loop = _loop(record, function, parsed)
-    joined = "mappings" in parsed.options
+        return _path_text(record, function, given, pair).encode()
+    loop = _loop(record, function, given)
+    joined = given.mappings
     if form == "txt":
         table = mappings_table(loop).as_text(width) if joined else connection_matrix(loop).as_text()
         return table.encode()
@@ -376,10 +368,10 @@ def _table(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, form
     from scanviz.render.tables import connections_svg, mappings_svg
 
     drawn = mappings_svg(mappings_table(loop)) if joined else connections_svg(connection_matrix(loop))
-    return converted((darkened(drawn) if "dark" in parsed.options else drawn).encode(), form)[0]
+    return converted((darkened(drawn) if given.dark else drawn).encode(), form)[0]
 
 
-def _path_text(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, pair: str) -> str:
+def _path_text(record: ProfileRecord, function: FunctionRecord, given: Given, pair: str) -> str:
     """Return the way by which one input reaches one output, in words."""
     from scanviz.render.diagram.connections import connecting_path
 
@@ -390,7 +382,7 @@ def _path_text(record: ProfileRecord, function: FunctionRecord, parsed: Parsed, 
         )
     assert function.graph is not None
     row, column = (int(text) if text.strip().isdecimal() else text.strip() for text in (source, goal))
-    loop = _loop(record, function, parsed, (row, column))
+    loop = _loop(record, function, given, (row, column))
     path = connecting_path(function.graph, loop, row, column)
     if path is None:
         return f"{sanitize(source)} does not reach {sanitize(goal)}, however many steps there are\n"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import TYPE_CHECKING
+
+from scanviz.cli.options import Given
 
 if TYPE_CHECKING:
     from scanviz.render.diagram.model import Diagram
@@ -12,33 +14,33 @@ FOLDED = ("svg", "png", "pdf", "html")  # whose pictures are looked at
 MOST_TRIED = 20  # steps: more fit no slide, and to lay out hundreds takes seconds
 
 
-def folds(form: str, options: Mapping[str, str]) -> bool:
+def folds(form: str, given: Given) -> bool:
     """Return whether a picture is folded where it is large.
 
     Examples
     --------
-    >>> folds("svg", {}), folds("svg", {"whole": ""}), folds("dot", {})
+    >>> folds("svg", Given(whole=False)), folds("svg", Given(whole=True)), folds("dot", Given(whole=False))
     (True, False, False)
     """
-    return form in FOLDED and "whole" not in options
+    return form in FOLDED and not given.whole
 
 
-def folded(whole: Diagram, options: Mapping[str, str], opened: Collection[str]) -> Diagram:
+def folded(whole: Diagram, given: Given, opened: Collection[str]) -> Diagram:
     """Return a picture that can be read, whatever the graph; the loops that are named stay open."""
     from scanviz.render.diagram.readable import WHOLE, for_slide, readable
     from scanviz.render.diagram.unrolled import MOST_STEPS
     from scanviz.render.layout.timeline import SLIDE, timeline
 
-    types = "types" in options
-    if "unrolled" in options:
+    types = given.types
+    if given.unrolled is not None:
 
         def fits(picture: Diagram) -> bool:
             most = MOST_STEPS if picture is whole else MOST_TRIED
             return steps_in(picture) <= most and timeline(picture, types).width <= SLIDE
 
-        taken = int(options["unrolled"]) <= MOST_STEPS  # by --whole, too
+        taken = given.unrolled <= MOST_STEPS  # by --whole, too
         return for_slide(whole, fits, all_by=WHOLE if taken else "")
-    return whole if {"depth", "diff"} & options.keys() else readable(whole, opened)
+    return whole if given.depth is not None or given.diff is not None else readable(whole, opened)
 
 
 def steps_in(picture: Diagram) -> int:

@@ -11,9 +11,17 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded, one_file, write_to_standard_output
+from scanviz.cli.files import (
+    RECOMPUTE,
+    STANDARD_OUTPUT,
+    free_place,
+    loaded,
+    one_file,
+    recomputing,
+    seconds_of,
+    write_to_standard_output,
+)
 from scanviz.cli.options import Option, parse
-from scanviz.cli.recomputing import RECOMPUTE, recomputing, seconds_of
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import write_text
 
@@ -27,13 +35,11 @@ OPTIONS = (
 
 def main(arguments: list[str]) -> int:
     """Write the page of a profile and return the exit code."""
-    parsed = parse(arguments, OPTIONS, program=False)
-    path = one_file(parsed.rest, "html")
-    given = parsed.options.get("output")
-    target = None if given in STANDARD_OUTPUT else checked_target(given, path.name, "force" in parsed.options)
-    seconds = seconds_of(parsed)
+    given = parse(arguments, OPTIONS)
+    path, out = one_file(given.rest, "html"), given.output
+    target = None if out in STANDARD_OUTPUT else checked_target(out, path.name, given.force)
     record = loaded(path)
-    with recomputing(record, seconds) as look:
+    with recomputing(record, seconds_of(given)) as look:
         if look is not None:
             from scanviz.profiler.values.filled import filled
 
@@ -42,7 +48,7 @@ def main(arguments: list[str]) -> int:
     if target is None:
         write_to_standard_output(text.encode("utf-8"))
         return 0
-    write_page(text, target, force="force" in parsed.options)
+    write_page(text, target, force=given.force)
     write_text(f"wrote {target}\n", sys.stderr)
     return 0
 

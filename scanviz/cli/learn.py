@@ -45,21 +45,20 @@ DIVIDER = "# -- the exercise: complete what follows --\n"
 
 def main(arguments: list[str]) -> int:
     """Show the lessons and return the exit code: 1 where a checked exercise is wrong."""
-    parsed = parse(arguments, OPTIONS, program=False)
-    if "notebooks" in parsed.options:
-        wanted = [lesson(_number(parsed.rest))] if parsed.rest else lessons()
-        return _write_notebooks(wanted, Path(str(parsed.options["notebooks"])))
-    if not parsed.rest:
+    given = parse(arguments, OPTIONS)
+    if given.notebooks is not None:
+        wanted = [lesson(_number(given.rest))] if given.rest else lessons()
+        return _write_notebooks(wanted, Path(given.notebooks))
+    if not given.rest:
         write_text(_listed(shutil.get_terminal_size().columns), sys.stdout)
         return 0
-    chosen = lesson(_number(parsed.rest))
-    if "write" in parsed.options:
-        return _write(chosen, Path(str(parsed.options["write"])))
-    if "check" in parsed.options:
-        return _check(chosen, Path(str(parsed.options["check"])))
-    printed = "text" in parsed.options or "hints" in parsed.options
-    if printed or not (sys.stdin.isatty() and sys.stdout.isatty()):
-        hints = "".join(f"- {hint}\n" for hint in chosen.hints) if "hints" in parsed.options else ""
+    chosen = lesson(_number(given.rest))
+    if given.write is not None:
+        return _write(chosen, Path(given.write))
+    if given.check is not None:
+        return _check(chosen, Path(given.check))
+    if given.text or given.hints or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        hints = "".join(f"- {hint}\n" for hint in chosen.hints) if given.hints else ""
         text = chosen.page + hints
         if sys.stdout.isatty():
             text = reflowed(text, min(WIDEST, shutil.get_terminal_size().columns))

@@ -7,52 +7,47 @@ operations outside of loops, results of calls. With --limit a call that would ho
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import run_and_show
-from scanviz.cli.fitted import fitted_to
-from scanviz.cli.options import Option, Parsed, UsageError, help_text, parse, program_of
+from scanviz.cli.options import MODE, Option, parse, program_of
 from scanviz.cli.run import set_mode
 from scanviz.record.plain_text import sanitize, write_text
 
 if TYPE_CHECKING:
     from scanviz.engine.measurement.forecasts import ForecastCall
 
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"takes a size such as 500M or 4G, not {text!r}")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
 USAGE = "memory [options] SCRIPT [arguments]"
 OPTIONS = (
-    Option(("--limit",), "SIZE", "make no call that would hold more, such as 500M or 4G"),
-    Option(("--mode",), "NAME", "tier that runs functions which name none"),
+    Option(("--limit",), "SIZE", "make no call that would hold more, such as 500M or 4G", _bytes),
+    MODE,
 )
-_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 def main(arguments: list[str]) -> int:
     """Run a script with forecasts of its calls and return the exit code; a script that fails ends the process by its own."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(fitted_to(help_text(USAGE, __doc__, OPTIONS), sys.stdout), sys.stdout)
-        return 0
-    limit, script = _limit(parsed), program_of(parsed.rest, "memory")
-    set_mode(parsed.options.get("mode"))
+    given = parse(arguments, OPTIONS, program=True)
+    script = program_of(given.rest, "memory")
+    set_mode(given.mode)
     from scanviz.engine.measurement.forecasts import Forecasts
 
-    forecasts = Forecasts(limit)
+    forecasts = Forecasts(given.limit)
     return run_and_show(
         script, "the forecast", forecasts.watching(), lambda out: _print(forecasts.calls, out)
     )
-
-
-def _limit(parsed: Parsed) -> int | None:
-    text = parsed.options.get("limit")
-    if text is None:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if found is None:
-        raise UsageError(f"--limit takes a size such as 500M or 4G, not {text!r}")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 def _print(calls: list[ForecastCall], out: TextIO) -> None:

@@ -25,28 +25,23 @@ OPTIONS = (
 
 def main(arguments: list[str]) -> int:
     """Merge profiles and return the exit code."""
-    parsed = parse(arguments, OPTIONS, program=False)
-    options = parsed.options
-    if len(parsed.rest) < 2:
-        raise UsageError(f"which profiles? scanviz merge takes two or more, found {len(parsed.rest)}")
-    if "output" not in options:
-        raise UsageError(f"where to? scanviz merge {' '.join(parsed.rest)} -o FILE")
-    if options["output"] in STANDARD_OUTPUT:
+    given = parse(arguments, OPTIONS)
+    if len(given.rest) < 2:
+        raise UsageError(f"which profiles? scanviz merge takes two or more, found {len(given.rest)}")
+    if given.output is None:
+        raise UsageError(f"where to? scanviz merge {' '.join(given.rest)} -o FILE")
+    if given.output in STANDARD_OUTPUT:
         raise UsageError("a profile is saved as a file, not on standard output: -o names one")
-    place = free_place(
-        Path(options["output"]).absolute(), force="force" in options, ours=_nothing, what="", fix=FORCE
-    )
+    place = free_place(Path(given.output).absolute(), force=given.force, ours=_nothing, what="", fix=FORCE)
     from scanviz.record.file import save
     from scanviz.record.merging import merged
 
-    paths = [Path(given) for given in parsed.rest]
+    paths = [Path(name) for name in given.rest]
     whole = merged([(name, loaded(path)) for name, path in zip(origin_names(paths), paths, strict=True)])
     save(whole, place)
-    if "quiet" not in options:
+    if not given.quiet:
         functions = counted(len(whole.functions), "function")
-        told = (
-            f"{counted(len(whole.origins), 'profile')} with {functions} in {sanitize(str(options['output']))}"
-        )
+        told = f"{counted(len(whole.origins), 'profile')} with {functions} in {sanitize(given.output)}"
         write_text(f"merged {told}\n", sys.stderr)
     return 0
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import forms_of, show_functions
-from scanviz.cli.fitted import code_line, fitted_to, terminal_columns
-from scanviz.cli.options import Option, UsageError, help_text, options_behind, parse, program_of, suggestion
+from scanviz.cli.fitted import code_line, terminal_columns
+from scanviz.cli.options import Option, UsageError, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
 from scanviz.record.names import is_meant
 from scanviz.record.plain_text import sanitize, write_text
@@ -35,26 +35,23 @@ OPTIONS = (
 
 def main(arguments: list[str]) -> int:
     """Print the code and return the exit code; a script that fails ends the process by its own."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    if "help" in parsed.options:
-        write_text(fitted_to(help_text(USAGE, __doc__, OPTIONS), sys.stdout), sys.stdout)
-        return 0
-    if {"ir", "asm"} <= parsed.options.keys():
+    given = parse(arguments, OPTIONS, program=True)
+    if given.ir and given.asm:
         raise UsageError("--ir and --asm are two forms of one listing: choose one")
-    if parsed.rest and parsed.rest[0].endswith(".scanviz"):
-        raise UsageError(_of_profile(Path(parsed.rest[0])))
-    program = program_of(parsed.rest, "native")
-    for note in options_behind(parsed.rest, OPTIONS):
+    if given.rest and given.rest[0].endswith(".scanviz"):
+        raise UsageError(_of_profile(Path(given.rest[0])))
+    program = program_of(given.rest, "native")
+    for note in options_behind(given.rest, OPTIONS):
         write_text(f"scanviz: {note}\n", sys.stderr)
     set_mode("native")
 
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
         from scanviz.engine.backends.native.listing import listings
 
-        chosen = [form for form in forms_of(functions) if is_meant(form.name, parsed.options.get("function"))]
+        chosen = [form for form in forms_of(functions) if is_meant(form.name, given.function)]
         found = [listing for function in chosen for listing in listings(function.executable)]
-        for listing in _chosen(found, parsed.options.get("scan")):
-            _show(listing, "asm" in parsed.options, out)
+        for listing in _chosen(found, given.scan):
+            _show(listing, given.asm, out)
         out.flush()
 
     return show_functions(program, "the code", deliver)

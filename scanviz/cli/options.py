@@ -1,4 +1,4 @@
-"""Reading options: strict, with suggestions, and never touching what belongs to the program that is run.
+"""Options of commands, read by argparse: with suggestions, and without touching what belongs to the program that is run.
 
 Options stand before the script; from the script's name on everything is the program's.  ``-m module`` and ``-c code`` end
 the options as they do for python.
@@ -6,18 +6,20 @@ the options as they do for python.
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.profiler.run.runner import Script
 
 # Whether the command under way has begun to run a program: a process may give several commands, one even inside a program.
 _ran: ContextVar[bool] = ContextVar("ran", default=False)
+_GIVEN = "\0"  # ends the name of an option that may stand alone, where a value is given: no argument has this character
 
 
 class UsageError(Exception):
@@ -36,11 +38,13 @@ class Option(NamedTuple):
     names : tuple of str
         Such as ``("-o", "--output")``.
     value : str
-        What its value is called in the help; empty for a switch, in brackets for one that may be left out.
+        What its value is called in the help; empty for a switch, as ``[=VALUE]`` for one that may be left out.
     help : str
         One line.
-    choices : tuple of str
-        The values allowed; empty for any.
+    of : callable
+        Makes the value of its text; raises ArgumentTypeError with what follows the option's name in a sentence.
+    default : object
+        The value where it is not given; a switch is False, what may be given again and again an empty list.
     several : bool
         Whether it may be given again and again; else the last value counts.
     """
@@ -48,38 +52,71 @@ class Option(NamedTuple):
     names: tuple[str, ...]
     value: str
     help: str
-    choices: tuple[str, ...] = ()
+    of: Callable[[str], Any] = str
+    default: Any = None
     several: bool = False
 
     @property
     def may_lack_value(self) -> bool:
-        """Whether it also stands alone; a value is then given with ``=`` only."""
+        """Whether it also stands alone, and is then the empty text; a value is given with ``=`` only."""
         return self.value.startswith("[")
 
-    @property
-    def key(self) -> str:
-        """Its long name without dashes."""
-        return self.names[-1].lstrip("-")
 
+class Given(argparse.Namespace):
+    """The options, by their long names, and the rest: arguments that are no options, or the program with its own."""
 
-class Parsed(NamedTuple):
-    """What was given: options by key, the rest from the first argument that is no option on, and options given several times."""
-
-    options: dict[str, str]
     rest: list[str]
-    several: Mapping[str, Sequence[str]] = MappingProxyType({})
-
-    def number(self, key: str, default: int) -> int:
-        """Return an option as a positive integer."""
-        text = self.options.get(key)
-        if text is None:
-            return default
-        if not text.isdecimal() or int(text) < 1:
-            raise UsageError(f"--{key} takes a positive number, not {text!r}")
-        return int(text)
 
 
 HELP = Option(("-h", "--help"), "", "show this help")
+MODE = Option(("--mode",), "NAME", "tier that runs functions which name none")
+MODE_OF_RUN = MODE._replace(help=f"{MODE.help} (numpy, native, reference, cupy, …)")
+
+
+def number(words: str, least: int = 1) -> Callable[[str], int]:
+    """Return what reads a whole number, described in words, from a least one on."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"takes {words}, not {text!r}")
+        return int(text)
+
+    return read
+
+
+positive = number("a positive number")
+
+
+def real(words: str) -> Callable[[str], float]:
+    """Return what reads a positive number, described in words."""
+
+    def read(text: str) -> float:
+        with contextlib.suppress(ValueError):
+            if 0 < (value := float(text)) < math.inf:
+                return value
+        raise argparse.ArgumentTypeError(f"takes {words}, not {text!r}")
+
+    return read
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return what reads one of a few words."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(f"takes {' or '.join(choices)}, not {text!r}")
+        return text
+
+    return read
+
+
+DETAIL = Option(
+    ("--detail",),
+    "LEVEL",
+    "time each step, or each operation of every step (steps, ops)",
+    one_of("steps", "ops"),
+    "steps",
+)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -90,24 +127,28 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def as_given(options: Mapping[str, str], several: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+def as_given(given: Given, *names: str) -> list[str]:
     """Return options as they stand on a command line.
 
     Examples
     --------
-    >>> as_given({"output": "rnn.scanviz", "values": ""}), as_given({"closed": "b"}, {"closed": ["a", "b"]})
-    (['--output=rnn.scanviz', '--values'], ['--closed=a', '--closed=b'])
+    >>> as_given(Given(output="rnn.scanviz", values="", children=True, top=None), "output", "values", "children", "top")
+    ['--output=rnn.scanviz', '--values', '--children']
     """
-    given = {key: [value] for key, value in options.items()} | dict(several or {})
-    return [f"--{key}={value}" if value else f"--{key}" for key, values in given.items() for value in values]
+    values = {name: getattr(given, name.replace("-", "_")) for name in names}
+    return [
+        f"--{name}" if value is True or value == "" else f"--{name}={value}"
+        for name, value in values.items()
+        if value is not None and value is not False
+    ]
 
 
-def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) -> Parsed:
+def parse(words: Sequence[str], options: Sequence[Option], *, program: bool = False) -> Given:
     """Return the options and the rest.
 
     Parameters
     ----------
-    arguments : sequence of str
+    words : sequence of str
         After the command's name.
     options : sequence of Option
         What the command takes.
@@ -121,53 +162,85 @@ def parse(arguments: Sequence[str], options: Sequence[Option], program: bool) ->
     UsageError
         For an unknown option, one that lacks its value, or one that takes none.
     """
-    known = {name: option for option in (*options, HELP) for name in option.names}
-    found: dict[str, str] = {}
-    several: dict[str, list[str]] = {}
-    rest: list[str] = []
-    waiting = list(arguments)
-    while waiting:
-        word = waiting.pop(0)
-        if word == "--":
-            rest.extend(waiting)
-            break
-        is_option = word.startswith("-") and word != "-"
-        if program and (
-            not is_option or word in ("-m", "-c") or (word[:2] in ("-m", "-c") and not word.startswith("--"))
-        ):
-            rest.extend(_split_joined([word, *waiting]))
-            break
-        if not is_option:
-            rest.append(word)
-            continue
-        name, equals, value = word.partition("=")
-        option = known.get(name)
-        if option is None and word[:2] in known and known[word[:2]].value:
-            name, equals, value, option = word[:2], "joined", word[2:], known[word[:2]]  # -oFILE
-        if option is None:
-            raise UsageError(f"unknown option {name}{suggestion(name, known)}")
-        if option.value and not equals and not option.may_lack_value:
-            if not waiting:
-                raise UsageError(f"{name} needs a value: {name} {option.value}")
-            value = waiting.pop(0)
-        elif equals and not option.value:
-            raise UsageError(f"{name} takes no value")
-        if option.choices and value not in option.choices:
-            raise UsageError(f"{name} takes {' or '.join(option.choices)}, not {value!r}")
-        found[option.key] = value
-        if option.several:
-            several.setdefault(option.key, []).append(value)
-    if HELP.key in found:
+    return _parsed(words, options, Given(), program)
+
+
+def options_after_file(given: Given, options: Sequence[Option], command: str) -> Given:
+    """Return what was given where options stand behind a FILE too; behind a SCRIPT they would be the script's.
+
+    Raises
+    ------
+    UsageError
+        If there is more than one file.
+    """
+    file, *more = given.rest
+    again = _parsed(more, options, given, False)
+    if again.rest:
+        raise UsageError(f"scanviz {command} takes one FILE, found {again.rest[0]!r} too")
+    again.rest = [file]
+    return again
+
+
+def _parsed(words: Sequence[str], options: Sequence[Option], into: Given, program: bool) -> Given:
+    parser = _parser(options, program)
+    alone = {name for option in options if option.may_lack_value for name in option.names}
+    marked = [
+        word.replace("=", f"{_GIVEN}=", 1) if word.partition("=")[0] in alone else word for word in words
+    ]
+    vars(into).pop("rest", None)
+    try:
+        read = parser.parse_known_args if program else parser.parse_known_intermixed_args
+        given, unknown = read(marked, into)
+    except argparse.ArgumentError as error:
+        raise UsageError(_sentence(error, words, options)) from None
+    if unknown:
+        name = unknown[0].partition("=")[0]
+        raise UsageError(
+            f"unknown option {name}{suggestion(name, (n for one in (*options, HELP) for n in one.names))}"
+        )
+    for flag in ("-m", "-c") if program else ():
+        if (words_of := vars(given).pop(flag)) is not None:
+            given.rest = [flag, *words_of, *given.rest]
+    given.rest = [word.replace(_GIVEN, "") for word in given.rest[given.rest[:1] == ["--"] :]]
+    return given
+
+
+def _parser(options: Sequence[Option], program: bool) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument(*HELP.names, action=_Help, nargs=0)
+    for names, value, _, of, default, several in options:
+        key = names[-1].lstrip("-").replace("-", "_")
+        if value and not value.startswith("["):
+            action = "append" if several else "store"
+            parser.add_argument(*names, dest=key, action=action, type=of, default=[] if several else default)
+        elif value:
+            parser.add_argument(*names, dest=key, action="store_const", const="")
+            parser.add_argument(*(name + _GIVEN for name in names), dest=key, type=of)
+        else:
+            parser.add_argument(*names, dest=key, action="store_true")
+    for flag in ("-m", "-c") if program else ():
+        parser.add_argument(flag, dest=flag, nargs=argparse.REMAINDER)
+    parser.add_argument("rest", nargs=argparse.REMAINDER if program else "*")
+    return parser
+
+
+class _Help(argparse.Action):
+    """Asks for the help."""
+
+    def __call__(self, *_: object) -> None:
         raise HelpWanted
-    return Parsed(found, rest, several)
 
 
-def _split_joined(words: list[str]) -> list[str]:
-    """Return ``-mmodule`` as ``-m module``, as python reads it."""
-    first = words[0]
-    if first[:2] in ("-m", "-c") and len(first) > 2 and not first.startswith("--"):
-        return [first[:2], first[2:], *words[1:]]
-    return words
+def _sentence(error: argparse.ArgumentError, words: Sequence[str], options: Sequence[Option]) -> str:
+    """Return what is wrong with an option's value, in words."""
+    names = (error.argument_name or "").replace(_GIVEN, "").split("/")
+    if error.message.startswith("takes "):  # as its reader says
+        return f"{names[-1]} {error.message}"
+    if error.message.startswith("ignored"):
+        return f"{names[-1]} takes no value"
+    option = next(option for option in options if names[0] in option.names)
+    name = next((name for name in names if name in words), names[0])
+    return f"{name} needs a value: {name} {option.value}"
 
 
 def program_of(rest: list[str], command: str) -> Script:
@@ -178,18 +251,29 @@ def program_of(rest: list[str], command: str) -> Script:
     UsageError
         If it names none.
     """
-    from scanviz.profiler.run.runner import Script
-
     if not rest:
         raise UsageError(
             f"what is to be run? scanviz {command} SCRIPT [arguments]  (or -m module, or -c code)"
         )
     _ran.set(True)
-    if rest[0] in ("-m", "-c"):
-        if len(rest) < 2:
-            raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
-        return Script("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
-    return Script("script", rest[0], rest[1:])
+    return script_of(rest)
+
+
+def script_of(rest: list[str]) -> Script:
+    """Return the program that words name, in this process or another.
+
+    Raises
+    ------
+    UsageError
+        If ``-m`` or ``-c`` stands alone.
+    """
+    from scanviz.profiler.run.runner import Script
+
+    if rest[0] not in ("-m", "-c"):
+        return Script("script", rest[0], rest[1:])
+    if len(rest) < 2:
+        raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
+    return Script("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
 
 
 def options_behind(rest: Sequence[str], options: Sequence[Option]) -> list[str]:
@@ -210,7 +294,7 @@ def options_behind(rest: Sequence[str], options: Sequence[Option]) -> list[str]:
     ]
 
 
-@contextmanager
+@contextlib.contextmanager
 def one_command() -> Iterator[None]:
     """Count what runs in the block as one command: what an earlier one in this process did is no matter of its."""
     token = _ran.set(False)
@@ -231,6 +315,5 @@ def help_text(usage: str, about: str | None, options: Sequence[Option]) -> str:
     for option in (*options, HELP):
         space = "" if option.may_lack_value else " "
         names = ", ".join(option.names) + (f"{space}{option.value}" if option.value else "")
-        choices = f" ({', '.join(option.choices)})" if option.choices else ""
-        rows.append(f"  {names:<24} {option.help}{choices}")
+        rows.append(f"  {names:<24} {option.help}")
     return f"usage: scanviz {usage}\n\n{(about or '').strip()}\n\noptions:\n" + "\n".join(rows) + "\n"

@@ -16,8 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scanviz.cli.files import profile_place
-from scanviz.cli.options import Option, parse, program_of
+from scanviz.cli.options import (
+    DETAIL,
+    MODE_OF_RUN,
+    Given,
+    Option,
+    UsageError,
+    as_given,
+    parse,
+    positive,
+    program_of,
+)
 from scanviz.cli.run import set_mode
+from scanviz.profiler.report.units import counted
+from scanviz.record.names import not_one_loop
 from scanviz.record.paths import working_folder
 from scanviz.record.plain_text import write_text
 
@@ -28,80 +40,123 @@ USAGE = "profile [options] SCRIPT [arguments]"
 OPTIONS = (
     Option(("-o", "--output"), "FILE", "where the profile is saved"),
     Option(("-q", "--quiet"), "", "print no report and no progress line"),
-    Option(("--top",), "N", "rows of each table"),
+    Option(("--top",), "N", "rows of each table", positive, 8),
     Option(("--scan",), "NAME", "show this loop alone, in full"),
-    Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
-    Option(("--steps-a-stamp",), "N", "let so many very short steps share one time"),
+    DETAIL,
+    Option(("--steps-a-stamp",), "N", "let so many very short steps share one time", positive, 1),
     Option(
         ("--values",),
         "[=PATTERN]",
         "keep values of loops (named so) step by step: each call is computed twice",
     ),
-    Option(
-        ("--mode",), "NAME", "tier that runs functions which name none (numpy, native, reference, cupy, …)"
-    ),
+    MODE_OF_RUN,
     Option(("--html",), "[=PAGE]", "write the profile as one HTML page too"),
     Option(("--children",), "", "record processes made by multiprocessing too, and merge their profiles"),
     Option(
         ("--roofline",), "", "measure the machine's limits after the run: how far operations are from them"
     ),
-    Option(("--repeat",), "N", "run the program N times, in fresh processes, for scanviz compare"),
+    Option(("--repeat",), "N", "run the program N times, in fresh processes, for scanviz compare", positive),
     Option(("--force",), "", "replace FILE even if it is no profile"),
 )
 
 
 def main(arguments: list[str]) -> int:
     """Profile a program; it ends the process by its own exit code."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    options = parsed.options
-    top, steps_a_stamp = parsed.number("top", 8), parsed.number("steps-a-stamp", 1)
-    program = program_of(parsed.rest, "profile")
-    set_mode(options.get("mode"))
+    given = parse(arguments, OPTIONS, program=True)
+    program = program_of(given.rest, "profile")
+    set_mode(given.mode)
     from scanviz.profiler.run.profiled import RunOptions, free_name, run_profiled
-    from scanviz.profiler.run.runner import CannotRunError
 
-    if "output" in options:
-        output = profile_place(Path(options["output"]), force="force" in options)
+    if given.output is not None:
+        output = profile_place(Path(given.output), force=given.force)
     else:
         output = free_name(Path.cwd() / f"{program.stem}.scanviz")
-    also = _page_writer(options["html"], output.name, options) if "html" in options else None
-    if "repeat" in options:
-        from scanviz.cli.profile_repeats import checked_count, profile_repeatedly
-
-        return profile_repeatedly(parsed, checked_count(parsed), output, also)
-    try:
-        run_profiled(
-            program,
-            RunOptions(
-                output,
-                "quiet" in options,
-                top,
-                options.get("scan"),
-                options.get("detail", "steps"),
-                values=(options["values"] or "*") if "values" in options else None,
-                also=also,
-                force="force" in options,
-                steps_a_stamp=steps_a_stamp,
-                children="children" in options,
-                roofline="roofline" in options,
-                folder=working_folder(),
-            ),
-        )
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
+    also = None if given.html is None else _page_writer(given, output.name)
+    if given.repeat is not None:
+        return _profile_repeatedly(given, output, also)
+    run_profiled(
+        program,
+        RunOptions(
+            output,
+            given.quiet,
+            given.top,
+            given.scan,
+            given.detail,
+            values="*" if given.values == "" else given.values,
+            also=also,
+            force=given.force,
+            steps_a_stamp=given.steps_a_stamp,
+            children=given.children,
+            roofline=given.roofline,
+            folder=working_folder(),
+        ),
+    )
     return 0
 
 
-def _page_writer(given: str, profile: str, options: dict[str, str]) -> Callable[[ProfileRecord], None]:
+def _page_writer(given: Given, profile: str) -> Callable[[ProfileRecord], None]:
     """Return what writes the page to a place that is free now, however the program changes its working folder."""
     from scanviz.cli.html import checked_target, page_of, write_page
 
-    target = checked_target(given or None, profile, "force" in options).absolute()
+    target = checked_target(given.html or None, profile, given.force).absolute()
 
     def write(record: ProfileRecord) -> None:
-        write_page(page_of(record, profile), target, force="force" in options)
-        if "quiet" not in options:
+        write_page(page_of(record, profile), target, force=given.force)
+        if not given.quiet:
             write_text(f"wrote {target}\n", sys.stderr)
 
     return write
+
+
+def _profile_repeatedly(given: Given, output: Path, also: Callable[[ProfileRecord], None] | None) -> int:
+    """Run a program several times, save what was recorded and return the exit code of its last run."""
+    from scanviz.profiler.run.exits import terminations_as_interrupts, watch_the_end
+    from scanviz.profiler.run.profiled import free_name
+    from scanviz.profiler.run.repeats import INTERRUPTED, MOST, run_repeatedly
+    from scanviz.record.errors import CannotWriteError
+    from scanviz.record.file import save
+
+    count = given.repeat
+    if count > MOST:
+        raise UsageError(f"--repeat takes at most {MOST}, not {count}")
+    options = as_given(given, "detail", "steps-a-stamp", "values", "mode", "children", "roofline")
+    watch_the_end()
+    with terminations_as_interrupts():
+        done = run_repeatedly([*options, *given.rest], count)
+    code = done.code if done.code >= 0 else 128 - done.code
+    if done.record is None:
+        if code == INTERRUPTED:
+            write_text("scanviz: interrupted before there was anything to save\n", sys.stderr)
+        return code
+    place = output if given.force else free_name(output)
+    try:
+        save(done.record, place)
+    except CannotWriteError as error:
+        write_text(f"scanviz: the profile could not be saved: {error}\n", sys.stderr)
+        return code or 1
+    if also is not None:
+        also(done.record)
+    problem = "" if given.scan is None else not_one_loop(done.record, given.scan)
+    if not given.quiet:
+        _report(given.top, done.record, place, None if problem else given.scan)
+        if problem:
+            write_text(f"scanviz: {problem}\n", sys.stderr)
+    if code != 0:
+        kept = f"the profile holds {counted(1 + len(done.record.repeats), 'run')}"
+        write_text(f"scanviz: run {done.runs} of {count} ended with exit code {code}; {kept}\n", sys.stderr)
+        if done.typed and done.runs > 1:
+            told = "what is typed reaches the first run alone: a program that reads needs a file or a pipe (< FILE)"
+            write_text(f"scanviz: {told}\n", sys.stderr)
+    return code or int(bool(problem))
+
+
+def _report(top: int, record: ProfileRecord, output: Path, scan: str | None) -> None:
+    from scanviz.profiler.report.overview import print_report
+    from scanviz.profiler.run.profiled import saved_line
+
+    sys.stdout.flush()
+    write_text("\n", sys.stderr)
+    print_report(record, sys.stderr, top=top, scan_name=scan)
+    runs = 1 + len(record.repeats)
+    told = f"the first of {runs} runs; scanviz compare uses them all" if runs > 1 else "one run"
+    write_text(f"{told}\n{saved_line(output, working_folder())}", sys.stderr)

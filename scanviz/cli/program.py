@@ -14,9 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from scanviz.cli.built import forms_of, show_functions
-from scanviz.cli.files import free_place, options_after_file
+from scanviz.cli.files import free_place, loaded
 from scanviz.cli.fitted import terminal_columns
-from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
+from scanviz.cli.options import (
+    MODE,
+    Given,
+    Option,
+    UsageError,
+    options_after_file,
+    parse,
+    program_of,
+    suggestion,
+)
 from scanviz.cli.run import set_mode
 from scanviz.record.errors import CannotReadError
 from scanviz.record.names import is_meant
@@ -38,26 +47,26 @@ OPTIONS = (
     Option(("-o", "--output"), "FILE", "write the Program of one function to FILE.program"),
     Option(("--hash",), "", "print structural hashes, equal for Programs that compute the same"),
     Option(("--force",), "", "replace FILE whatever it is"),
-    Option(("--mode",), "NAME", "tier that runs functions which name none"),
+    MODE,
 )
 
 
 def main(arguments: list[str]) -> int:
     """Print Programs and return the exit code; a script that fails ends the process by its own."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    if parsed.rest and parsed.rest[0].endswith((ENDING, ".scanviz")):
-        parsed = options_after_file(parsed, OPTIONS, "program")
-        path = Path(parsed.rest[0])
+    given = parse(arguments, OPTIONS, program=True)
+    if given.rest and given.rest[0].endswith((ENDING, ".scanviz")):
+        given = options_after_file(given, OPTIONS, "program")
+        path = Path(given.rest[0])
         programs = [_read(path)] if path.suffix == ENDING else _recorded(path)
-        target = _target(parsed) if path.suffix != ENDING else None
-        _deliver([(program, _notes(None)) for program in programs], parsed, target, sys.stdout)
+        target = _target(given) if path.suffix != ENDING else None
+        _deliver([(program, _notes(None)) for program in programs], given, target, sys.stdout)
         return 0
-    target = _target(parsed)
-    program = program_of(parsed.rest, "program")
-    set_mode(parsed.options.get("mode"))
+    target = _target(given)
+    program = program_of(given.rest, "program")
+    set_mode(given.mode)
 
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
-        _deliver([_known(form) for form in forms_of(functions)], parsed, target, out)
+        _deliver([_known(form) for form in forms_of(functions)], given, target, out)
 
     return show_functions(program, "the Programs", deliver)
 
@@ -79,17 +88,13 @@ def _notes(function: Function | None) -> Notes:
     return planned._replace(refused=refused_by())
 
 
-def _target(parsed: Parsed) -> Path | None:
-    given = parsed.options.get("output")
-    if given is None:
+def _target(given: Given) -> Path | None:
+    if given.output is None:
         return None
-    if not given.endswith(ENDING):
-        raise UsageError(f"-o takes a FILE{ENDING}, not {given}")
-    path = Path(given).absolute()
-    free_place(
-        path, force="force" in parsed.options, ours=_is_program, what="Program", fix="--force replaces it"
-    )
-    return path
+    if not given.output.endswith(ENDING):
+        raise UsageError(f"-o takes a FILE{ENDING}, not {given.output}")
+    place, fix = Path(given.output).absolute(), "--force replaces it"
+    return free_place(place, force=given.force, ours=_is_program, what="Program", fix=fix)
 
 
 def _is_program(path: Path) -> bool:
@@ -123,7 +128,6 @@ def _recorded(path: Path) -> list[Program]:
     UsageError
         If it is no profile, holds none, or one that is damaged.
     """
-    from scanviz.cli.files import loaded
     from scanviz.engine.codec import MisfitError
     from scanviz.engine.program.file import from_bytes
     from scanviz.engine.slotted import replace
@@ -140,9 +144,9 @@ def _recorded(path: Path) -> list[Program]:
     return found
 
 
-def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out: TextIO) -> None:
+def _deliver(programs: Sequence[Known], given: Given, target: Path | None, out: TextIO) -> None:
     """Write or print the Programs that are asked for."""
-    chosen = _chosen(programs, parsed)
+    chosen = _chosen(programs, given)
     if target is not None:
         _save([program for program, _ in chosen], target)
         return
@@ -150,15 +154,15 @@ def _deliver(programs: Sequence[Known], parsed: Parsed, target: Path | None, out
     from scanviz.engine.program.printer import program_text
 
     for program, notes in chosen:
-        if "hash" in parsed.options:
+        if given.hash:
             write_text(f"{structural_hash(program)}  {sanitize(program.name)}\n", out)
         else:
-            text = program_text(program, parsed.options.get("scan"), notes, width=terminal_columns(out))
+            text = program_text(program, given.scan, notes, width=terminal_columns(out))
             write_text("".join(f"{sanitize(line)}\n" for line in text.splitlines()), out)
     out.flush()
 
 
-def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
+def _chosen(programs: Sequence[Known], given: Given) -> list[Known]:
     """Return the Programs of the function and with the loop that are asked for.
 
     Raises
@@ -168,7 +172,7 @@ def _chosen(programs: Sequence[Known], parsed: Parsed) -> list[Known]:
     """
     from scanviz.engine.program.printer import loop_names
 
-    function, loop = parsed.options.get("function"), parsed.options.get("scan")
+    function, loop = given.function, given.scan
     chosen = [known for known in programs if known[0].name == function] or [
         known for known in programs if is_meant(known[0].name, function)
     ]

@@ -9,74 +9,62 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from scanviz.cli.files import loaded, one_file
-from scanviz.cli.options import Option, Parsed, UsageError, parse
-from scanviz.cli.recomputing import RECOMPUTE, recomputing, seconds_of
+from scanviz.cli.files import RECOMPUTE, loaded, one_file, recomputing, seconds_of
+from scanviz.cli.options import Given, Option, UsageError, number, parse, positive
 from scanviz.record.names import not_one_loop
 from scanviz.record.plain_text import write_json, write_text
 
 if TYPE_CHECKING:
     from scanviz.record.model import ProfileRecord
 
+_count = number("a number of 0 or more", 0)
 USAGE = "report [options] FILE"
 OPTIONS = (
     Option(("--json",), "", "print the record as JSON"),
-    Option(("--top",), "N", "rows of each table"),
+    Option(("--top",), "N", "rows of each table", positive, 8),
     Option(("--scan",), "NAME", "show this loop alone, in full"),
     Option(("--values",), "", "show the values of loops' variables at a step"),
-    Option(("--step",), "N", "with --values: at step N, counted from 0, or the nearest that was kept"),
-    Option(("--run",), "N", "with --values: in run N of the loop alone, counted from 0"),
+    Option(
+        ("--step",), "N", "with --values: at step N, counted from 0, or the nearest that was kept", _count
+    ),
+    Option(("--run",), "N", "with --values: in run N of the loop alone, counted from 0", _count),
     RECOMPUTE,
 )
 
 
 def main(arguments: list[str]) -> int:
     """Print a report and return the exit code."""
-    parsed = parse(arguments, OPTIONS, program=False)
-    path = one_file(parsed.rest, "report")
+    given = parse(arguments, OPTIONS)
+    path = one_file(given.rest, "report")
     from scanviz.profiler.advice.best import to_try
     from scanviz.profiler.report.overview import print_report
 
-    top = parsed.number("top", 8)
-    step, run = _number(parsed, "step"), _number(parsed, "run")
-    if "recompute" in parsed.options and step is None:
+    for name in ("step", "run"):
+        if getattr(given, name) is not None and not given.values:
+            raise UsageError(f"--{name} goes with --values")
+    if given.recompute is not None and given.step is None:
         raise UsageError("--recompute goes with --values --step N")
-    seconds = seconds_of(parsed)
-    record = loaded(path)
-    wanted = parsed.options.get("scan")
-    problem = not_one_loop(record, wanted) if wanted is not None else ""
+    record, wanted = loaded(path), given.scan
+    problem = "" if wanted is None else not_one_loop(record, wanted)
     if problem:
-        raise UsageError(f"{parsed.rest[0]}: {problem}")
-    if "json" in parsed.options:
+        raise UsageError(f"{given.rest[0]}: {problem}")
+    if given.json:
         write_json(record.to_json(), sys.stdout)
-    elif "values" in parsed.options:
-        _print_values(record, step, wanted, run, seconds)
+    elif given.values:
+        _print_values(record, given)
     else:
-        print_report(record, sys.stdout, top=top, scan_name=wanted, to_try=to_try(record))
+        print_report(record, sys.stdout, top=given.top, scan_name=wanted, to_try=to_try(record))
     return 0
 
 
-def _number(parsed: Parsed, name: str) -> int | None:
-    text = parsed.options.get(name)
-    if text is None:
-        return None
-    if "values" not in parsed.options:
-        raise UsageError(f"--{name} goes with --values")
-    if not text.isdecimal():
-        raise UsageError(f"--{name} takes a number of 0 or more, not {text!r}")
-    return int(text)
-
-
-def _print_values(
-    record: ProfileRecord, step: int | None, name: str | None, run: int | None, seconds: float | None
-) -> None:
+def _print_values(record: ProfileRecord, given: Given) -> None:
     from scanviz.profiler.report.text import wants_color, width_of
     from scanviz.profiler.report.values import render_values
 
     out = sys.stdout
-    color = wants_color(out)
-    with recomputing(record, seconds) as look:
+    width, color = width_of(out), wants_color(out)
+    with recomputing(record, seconds_of(given)) as look:
         text = render_values(
-            record, width=width_of(out), step=step, scan_name=name, color=color, run=run, look=look
+            record, width=width, step=given.step, scan_name=given.scan, color=color, run=given.run, look=look
         )
     write_text(text, out, colours=color)

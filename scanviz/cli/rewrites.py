@@ -9,17 +9,28 @@ where a rewrite changed a value. NO_COLOR is honoured.
 from __future__ import annotations
 
 import contextlib
-import io
 import itertools
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from scanviz.cli.built import own_output
+from scanviz.cli.files import loaded
 from scanviz.cli.fitted import fitted_to
-from scanviz.cli.options import Option, Parsed, UsageError, parse, program_of, suggestion
+from scanviz.cli.options import (
+    MODE,
+    Given,
+    Option,
+    UsageError,
+    number,
+    options_after_file,
+    parse,
+    positive,
+    program_of,
+    suggestion,
+)
 from scanviz.cli.run import set_mode
 from scanviz.record.names import not_one_function
 from scanviz.record.plain_text import sanitize, write_json, write_text
@@ -36,7 +47,9 @@ OPTIONS = (
     Option(("--function",), "NAME", "this function alone"),
     Option(("--scan",), "NAME", "what was done to this loop"),
     Option(("--rule",), "RULE", "what this rule did"),
-    Option(("--step",), "N", "one rewrite line by line, before and after"),
+    Option(
+        ("--step",), "N", "one rewrite line by line, before and after", number("the number of a rewrite", 0)
+    ),
     Option(("--unified",), "", "lines that changed, one list (the default)"),
     Option(("--side-by-side",), "", "before at the left, after at the right"),
     Option(("--tree",), "", "the whole graph with what changed in it"),
@@ -52,59 +65,43 @@ OPTIONS = (
     Option(("--bisect",), "", "find the first rewrite that changed a value, by halving"),
     Option(("--ablate",), "", "measure each function without each rule in turn, time and memory"),
     Option(("--into",), "FILE.scanviz", "also put what --ablate measures into this profile"),
-    Option(("--budget",), "SECONDS", "how long --ablate may measure (60)"),
+    Option(("--budget",), "SECONDS", "how long --ablate may measure (60)", positive),
     Option(("--json",), "", "print everything as JSON, alone on standard output"),
     Option(("--rules",), "", "list all rules, and what they do"),
-    Option(("--mode",), "NAME", "tier that runs functions which name none"),
+    MODE,
 )
-
-
-MEASURED = frozenset(("verify", "bisect", "ablate"))
+MEASURED = ("ablate", "bisect", "verify")
 
 
 def main(arguments: list[str]) -> int:
     """Show rewrites and return the exit code; a program that is run ends the process by its own."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    if "rules" in parsed.options:
+    given = parse(arguments, OPTIONS, program=True)
+    if given.rules:
         write_text(fitted_to(_rules(), sys.stdout), sys.stdout)
         return 0
-    view = _view(parsed)
-    if parsed.rest and parsed.rest[0].endswith(".scanviz"):
-        return _of_file(parsed, view)
-    program = program_of(parsed.rest, "rewrites")
-    set_mode(parsed.options.get("mode"))
-    flags = MEASURED & frozenset(parsed.options)
+    view = _view(given)
+    if given.rest and given.rest[0].endswith(".scanviz"):
+        return _of_file(given)
+    program = program_of(given.rest, "rewrites")
+    set_mode(given.mode)
+    flags = frozenset(name for name in MEASURED if getattr(given, name))
+    into = None if given.into is None else Path(given.into).absolute()
+    if into is not None:
+        if not given.ablate:
+            raise UsageError("--into goes with --ablate")
+        loaded(into)  # before anything is run
     if flags:
         from scanviz.cli.rewrites_measured import MeasurementOptions, run_and_measure
 
-        into = _profile_to_fill(parsed, flags)
         problem = lambda found: _not_there(found, view)  # noqa: E731  # it is told the functions later
-        return run_and_measure(
-            program, MeasurementOptions(flags, view, parsed.number("budget", 60), problem, into)
-        )
-    if "into" in parsed.options:
-        raise UsageError("--into goes with --ablate")
-    return _run_and_show(program, view, own_output() if "json" in parsed.options else None)
-
-
-def _profile_to_fill(parsed: Parsed, flags: frozenset[str]) -> Path | None:
-    """Return the profile that takes what is measured; it is read before anything is run."""
-    from scanviz.cli.files import loaded
-
-    if "into" not in parsed.options:
-        return None
-    if "ablate" not in flags:
-        raise UsageError("--into goes with --ablate")
-    path = Path(parsed.options["into"]).absolute()
-    loaded(path)
-    return path
+        return run_and_measure(program, MeasurementOptions(flags, view, given.budget or 60, problem, into))
+    return _run_and_show(program, view, own_output() if given.json else None)
 
 
 def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) -> int:
     """Run a program, and show what was done to its functions when it ends: as JSON to a stream of our own, if there is one."""
     from scanviz.engine.measurement.captured_calls import Uncalled
     from scanviz.profiler.run.profiled import RunOptions, run_profiled
-    from scanviz.profiler.run.runner import CannotRunError
 
     uncalled = Uncalled()
 
@@ -112,29 +109,9 @@ def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) ->
         with contextlib.suppress(BrokenPipeError):  # nobody reads any more
             _show(_with_uncalled(record, uncalled.functions), view, own is not None, own or stream)
 
-    try:
-        with uncalled.watching():
-            run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
+    with uncalled.watching():
+        run_profiled(program, RunOptions(None, False, 8, None, "steps", show))
     return 0
-
-
-def own_output(what: str = "--json") -> TextIO:
-    """Return standard output, for us alone: what is printed from now on, also by other processes, goes to standard error."""
-    sys.stdout.flush()
-    try:
-        own = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{what} goes to standard output, which cannot be written: {error}") from None
-    try:
-        os.dup2(2, 1)
-    except OSError:  # there is no standard error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if sys.stderr is not None and sys.stderr.isatty() and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
-    return own
 
 
 def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> ProfileRecord:
@@ -164,45 +141,37 @@ def _not_there(functions: Sequence[Function], view: RewritesOptions) -> str:
     return _unknown(_with_uncalled(ProfileRecord(), functions), view)
 
 
-def _view(parsed: Parsed) -> RewritesOptions:
+def _view(given: Given) -> RewritesOptions:
     from scanviz.profiler.report.rewrites import RewritesOptions
 
-    options = parsed.options
-    _go_together(options)
-    for key in ("rule", "why-not"):
-        if key in options:
-            _known_rule(options[key])
-    step = options.get("step")
-    if step is not None and not step.isdecimal():
-        raise UsageError(f"--step takes the number of a rewrite, not {step!r}")
-    style = next((text for text in STYLES if text in options), "")
+    _go_together(given)
+    for rule in (given.rule, given.why_not):
+        if rule is not None:
+            _known_rule(rule)
+    style = next((name for name in STYLES if _has(given, name)), "")
     return RewritesOptions(
-        options.get("function"),
-        options.get("scan"),
-        options.get("rule"),
-        None if step is None else int(step),
-        style,
-        "all" in options,
-        options.get("why"),
-        options.get("why-not"),
+        given.function, given.scan, given.rule, given.step, style, given.all, given.why, given.why_not
     )
 
 
-def _go_together(options: Mapping[str, str]) -> None:
+def _has(given: Given, name: str) -> bool:
+    value = getattr(given, name.replace("-", "_"))
+    return value is not None and value is not False  # a step may be 0
+
+
+def _go_together(given: Given) -> None:
     """Refuse options of which one would be passed over."""
-    measured = sorted(MEASURED & set(options))
-    shown = ["step", "why", "why-not", "all", "json", *STYLES]
     apart = [
-        *((one, other) for one in measured for other in shown),
-        *(("bisect", text) for text in ("rule", "scan")),
+        *itertools.product(MEASURED, ("step", "why", "why-not", "all", "json", *STYLES)),
+        *itertools.product(("bisect",), ("rule", "scan")),
         *itertools.combinations(("step", "why", "why-not"), 2),
         *itertools.combinations(STYLES, 2),
         *itertools.product(("why", "why-not"), STYLES),
     ]
     for one, other in apart:
-        if one in options and other in options:
+        if _has(given, one) and _has(given, other):
             raise UsageError(f"--{one} and --{other} do not go together")
-    if "budget" in options and "ablate" not in options:
+    if given.budget is not None and not given.ablate:
         raise UsageError("--budget is how long --ablate may measure; there is no --ablate")
 
 
@@ -220,21 +189,16 @@ def _known_rule(name: str) -> None:
         )
 
 
-def _of_file(parsed: Parsed, view: RewritesOptions) -> int:
-    from scanviz.cli.files import loaded, options_after_file
-
-    path = Path(parsed.rest[0])
-    if len(parsed.rest) > 1:
-        parsed = options_after_file(parsed, OPTIONS, "rewrites")
-        view = _view(parsed)
-    record = loaded(path)
+def _of_file(given: Given) -> int:
+    given = options_after_file(given, OPTIONS, "rewrites")
+    view, record = _view(given), loaded(Path(given.rest[0]))
     problem = _unknown(record, view)
     if problem:
         raise UsageError(problem)
-    asked = [f"--{text}" for text in ("verify", "bisect", "ablate") if text in parsed.options]
+    asked = [f"--{name}" for name in ("verify", "bisect", "ablate") if getattr(given, name)]
     if asked:
         raise UsageError(f"{asked[0]} runs functions again: it takes a SCRIPT, not a saved profile")
-    _show(record, view, "json" in parsed.options, sys.stdout)
+    _show(record, view, given.json, sys.stdout)
     return 0
 
 

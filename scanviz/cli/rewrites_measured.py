@@ -8,12 +8,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
-from scanviz.cli.measured_effects import put_into
 from scanviz.cli.measured_lines import ablated_lines, bisected_lines, verified_lines, whole_line
-from scanviz.cli.measured_progress import Job, MeasuredProgress, measured_progress
+from scanviz.cli.measured_progress import Job, MeasuredProgress
 from scanviz.engine.measurement.ablation import Effect, ablate
 from scanviz.engine.measurement.captured_calls import CapturedCall, CapturedCalls, Uncalled
 from scanviz.engine.measurement.verification import (
@@ -36,9 +36,12 @@ from scanviz.profiler.report.text import (
 from scanviz.profiler.report.units import duration
 from scanviz.profiler.run.exits import watch_the_end
 from scanviz.profiler.run.runner import CannotRunError, Script, run
-from scanviz.record.names import is_meant
+from scanviz.record.file import load, save
+from scanviz.record.model import FunctionRecord
+from scanviz.record.names import functions_called, is_meant
 from scanviz.record.plain_text import sanitize, write_text
-from scanviz.record.rewrites_snapshot import effect_record
+from scanviz.record.rewrites import EffectRecord, RewritesRecord
+from scanviz.record.rewrites_snapshot import effect_record, rewrites_record
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -88,9 +91,8 @@ def run_and_measure(program: Script, wanted: MeasurementOptions) -> int:
         with captured.watching(), uncalled.watching():
             run(program)
             _wait_for_threads()
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", stream)
-        return error.code
+    except CannotRunError:
+        raise
     except SystemExit as error:
         if error.code not in (None, 0):
             atexit.register(measure)
@@ -122,12 +124,16 @@ def show_measured(
         if problem:
             write_text(f"scanviz: {problem}\n", stream)
             return 2
-        with measured_progress(stream, _jobs(captured, wanted)) as progress:
+        progress = MeasuredProgress(stream, _jobs(captured, wanted))
+        try:
             for line in _lines(captured, uncalled, wanted, width, progress):
                 progress.erase()
                 write_text(styled(line, width, color) + "\n", stream, colours=color)
                 stream.flush()
                 right = right and line.style != WARNING
+        finally:
+            with contextlib.suppress(Exception):  # the terminal may be gone
+                progress.erase()
     except KeyboardInterrupt:
         write_text("\nscanviz: interrupted; what stands above is measured\n", stream)
         return INTERRUPTED
@@ -207,7 +213,7 @@ def _of_function(
             done: list[Effect] = []
             yield from ablated_lines(found, width, done)
             if wanted.into is not None:
-                yield put_into(
+                yield _put_into(
                     wanted.into, function, [effect_record(effect) for effect in done if effect.agrees]
                 )
     except CannotRunAgainError as error:  # that may be what the script wanted to see
@@ -223,3 +229,53 @@ def _is_meant(record: Record, view: RewritesOptions) -> bool:
     change = record.change
     told = (record.message, *change.moved_out, *change.moved_in, *map(str, change.loop_variables))
     return any(f"`{view.scan}`" in text for text in told) or any(view.scan in path for path in record.paths)
+
+
+def _put_into(path: Path, measured: Function, effects: list[EffectRecord]) -> ReportLine:
+    """Put what rules were measured to buy into a profile's functions that are the measured one, beside what is there of others.
+
+    That is the function of its name; of several, those that were rewritten as it was.
+    """
+    record = load(path)
+    named = [
+        function for function in functions_called(record, measured.name) if function.rewrites is not None
+    ]
+    if not named:
+        text = (
+            f"  {path.name} has no function {sanitize(measured.name)} with rewrites: nothing was put into it"
+        )
+        return ReportLine(text, WARNING)
+    history = rewrites_record(measured.rewrites)
+    alike = [function for function in named if len(named) == 1 or _alike(function.rewrites, history)]
+    if not alike:
+        text = f"  none of the {len(named)} functions {sanitize(measured.name)} in {path.name} was rewritten like this one"
+        return ReportLine(f"{text}: nothing was put into it", WARNING, wraps=True)
+    keys, rules = {function.key for function in alike}, {effect.rule for effect in effects}
+    functions = [
+        _with_effects(function, effects, rules) if function.key in keys else function
+        for function in record.functions
+    ]
+    save(replace(record, functions=tuple(functions)), path)
+    return ReportLine(f"  put into {path.name}", QUIET)
+
+
+def _alike(kept: RewritesRecord | None, measured: RewritesRecord) -> bool:
+    """Return whether the same rules did the same to two functions."""
+    if kept is None:
+        return False
+    done, found = (
+        [
+            (application.rule, application.message)
+            for application in one.applications
+            if application.phase != "memory"
+        ]
+        for one in (kept, measured)
+    )
+    return done == found
+
+
+def _with_effects(function: FunctionRecord, effects: list[EffectRecord], rules: set[str]) -> FunctionRecord:
+    if function.rewrites is None:
+        return function
+    kept = [effect for effect in function.rewrites.effects if effect.rule not in rules]
+    return replace(function, rewrites=replace(function.rewrites, effects=(*kept, *effects)))

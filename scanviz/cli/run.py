@@ -6,33 +6,22 @@ SCANVIZ_TRACEBACK=full shows them all.
 
 from __future__ import annotations
 
-import sys
-
-from scanviz.cli.options import Option, parse, program_of
-from scanviz.record.plain_text import write_text
+from scanviz.cli.options import MODE_OF_RUN, UsageError, parse, program_of
 
 USAGE = "run [options] SCRIPT [arguments]"
-OPTIONS = (
-    Option(
-        ("--mode",), "NAME", "tier that runs functions which name none (numpy, native, reference, cupy, …)"
-    ),
-)
+OPTIONS = (MODE_OF_RUN,)
 
 
 def main(arguments: list[str]) -> int:
     """Run a program; it ends the process by its own exit code."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    program = program_of(parsed.rest, "run")
-    set_mode(parsed.options.get("mode"))
+    given = parse(arguments, OPTIONS, program=True)
+    program = program_of(given.rest, "run")
+    set_mode(given.mode)
     from scanviz.profiler.run.exits import watch_the_end
-    from scanviz.profiler.run.runner import CannotRunError, run
+    from scanviz.profiler.run.runner import run
 
     watch_the_end()
-    try:
-        run(program)
-    except CannotRunError as error:
-        write_text(f"scanviz: {error}\n", sys.stderr)
-        return error.code
+    run(program)
     return 0
 
 
@@ -40,7 +29,6 @@ def set_mode(name: str | None) -> None:
     """Make a tier the default of this process, refusing names that are none."""
     if name is None:
         return
-    from scanviz.cli.options import UsageError
     from scanviz.engine.backends.registry import resolve
     from scanviz.engine.config import config
     from scanviz.engine.errors import BackendError

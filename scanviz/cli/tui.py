@@ -14,9 +14,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scanviz.cli.files import options_after_file
-from scanviz.cli.options import Option, Parsed, UsageError, as_given, parse
-from scanviz.cli.recomputing import RECOMPUTE, seconds_of
+from scanviz.cli.files import RECOMPUTE, loaded, profile_place, seconds_of
+from scanviz.cli.options import (
+    DETAIL,
+    MODE,
+    Given,
+    Option,
+    UsageError,
+    as_given,
+    options_after_file,
+    parse,
+    positive,
+    script_of,
+)
 from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
@@ -32,37 +42,35 @@ OPTIONS = (
     Option(
         ("--values",), "[=PATTERN]", "keep values of a script's loops (named so): each call is computed twice"
     ),
-    Option(("--detail",), "LEVEL", "time each step, or each operation of every step", ("steps", "ops")),
-    Option(
-        ("--mode",),
-        "NAME",
-        "tier that runs a script's functions which name none (numpy, native, reference, cupy, …)",
+    DETAIL,
+    MODE._replace(
+        help="tier that runs a script's functions which name none (numpy, native, reference, cupy, …)"
     ),
     RECOMPUTE,
     Option(("--theme",), "NAME", "textual-dark, textual-light or another theme of Textual"),
     Option(("--web",), "", "in a browser, served on this machine alone (extra: tui-web)"),
-    Option(("--port",), "PORT", "with --web: the port, 8000 by default"),
+    Option(("--port",), "PORT", "with --web: the port, 8000 by default", positive, 8000),
 )
 
 
 def main(arguments: list[str]) -> int:
     """Show a profile and return the exit code."""
-    parsed = parse(arguments, OPTIONS, program=True)
-    if not parsed.rest:
+    given = parse(arguments, OPTIONS, program=True)
+    if not given.rest:
         raise UsageError("what is to be shown? scanviz tui FILE, or scanviz tui SCRIPT [arguments]")
-    of_file = _is_file(parsed.rest)
+    of_file = _is_file(given.rest)
     if of_file:
-        parsed = options_after_file(parsed, OPTIONS, "tui")
+        given = options_after_file(given, OPTIONS, "tui")
     _import_textual()
-    if "web" in parsed.options:
+    if given.web:
         from scanviz.tui.web import serve
 
-        options = {name: value for name, value in parsed.options.items() if name not in ("web", "port")}
-        return serve([*as_given(options), *parsed.rest], parsed.number("port", 8000))
+        passed_on = ("output", "force", "values", "detail", "mode", "recompute", "theme")
+        return serve([*as_given(given, *passed_on), *given.rest], given.port)
     served = "TEXTUAL_DRIVER" in os.environ  # by --web: a browser is the terminal
     if not served and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("scanviz tui needs a terminal; scanviz report FILE prints the same as text")
-    return _shown(parsed, of_file)
+    return _shown(given, of_file)
 
 
 def _service(seconds: float | None) -> RecomputeService:
@@ -84,19 +92,18 @@ def _import_textual() -> None:
             del os.environ["TEXTUAL_FPS"]  # scripts that are run have nothing to do with it
 
 
-def _shown(parsed: Parsed, of_file: bool) -> int:
-    from scanviz.cli.files import loaded
+def _shown(given: Given, of_file: bool) -> int:
     from scanviz.tui.app import ScanvizApp
     from scanviz.tui.live import LiveSource
     from scanviz.tui.source import Source
 
-    rest, options, seconds = parsed.rest, parsed.options, seconds_of(parsed)
+    rest, seconds = given.rest, seconds_of(given)
     gc.disable()  # a large record is a million objects, none of which is garbage: a quarter of the time of reading it
-    _check_theme(options)  # before a script is started
+    _check_theme(given.theme)  # before a script is started
     source = (
         Source(loaded(Path(rest[0])), rest[0])
         if of_file
-        else LiveSource(rest, _saved_as(rest, options), _of_profile(options))
+        else LiveSource(rest, _saved_as(given), as_given(given, "values", "detail", "mode"))
     )
     service = _service(seconds)
     source.recompute = service.window_of
@@ -107,8 +114,8 @@ def _shown(parsed: Parsed, of_file: bool) -> int:
     try:
         app = ScanvizApp(source)
         app.ends_on_signals = True
-        if "theme" in options:
-            app.theme = options["theme"]
+        if given.theme is not None:
+            app.theme = given.theme
         gc.freeze()  # the record stays as long as the application: looking through it again and again costs pauses
         gc.set_threshold(GARBAGE)  # what drawing makes is looked through by the application, between keys
         gc.enable()
@@ -140,32 +147,18 @@ def _is_file(rest: list[str]) -> bool:
     return rest[0] not in ("-m", "-c") and (is_profile(first) or first.suffix == ".scanviz")
 
 
-def _of_profile(options: dict[str, str]) -> list[str]:
-    """Return the options that go on to ``scanviz profile``."""
-    return as_given({name: value for name, value in options.items() if name in ("values", "detail", "mode")})
-
-
-def _saved_as(rest: list[str], options: dict[str, str]) -> Path:
+def _saved_as(given: Given) -> Path:
     """Return where the profile of a script is saved, as ``scanviz profile`` has it."""
-    from scanviz.cli.files import profile_place
     from scanviz.profiler.run.profiled import free_name
-    from scanviz.profiler.run.runner import Script
 
-    if rest[0] in ("-m", "-c"):
-        if len(rest) < 2:
-            raise UsageError(f"{rest[0]} needs {'a module' if rest[0] == '-m' else 'code'}")
-        program = Script("module" if rest[0] == "-m" else "code", rest[1], rest[2:])
-    else:
-        program = Script("script", rest[0], rest[1:])
-    if "output" in options:
-        return profile_place(Path(options["output"]), force="force" in options)
+    program = script_of(given.rest)
+    if given.output is not None:
+        return profile_place(Path(given.output), force=given.force)
     return free_name(Path.cwd() / f"{program.stem}.scanviz")
 
 
-def _check_theme(options: dict[str, str]) -> None:
+def _check_theme(name: str | None) -> None:
     from textual.theme import BUILTIN_THEMES
 
-    if "theme" in options and options["theme"] not in BUILTIN_THEMES:
-        raise UsageError(
-            f"there is no theme {options['theme']!r}; themes: {', '.join(sorted(BUILTIN_THEMES))}"
-        )
+    if name is not None and name not in BUILTIN_THEMES:
+        raise UsageError(f"there is no theme {name!r}; themes: {', '.join(sorted(BUILTIN_THEMES))}")

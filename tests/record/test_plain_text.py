@@ -23,7 +23,7 @@ STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\ud
 OTHER_WAYS = {
     "record/plain_text.py": "it is the gate",
     "profiler/run/progress.py": "moves the cursor, and writes numbers of its own alone",
-    "cli/compare_in_turns.py": "erases its line, and writes numbers of its own alone",
+    "cli/compare.py": "erases its line, and writes numbers of its own alone",
     "cli/files.py": "bytes of a file, to what is no terminal",
     "render/layout/worker.py": "bytes of a picture, to scanviz itself",
     "render/text.py": "Rich colours what went through sanitize()",

@@ -86,16 +86,17 @@ def loop_bundle(loop: LoopRecord) -> dict[str, str]:
     timed = sorted(loop.operations, key=lambda operation: -loop.ran_ns(operation))
     timed = [operation for operation in timed if operation.samples][:MOST]
     if timed:
+        whole = sum(map(loop.ran_ns, loop.operations))
         rows = (
             [
-                _bar(loop.ran_ns(operation), loop.operations_ns),
+                _bar(loop.ran_ns(operation), whole),
                 duration(operation.typical_ns),
                 operation.label,
                 _place(operation.source),
             ]
             for operation in timed
         )
-        blocks.append(_table(("a step", "", "operation", "line"), rows))
+        blocks.append(_table(("of the operations", "a step", "operation", "line"), rows))
     variables = ([role.kind, role.name, _taps(role), why_kind(role)] for role in loop.variables)
     blocks.append(_table(("kind", "loop variable", "reads → writes", "why"), variables))
     return {"text/plain": repr(loop), "text/html": _within(blocks)}

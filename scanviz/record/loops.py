@@ -374,11 +374,6 @@ class LoopRecord(Shown):
         return (operation.typical_ns if operation.mean_ns is None else operation.mean_ns) * self.steps
 
     @property
-    def operations_ns(self) -> float:
-        """The estimated time of all operations in all steps."""
-        return sum(self.ran_ns(operation) for operation in self.operations)
-
-    @property
     def mean_copy_ns(self) -> float:
         """Storing rows, of the average step."""
         return self.measures.get("mean_copy_ns", self.copy_ns)

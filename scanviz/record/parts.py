@@ -125,9 +125,25 @@ def unattributed_ns(parts: Iterable[RunPart]) -> int:
     return sum(part.own_ns for part in parts if part.kind in CONTAINERS)
 
 
-def operation_times(parts: Iterable[RunPart]) -> dict[tuple[int | None, int | None, int | None], int]:
-    """Return the time of each operation in all of a run, by function, loop and index: what every view shows of it."""
-    return {(one.function, one.loop, one.operation): one.own_ns for one in parts if one.kind == "operation"}
+class OperationTimes:
+    """The time of each operation in all of a run, and of the run: every view shows these, and shares of the run."""
+
+    def __init__(self, parts: Sequence[RunPart]) -> None:
+        self.run_ns = parts[0].total_ns
+        timed = (part for part in parts if part.kind == "operation")
+        self._times = {(part.function, part.loop, part.operation): part.own_ns for part in timed}
+
+    def of(self, owner: FunctionRecord | LoopRecord, operation: OperationRecord) -> float:
+        """Return the time of an operation in all steps of a loop, or in all calls of a function; a loop's with all inside it."""
+        if operation.kind == "loop":
+            return owner.ran_ns(operation)
+        place = (owner.function, owner.key) if isinstance(owner, LoopRecord) else (owner.key, None)
+        return self._times.get((*place, operation.index), 0)
+
+    def most_of(self, owner: FunctionRecord | LoopRecord) -> OperationRecord | None:
+        """Return the operation that takes most of all; None where none has a time."""
+        timed = [operation for operation in owner.operations if self.of(owner, operation)]
+        return max(timed, key=lambda operation: self.of(owner, operation), default=None)
 
 
 class _Tree:
@@ -350,4 +366,4 @@ def _of(loop: LoopRecord, kind: PartKind, label: str, total: int, estimated: boo
     )
 
 
-__all__ = ["CONTAINERS", "SLOW_CALLS", "RunPart", "operation_times", "parts_of", "unattributed_ns"]
+__all__ = ["CONTAINERS", "SLOW_CALLS", "OperationTimes", "RunPart", "parts_of", "unattributed_ns"]

@@ -13,7 +13,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, declared
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import operation_times, parts_of
+from scanviz.record.parts import OperationTimes, parts_of
 
 TOLD = (
     "large_copy_bytes_per_s",
@@ -131,7 +131,7 @@ def is_native(loop: LoopRecord) -> bool:
 
 
 def _bounded(record: ProfileRecord) -> Iterator[Bounded]:
-    times = operation_times(parts_of(record))
+    times = OperationTimes(parts_of(record))
     owners: list[FunctionRecord | LoopRecord] = [*record.functions, *record.loops]
     for owner in owners:
         loop = owner if isinstance(owner, LoopRecord) else None
@@ -139,9 +139,7 @@ def _bounded(record: ProfileRecord) -> Iterator[Bounded]:
         for operation in owner.operations:
             found = bound_of(record.measures, operation, native) if operation.samples else None
             if found is not None:
-                function = owner.function if isinstance(owner, LoopRecord) else owner.key
-                key = function, None if loop is None else loop.key, operation.index
-                yield Bounded(operation, loop, times.get(key, owner.ran_ns(operation)), found)
+                yield Bounded(operation, loop, times.of(owner, operation), found)
 
 
 __all__ = ["Bound", "Bounded", "bound_of", "bounded", "is_native", "known_limits", "worth_showing"]

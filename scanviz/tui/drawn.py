@@ -15,7 +15,7 @@ from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.labels import short, time_text
 from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
 
-HOT, WARM = 0.25, 0.05  # parts of the function's time
+HOT, WARM = 0.25, 0.05  # parts of the run
 _STATES = ("sitsot", "mitsot", "mitmot", "carry")
 _FRAMES = "║╔╚═"
 

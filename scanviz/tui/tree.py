@@ -15,6 +15,7 @@ from textual.widgets.tree import TreeNode
 
 from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
+from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.colours import GREEN, share_style
 from scanviz.tui.place import Scrolled, place_words
@@ -40,7 +41,7 @@ class LoopTree(Tree[Key]):
         Binding("enter", "enter", "go to the tab", show=False),
     ]
     ABOUT: ClassVar[str] = (
-        "Functions and their loops, slowest first, with their share of the function's time. ↩ marks a loop of back-propagation;"
+        "Functions and their loops, slowest first, with their shares of the run. ↩ marks a loop of back-propagation;"
         " b goes from a loop to its gradient and back. Enter goes to the tabs. / finds loops by their names."
     )
 
@@ -105,7 +106,7 @@ class LoopTree(Tree[Key]):
         """Write the labels, where they have changed; loops keep their places while a script runs."""
         functions = {function.key: function for function in record.functions}
         taken = _taken(record)
-        whole = record.wall_ns or sum(taken.values())
+        whole = parts_of(record)[0].total_ns
         labels: dict[Key, Text] = {
             ("function", key): self._function_label(function, taken[key], whole)
             for key, function in functions.items()
@@ -114,7 +115,7 @@ class LoopTree(Tree[Key]):
         for loop in record.loops[:MOST]:
             around[loop.key] = around.get(loop.parent, 0) + 1
             if loop.function in functions:
-                labels["loop", loop.key] = self._loop_label(loop, taken[loop.function], around[loop.key])
+                labels["loop", loop.key] = self._loop_label(loop, whole, around[loop.key])
         self._names = {("function", key): function.name for key, function in functions.items()}
         self._names |= {("loop", loop.key): loop.name for loop in record.loops}
         for key, node in self._by_key.items():

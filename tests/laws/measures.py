@@ -26,6 +26,7 @@ from scanviz.record import measures
 from scanviz.record.file import load, save
 from scanviz.record.measures import Aggregate, Measure, Of, Unit
 from scanviz.record.model import ProfileRecord
+from scanviz.record.parts import OperationTimes, parts_of
 from tests.laws.law import law
 
 AGGREGATES: tuple[Aggregate, ...] = ("sum", "max", "last")
@@ -132,7 +133,7 @@ def a_number_reaches_record_file_report_and_tables_as_it_was_declared(
         }
         for place, loop_record in enumerate(record.loops):
             own: Known = {(place, None, name): value for name, value in loop_record.measures.items()}
-            text = loop_lines(loop_record, "loop", 400, 99)[0].text
+            text = loop_lines(loop_record, "loop", OperationTimes(parts_of(record)), 400, 99)[0].text
             for (_, _, name), value in own.items():
                 measure = next(measure for measure in declared if measure.name == name)
                 assert f"{measure.title} {quantity(value, measure.unit)}" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -19,14 +20,18 @@ from scanviz.profiler.export import export
 from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
+from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.overview import render_report
+from scanviz.profiler.report.units import share
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.part_totals import lines, totals
-from scanviz.record.parts import CONTAINERS, RunPart, parts_of, unattributed_ns
+from scanviz.record.parts import CONTAINERS, OperationTimes, RunPart, parts_of, unattributed_ns
 from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRecord
 from scanviz.record.values import DurationRecord, SourceRecord
+from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.page.data import page_data
 from tests.laws.law import law
 
@@ -174,6 +179,32 @@ def rows_of_every_view_add_up_to_the_whole(record: ProfileRecord) -> None:
         )
         assert len({key for key, _ in rows}) == len(rows)
     assert render_report(record, width=80)
+
+
+@law(sample=25, record=records())
+def every_view_gives_an_operation_the_same_share_of_the_run(record: ProfileRecord) -> None:
+    """The report, the application, the page and the picture say of an operation which part of the run it took, not of its loop."""
+    from scanviz.tui.views.profile import loop_rows
+
+    times, page = OperationTimes(parts_of(record)), page_data(record)
+    heat, empty = HeatMap(record, None), GraphSnapshot("", (), (), (), (), ())
+    assert times.run_ns == page["parts"]["whole_ns"]
+    for loop, on_page in zip(record.loops, page["loops"], strict=True):
+        timed = [operation for operation in loop.operations if operation.samples]
+        pictured = [heat.operation(LoopSnapshot("", (), empty, key=loop.key), each.index) for each in timed]
+        expected = [share(times.of(loop, each), times.run_ns) for each in timed]
+        assert [share(each.time_ns or 0.0, times.run_ns) for each in pictured] == expected
+        assert [each.time_ns for each in pictured] == [
+            each["total_ns"] for each in on_page["operations"] if each["samples"]
+        ]
+        for each in pictured:
+            assert each.share == (min(1.0, (each.time_ns or 0) / times.run_ns) if times.run_ns else None)
+        in_application = dict(loop_rows(loop, times))
+        assert [in_application[each.index][1].text for each in timed] == expected
+        told = [line.text for line in loop_lines(loop, "l", times, 400, 99)]
+        rows = told[next((k for k, text in enumerate(told) if "of run" in text), len(told)) + 1 :]
+        shown = [re.findall(r"(?:<?[\d.,]+ %|–)(?=  |$)", text)[0] for text in rows[: len(timed)]]
+        assert Counter(shown) == Counter("–" if text == "0 %" else text for text in expected)
 
 
 @law(sample=25, record=records())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.measures import columns
-from scanviz.record.model import ProfileRecord
+from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.roofline import bound_of, bounded
 
@@ -68,11 +70,11 @@ def test_of_what_has_no_time_work_or_limits_nothing_is_told() -> None:
 
 
 def test_operations_come_by_the_time_that_they_took() -> None:
-    one, other = operation(1e3, bytes=800.0), operation(2e3, bytes=800.0)
-    loop = LoopRecord(
-        1, 1, None, "h", None, operations=(one, other), steps=10, tiers=(TierRecord("native", "", 1, 0),)
-    )
-    found = bounded(ProfileRecord(loops=(loop,), measures=dict(LIMITS)))
+    one, other = operation(1e3, bytes=800.0), replace(operation(2e3, bytes=800.0), index=1)
+    function = FunctionRecord(1, "f", None, "native", calls=1, call_times=DurationRecord(1, 40_000))
+    loop = LoopRecord(1, 1, None, "h", None, operations=(one, other), runs=1, steps=10, total_ns=40_000)
+    loop = replace(loop, sampled_steps=10, body_ns=3e3, tiers=(TierRecord("native", "", 1, 0),))
+    found = bounded(ProfileRecord(functions=(function,), loops=(loop,), measures=dict(LIMITS)))
     assert [each.total_ns for each in found] == [2e4, 1e4] and found[0].bound.kind == "memory"
 
 

@@ -11,6 +11,7 @@ from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbers
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
+from scanviz.record.parts import OperationTimes, parts_of
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.record.values import SourceRecord
@@ -76,7 +77,8 @@ def test_steps_on_numpy_before_machine_code_are_told_as_that():
     lines = [line.text for line in tail_lines(loop)]
     assert lines == ["  slow: 8 steps ran on NumPy before there was machine code, 9.00 µs each"]
     assert tail_lines(replace(loop, measures={**numbers, "other_code_ns": 150.0})) == []
-    told = [line.text for line in loop_lines(replace(loop, steps=100), "rnn", 100, 5)]
+    times = OperationTimes(parts_of(record))
+    told = [line.text for line in loop_lines(replace(loop, steps=100), "rnn", times, 100, 5)]
     assert any(line.startswith("  steps that have a time: mean 8.00 µs") for line in told), told
 
 

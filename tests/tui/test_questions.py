@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from scanviz.profiler.values.replay import Replayer
-from scanviz.record.parts import parts_of
+from scanviz.record.parts import OperationTimes, parts_of
 from scanviz.record.rewrites import EffectRecord
 from scanviz.record.verdict import verdict
 from scanviz.tui.verdict_bar import segments
@@ -82,7 +82,7 @@ def test_why_is_my_loop_slow_and_what_did_the_rewriter_do_about_it():
 def test_three_questions_are_answered_within_two_keys_of_the_first_screen(size):
     record = gradient_record()
     slowest = max(record.loops, key=lambda loop: loop.total_ns)
-    hottest = max(slowest.operations, key=lambda operation: operation.typical_ns)
+    hottest = OperationTimes(parts_of(record)).most_of(slowest)
     place = str(hottest.source).rpartition("/")[2]
 
     async def run():
@@ -206,7 +206,7 @@ def screen_of(app):
 def test_where_most_of_the_time_goes_is_read_off_the_first_screen_of_any_terminal():
     record = gradient_record()
     slowest = max(record.loops, key=lambda loop: loop.total_ns)
-    hottest = max(slowest.operations, key=lambda operation: operation.typical_ns)
+    hottest = OperationTimes(parts_of(record)).most_of(slowest)
     most = segments(parts_of(record))[0]
 
     async def run(size):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from scanviz.profiler.report.units import share
+from scanviz.record.parts import parts_of
 from scanviz.record.verdict import VerdictSentence, verdict
 from scanviz.tui.stacked_bar import Segment, apportioned, fitting, legend, stacked
 from scanviz.tui.state import start
@@ -98,7 +99,7 @@ async def test_the_tree_takes_a_quarter_of_the_width_at_most_and_one_line_of_a_n
             assert tree.region.width <= columns / 4
             loop = max(app.state.record.loops, key=lambda loop: loop.total_ns)
             label = next(str(node.label) for key, node in tree._by_key.items() if key == ("loop", loop.key))
-            assert label.split()[0] == share(loop.total_ns, app.state.function_record.total_ns).split()[0]
+            assert label.split()[0] == share(loop.total_ns, parts_of(app.state.record)[0].total_ns).split()[0]
     async with opened(gradient_record(), size=(80, 24)) as (app, pilot):
         tree = app.query_one("#tree")
         assert tree.region.height == 1 and tree.region.width == 80

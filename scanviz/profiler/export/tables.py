@@ -12,7 +12,7 @@ from scanviz.profiler.export.frames import clear
 from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Of, measures
 from scanviz.record.model import SAMPLE_REASONS, FunctionRecord, OperationRecord, ProfileRecord, SourceRecord
-from scanviz.record.parts import operation_times, parts_of
+from scanviz.record.parts import OperationTimes, parts_of
 
 if TYPE_CHECKING:
     from scanviz.record.measures import Measured
@@ -107,15 +107,14 @@ def _measured(record: Measured, of: Of) -> Iterator[Cell]:
 
 
 def _operations(record: ProfileRecord) -> Iterator[tuple[Cell, ...]]:
-    times = operation_times(parts_of(record))
+    times = OperationTimes(parts_of(record))
     owners: list[tuple[int, int | None, FunctionRecord | LoopRecord]] = [
         *((function.key, None, function) for function in record.functions),
         *((loop.function, loop.key, loop) for loop in record.loops),
     ]
     for function, loop, owner in owners:
         for operation in owner.operations:
-            took = float(times.get((function, loop, operation.index), owner.ran_ns(operation)))
-            yield _operation(function, loop, operation, took)
+            yield _operation(function, loop, operation, float(times.of(owner, operation)))
 
 
 def _operation(function: int, loop: int | None, done: OperationRecord, took_ns: float) -> tuple[Cell, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from scanviz.profiler.report.parts import OF_RUN
 from scanviz.profiler.report.tails import tail_lines
 from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine, clipped, table
 from scanviz.profiler.report.text import columns as columns_of
@@ -12,14 +13,14 @@ from scanviz.record.glosses import glosses
 from scanviz.record.measures import Measure, columns, shown
 from scanviz.record.model import FunctionRecord, LoopRecord, OperationRecord, ProfileRecord, SourceRecord
 from scanviz.record.names import loop_titles
-from scanviz.record.parts import PartKind, RunPart
+from scanviz.record.parts import OperationTimes, PartKind, RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
 from scanviz.record.slow_steps import other_code_ns
 from scanviz.record.typical import BELOW, typical_step, untimed
 
 WIDE, MIDDLE = 96, 78
-_COLUMNS = ("loop", "time", "share", "steps", "p50", "p95", "max", "body", "runs")
+_COLUMNS = ("loop", "time", OF_RUN, "steps", "p50", "p95", "max", "body", "runs")
 _OUTSIDE: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
     ("outside of loops", ("operation",)),
     ("checks and copies", ("checks", "copies", "entry")),
@@ -60,9 +61,10 @@ def function_lines(
         facts.append(f"{amount(function.errors)} failed")
     if function.running:
         facts.append(f"{amount(function.running)} running")
-    rows = _tree(record, function, None, 1, width, top, whole)
+    run_ns = parts[0].total_ns
+    rows = _tree(record, function, None, 1, width, top, run_ns)
     for title, took in outside:
-        rows.append(_row([f"  {title}", duration(took), share(took, whole)], width))
+        rows.append(_row([f"  {title}", duration(took), share(took, run_ns)], width))
     lines = [ReportLine(""), ReportLine(" · ".join(facts), TITLE, wraps=True)]
     if rows:
         heading, *others = table([_row(list(_COLUMNS), width), *rows], 1, width)
@@ -91,40 +93,41 @@ def _tree(
     depth: int,
     width: int,
     top: int,
-    whole: int,
+    run_ns: int,
 ) -> list[list[str]]:
     rows: list[list[str]] = []
-    whole = whole or record.wall_ns
     loops = [loop for loop in record.loops_of(function.key, parent) if loop.runs]
     for loop in loops[:top]:
         percentiles = [duration(number) for number in loop.step_quantiles_ns]
         body = share(loop.body_ns, step_ns(loop)) if loop.sampled_steps else "–"
         name = "  " * min(depth, 8) + sanitize(loop.name)
-        cells = [name, duration(loop.total_ns), share(loop.total_ns, whole), amount(loop.steps)]
+        cells = [name, duration(loop.total_ns), share(loop.total_ns, run_ns), amount(loop.steps)]
         steps = percentiles if loop.step_times.count else ["–"] * 3
         rows.append(_row([*cells, *steps, body, amount(loop.runs)], width))
         if depth < 30:
-            rows.extend(_tree(record, function, loop.key, depth + 1, width, top, whole))
+            rows.extend(_tree(record, function, loop.key, depth + 1, width, top, run_ns))
     if len(loops) > top:
         rest = sum(loop.total_ns for loop in loops[top:])
         name = "  " * depth + f"{len(loops) - top} more"
-        rows.append(_row([name, duration(rest), share(rest, whole)], width))
+        rows.append(_row([name, duration(rest), share(rest, run_ns)], width))
     return rows
 
 
-def other_loop_lines(loops: Sequence[tuple[str, LoopRecord]], width: int, top: int) -> list[ReportLine]:
+def other_loop_lines(
+    loops: Sequence[tuple[str, LoopRecord]], times: OperationTimes, width: int, top: int
+) -> list[ReportLine]:
     """Return loops with their titles in short, a line each: a step's time, and what takes most of it."""
     if not loops:
         return []
-    rows = [["other loops", "a step", "of body"]]
-    most = [max(loop.operations, key=loop.ran_ns, default=None) for _, loop in loops[:top]]
+    rows = [["other loops", "a step", OF_RUN]]
+    most = [times.most_of(loop) for _, loop in loops[:top]]
     for (title, loop), hottest in zip(loops, most, strict=False):
-        part = share(loop.ran_ns(hottest), loop.operations_ns) if hottest and loop.ran_ns(hottest) else "–"
+        part = share(times.of(loop, hottest), times.run_ns) if hottest else "–"
         rows.append([f"  {sanitize(title)}", duration(loop.median_step_ns), part])
     heading, *texts = table(rows, 1, width // 2)
     lines = [ReportLine(""), ReportLine(f"{heading}  most of it, line (--scan NAME shows all of one)", QUIET)]
     for text, (_, loop), hottest in zip(texts, loops, most, strict=False):
-        if hottest is not None and loop.ran_ns(hottest):
+        if hottest is not None:
             what = f"{clipped(sanitize(hottest.label), width // 4)}  {_line_of(hottest)}"
         else:
             what = sanitize(str(loop.source or ""))
@@ -139,7 +142,9 @@ def step_ns(loop: LoopRecord) -> float:
     return loop.body_ns + loop.copy_ns + loop.overhead_ns
 
 
-def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool = False) -> list[ReportLine]:
+def loop_lines(
+    loop: LoopRecord, title: str, times: OperationTimes, width: int, top: int, whole: bool = False
+) -> list[ReportLine]:
     """Return one loop: a heading, how its time divides, its operations, and with ``whole`` its variables too."""
     parts = [
         f"{sanitize(title)}{place(loop.name, loop.source)}",
@@ -154,7 +159,7 @@ def loop_lines(loop: LoopRecord, title: str, width: int, top: int, whole: bool =
         *_division(loop),
         *_series_line(loop, width),
     ]
-    lines.extend(_operation_table(loop, width, top, whole))
+    lines.extend(_operation_table(loop, times, width, top, whole))
     if whole:
         lines.extend(_variables(loop, width))
         lines.extend(
@@ -253,19 +258,21 @@ def _filled(bins: list[float]) -> list[float]:
     return found
 
 
-def _operation_table(loop: LoopRecord, width: int, top: int, whole: bool) -> list[ReportLine]:
+def _operation_table(
+    loop: LoopRecord, times: OperationTimes, width: int, top: int, whole: bool
+) -> list[ReportLine]:
     timed = [operation for operation in loop.operations if operation.samples]
     if not timed:
         return [ReportLine(f"  {untimed(loop)}", QUIET)] if loop.operations else []
-    timed.sort(key=lambda operation: -loop.ran_ns(operation))
+    timed.sort(key=lambda operation: -times.of(loop, operation))
     room = max(16, width // 2 - 14)
     more = _numbers(timed[:top], width, whole)
-    rows = [["  operation", "a step", "of body", *(measure.title for measure in more)]]
+    rows = [["  operation", "a step", OF_RUN, *(measure.title for measure in more)]]
     for operation in timed[:top]:
-        time_ns, took_ns = operation.typical_ns, loop.ran_ns(operation)
+        time_ns, took_ns = operation.typical_ns, times.of(loop, operation)
         cells = [
             duration(time_ns) if time_ns else BELOW,
-            share(took_ns, loop.operations_ns) if took_ns else "–",
+            share(took_ns, times.run_ns) if took_ns else "–",
         ]
         numbers = [(one.value(operation), one.unit) for one in more]
         cells += ["" if value is None else quantity(value, unit) for value, unit in numbers]

@@ -6,6 +6,7 @@ made harmless first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TextIO
 
 from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines, other_loop_lines
@@ -26,7 +27,7 @@ from scanviz.profiler.report.units import counted, duration
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
-from scanviz.record.parts import parts_of
+from scanviz.record.parts import OperationTimes, RunPart, parts_of
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
 from scanviz.record.threads import beyond_the_clock
@@ -149,12 +150,12 @@ def _body(
         *gradient_lines(record, width, top),
         *outside_lines(record, parts, width, top),
         *by_line_lines(parts, width, top),
-        *_hottest(record, width, top),
+        *_hottest(record, parts, width, top),
         *roofline_lines(record, width, top),
     ]
 
 
-def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
+def _hottest(record: ProfileRecord, parts: Sequence[RunPart], width: int, top: int) -> list[ReportLine]:
     """Return the loops that take most, each with its operations: two, or more where more rows are asked for."""
     own, titles = {loop.key: own_ns(record, loop) for loop in record.loops}, loop_titles(record)
     whole = sum(own.values())
@@ -162,12 +163,13 @@ def _hottest(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     shown = loops[: 2 if top <= USUAL_TOP else top]
     shown = [loop for k, loop in enumerate(shown) if k == 0 or own[loop.key] >= _WORTH * whole]
     lines: list[ReportLine] = []
+    times = OperationTimes(parts)
     for k, loop in enumerate(shown):
         lines.append(ReportLine(""))
-        lines.extend(loop_lines(loop, titles[loop.key], width, top if k == 0 else max(3, top // 2)))
+        lines.extend(loop_lines(loop, titles[loop.key], times, width, top if k == 0 else max(3, top // 2)))
     keys = {loop.key for loop in shown}
     others = [(titles[loop.key], loop) for loop in loops if loop.key not in keys]
-    return [*lines, *other_loop_lines(others, width, top)]
+    return [*lines, *other_loop_lines(others, times, width, top)]
 
 
 def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
@@ -178,8 +180,8 @@ def own_ns(record: ProfileRecord, loop: LoopRecord) -> int:
 
 def _one_scan(record: ProfileRecord, width: int, top: int, name: str) -> list[ReportLine]:
     (loop,) = loops_called(record, name)
-    title = loop_titles(record)[loop.key]
-    return [ReportLine(""), *loop_lines(loop, title, width, max(top, 30), whole=True)]
+    title, times = loop_titles(record)[loop.key], OperationTimes(parts_of(record))
+    return [ReportLine(""), *loop_lines(loop, title, times, width, max(top, 30), whole=True)]
 
 
 def _footer(record: ProfileRecord) -> list[ReportLine]:

@@ -13,6 +13,7 @@ from scanviz.record.part_totals import GoneLoop, LineTotal, gone_loops, lines, t
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
 
+OF_RUN = "of run"  # the column of shares: all are of the whole run, in every table
 MOST_GONE = 8
 _WORTH = 0.02  # of all calls: operations outside of loops that take less are not listed
 WIDE = 96  # columns from which on rates have room
@@ -54,7 +55,7 @@ def outside_lines(record: ProfileRecord, parts: Sequence[RunPart], width: int, t
     rates = (
         [one for one in columns(one for one in done if one is not None) if one.per] if width >= WIDE else []
     )
-    rows = [["  operation outside of loops", "time", "share", *(one.title for one in rates)]]
+    rows = [["  operation outside of loops", "time", OF_RUN, *(one.title for one in rates)]]
     for part, operation in zip(shown, done, strict=True):
         cells = [duration(part.own_ns), share(part.own_ns, whole)]
         values = [(one.value(operation) if operation is not None else None, one.unit) for one in rates]
@@ -113,7 +114,7 @@ def by_line_lines(parts: Sequence[RunPart], width: int, top: int) -> list[Report
     count = min(top, _FEW) if top <= 8 else top
     shown, more = found[:count], sum(row.total_ns for row in found[count:])
     several = any(row.gradient_ns for row in shown) and width >= MIDDLE
-    heads = ["  by line", "time", "share", "in loops", "outside", *(["gradient"] if several else [])]
+    heads = ["  by line", "time", OF_RUN, "in loops", "outside", *(["gradient"] if several else [])]
     rows = [heads]
     for row in shown:
         rows.append([f"  {sanitize(str(row.source))}", *_cells(row, whole)][: len(heads)])

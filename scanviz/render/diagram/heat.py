@@ -1,4 +1,4 @@
-"""How long each operation and loop of a picture took in a profiled run, in all and as a part of the function's time.
+"""How long each operation and loop of a picture took in a profiled run, in all and as a part of the run.
 
 These are the times of the parts of the run (:mod:`scanviz.record.parts`), as in every other view.
 """
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import operation_times, parts_of
+from scanviz.record.parts import OperationTimes, parts_of
 
 
 class Heat(NamedTuple):
-    """A time, and what part of the function's time it is; None where that is unknown."""
+    """A time, and what part of the run it is; None where that is unknown."""
 
     time_ns: float | None = None
     share: float | None = None
@@ -31,7 +31,7 @@ class HeatMap:
     record : ProfileRecord or None
         The run; None knows no time.
     function : FunctionRecord or None
-        The function whose time is the whole; None takes that of the run.
+        The function whose operations outside of loops are asked for.
 
     Examples
     --------
@@ -42,9 +42,7 @@ class HeatMap:
     def __init__(self, record: ProfileRecord | None, function: FunctionRecord | None) -> None:
         self.loops = {loop.key: loop for loop in record.loops} if record is not None else {}
         self.function = function
-        self._times = operation_times(parts_of(record)) if record is not None else {}
-        whole = function.total_ns if function is not None else 0
-        self.whole = whole or (record.wall_ns if record is not None else 0)
+        self._times = OperationTimes(parts_of(record)) if record is not None else None
 
     def loop(self, key: int | None) -> Heat:
         """Return what all runs of a loop took."""
@@ -55,20 +53,16 @@ class HeatMap:
         """Return what an operation took: of a loop's step, or, for None, of the function."""
         if index is None or index < 0:
             return UNKNOWN
-        if loop is None:
-            function = self.function
-            found = _at(function.operations, index) if function is not None else None
-            if function is None or found is None or not found.samples:
-                return UNKNOWN
-            return self._heat(self._times.get((function.key, None, index), function.ran_ns(found)))
-        record = self.loops.get(loop.key) if loop.key is not None else None
-        found = _at(record.operations, index) if record is not None else None
-        if record is None or found is None or not found.samples:
+        known = None if loop is None or loop.key is None else self.loops.get(loop.key)
+        owner = self.function if loop is None else known
+        found = _at(owner.operations, index) if owner is not None else None
+        if self._times is None or owner is None or found is None or not found.samples:
             return UNKNOWN
-        return self._heat(self._times.get((record.function, record.key, index), record.ran_ns(found)))
+        return self._heat(self._times.of(owner, found))
 
     def _heat(self, time_ns: float) -> Heat:
-        return Heat(float(time_ns), min(1.0, time_ns / self.whole) if self.whole > 0 else None)
+        run_ns = self._times.run_ns if self._times is not None else 0
+        return Heat(float(time_ns), min(1.0, time_ns / run_ns) if run_ns > 0 else None)
 
 
 def function_of(record: ProfileRecord | None, key: int | None, graph: GraphSnapshot) -> FunctionRecord | None:

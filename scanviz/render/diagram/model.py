@@ -93,7 +93,7 @@ class Node:
     time_ns : float or None
         All the time spent in it in a profiled run; None where that is unknown.
     share : float or None
-        That time as a part of the function's time, from 0 to 1.
+        That time as a part of the run, from 0 to 1.
     change : str
         In a picture of a difference: ``"added"``, ``"removed"``, ``"moved"``, else empty.
     key : str

@@ -15,7 +15,7 @@ from scanviz.render.diagram.model import Diagram, Node
 USUAL_LIMIT = 400
 READABLE = 80  # nodes of a picture that is read at a glance
 _LEAST = 16  # nodes, below which no picture is squeezed
-_HOT = 0.01  # part of the time of what stays
+_HOT = 0.01  # part of the time of the hottest: what takes more stays
 _LEAVES = ("input", "shared", "constant")  # that give a value and read none
 _FOLDED = ("operation", "loop", "constant")
 
@@ -119,7 +119,8 @@ def _alone(diagram: Diagram, limit: int) -> str | None:
 
 def _hot(diagram: Diagram, limit: int) -> frozenset[str]:
     """Return ids of what takes most time, a tenth of the nodes at most."""
-    timed = [node for node in diagram.nodes if node.share is not None and node.share >= _HOT]
+    most = max((node.share or 0.0 for node in diagram.nodes), default=0.0)
+    timed = [node for node in diagram.nodes if node.share and node.share >= _HOT * most]
     timed.sort(key=lambda node: -(node.share or 0.0))
     return frozenset(node.id for node in timed[: limit // 10])
 

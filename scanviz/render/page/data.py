@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.part_totals import gone_loops, lines, totals
-from scanviz.record.parts import RunPart, operation_times, parts_of
+from scanviz.record.parts import OperationTimes, RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu
 from scanviz.record.rewrites import with_lines
@@ -48,14 +48,15 @@ def page_data(record: ProfileRecord) -> dict[str, Any]:
     'rnn.py'
     """
     numbers, parts = _shared_out(record.traces), parts_of(record)
+    times = OperationTimes(parts)
     run = encode(replace(record, functions=(), loops=(), traces=(), calls=(), repeats=()))
     for name in ("functions", "loops", "traces", "calls", "repeats"):
         run.pop(name, None)
     run["off_cpu"] = off_cpu(record)
     return {
         "run": run,
-        "functions": [_function(function) for function in record.functions],
-        "loops": [_loop(loop, operation_times(parts)) for loop in record.loops],
+        "functions": [_function(function, times) for function in record.functions],
+        "loops": [_loop(loop, times) for loop in record.loops],
         "measures": [_measure(measure) for measure in measures("operation", "heading")],
         "traces": [_trace(trace, numbers) for trace in record.traces],
         "rows_held": _rows_held(record),
@@ -126,24 +127,22 @@ def _parts(record: ProfileRecord, parts: Sequence[RunPart]) -> dict[str, Any]:
     }
 
 
-def _function(function: FunctionRecord) -> dict[str, Any]:
+def _function(function: FunctionRecord, times: OperationTimes) -> dict[str, Any]:
     found: dict[str, Any] = encode(replace(function, rewrites=None, program=b""))
     found["off_cpu"] = off_cpu(function)
     found["heading"] = _heading(function)
     for data, operation in zip(found["operations"], function.operations, strict=True):
-        data["total_ns"], data["measures"] = function.ran_ns(operation), _numbers_of(operation)
+        data["total_ns"], data["measures"] = times.of(function, operation), _numbers_of(operation)
     found["rewrites"] = with_lines(function.rewrites) if function.rewrites is not None else None
     return found
 
 
-def _loop(loop: LoopRecord, times: Mapping[tuple[int | None, int | None, int | None], int]) -> dict[str, Any]:
+def _loop(loop: LoopRecord, times: OperationTimes) -> dict[str, Any]:
     found: dict[str, Any] = encode(loop)
     for data, variable in zip(found["variables"], loop.variables, strict=True):
         data.update(_buffer(variable))
     for data, operation in zip(found["operations"], loop.operations, strict=True):
-        key = loop.function, loop.key, operation.index
-        data["total_ns"] = times.get(key, loop.ran_ns(operation) if operation.kind == "loop" else 0)
-        data["measures"] = _numbers_of(operation)
+        data["total_ns"], data["measures"] = times.of(loop, operation), _numbers_of(operation)
     found["off_cpu"] = off_cpu(loop)
     found["typical_step"] = typical_step(loop)
     slow = loop.measures.get("slowest_hundredth_ns", 0.0)

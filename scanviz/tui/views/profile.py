@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 from rich.table import Table
@@ -21,7 +21,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, columns, measures
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord
-from scanviz.record.parts import parts_of
+from scanviz.record.parts import OperationTimes, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.plumbing import folded_rows, plumbing_operations
 from scanviz.record.processor import off_cpu
@@ -38,12 +38,13 @@ from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, place_cell,
 
 _COLUMNS = (
     Column("time", number=True),  # first, so that it is seen however narrow the terminal is
-    Column("share", number=True),
+    Column("of run", number=True),
     Column("operation", flexible=True),
     Column("line", seen=True),
     Column("gives"),
     Column("no.", number=True),
 )
+BY_SHARE = 1  # what took most of the run stands first
 SHORTER = {
     "a step (median)": "a step",
     "operations of a step": "operations",
@@ -94,7 +95,7 @@ class ProfileView(TabView):
     def compose(self) -> ComposeResult:
         """Lay the tab out."""
         yield TextBlock(id="profile-about")
-        yield SortedTable(_COLUMNS, id="profile-table")
+        yield SortedTable(_COLUMNS, by=BY_SHARE, id="profile-table")
         yield TextBlock(id="profile-steps")
         yield TextBlock(id="profile-pair")
 
@@ -103,27 +104,13 @@ class ProfileView(TabView):
         loop, function = self.state.loop_record, self.state.function_record
         about, pair = self.query_one("#profile-about", TextBlock), self.query_one("#profile-pair", TextBlock)
         table, limits = self.query_one("#profile-table", SortedTable), limits_of(self.state.record)
+        parts = parts_of(self.state.record)
+        times = OperationTimes(parts)
         if loop is not None:
-            whole = loop.operations_ns + (loop.mean_copy_ns + loop.mean_overhead_ns) * loop.steps
             about.show(self._with_limits(loop_summary(loop, self.room.width)))
-            marked, more = linked_selection(self.state).operations, columns(loop.operations)
-            rows = [
-                (
-                    operation.index,
-                    operation_row(
-                        operation,
-                        operation.typical_ns,
-                        loop.ran_ns(operation),
-                        whole,
-                        more,
-                        operation.index in marked,
-                        bound_cells(operation, limits, is_native(loop)),
-                    ),
-                )
-                for operation in loop.operations
-            ]
+            rows = loop_rows(loop, times, linked_selection(self.state).operations, limits)
             table.retitle(table_columns(loop.operations, limits is not None))
-            table.fill(self._folded(rows, loop, loop.body_ns))
+            table.fill(self._folded(rows, loop, times.run_ns))
             beside = _pair(self.state, self.room.width) or Text("")
             pair.show(beside)
             self._show_steps(table.row_count + len(str(beside).split("\n")))
@@ -131,9 +118,8 @@ class ProfileView(TabView):
             about.show(self._with_limits(function_summary(function)))
             more = columns(function.operations)
             table.retitle(table_columns(function.operations, limits is not None))
-            parts = parts_of(self.state.record)
             rows = function_rows(function, parts, more, limits)
-            table.fill(self._folded(rows, function, function.total_ns))
+            table.fill(self._folded(rows, function, times.run_ns))
             pair.show(run_summary(self.state.record, parts, self.room.width))
         else:
             about.show("Nothing was recorded yet.")
@@ -164,10 +150,10 @@ class ProfileView(TabView):
         hidden = [row for index, row in rows if index in folded]
         if self.unfolded or not hidden or self.state.operation in folded:
             return list(rows)
-        time = sum(float(row[0].value) for row in hidden)
+        time, took = (sum(float(row[k].value) for row in hidden) for k in (0, 1))
         words = f"+ {len(hidden)} of plumbing: sizes, fills, axes (p)"
-        texts = (duration(time) if time else BELOW, share(time, whole_ns), words)
-        cells = [Cell(text, value, "dim") for text, value in zip(texts, (time, time, ""), strict=True)]
+        texts = (duration(time) if time else BELOW, share(took, whole_ns), words)
+        cells = [Cell(text, value, "dim") for text, value in zip(texts, (time, took, ""), strict=True)]
         blank = [Cell("", -1.0 if not isinstance(cell.value, str) else "") for cell in hidden[0][3:]]
         return [*((index, row) for index, row in rows if index not in folded), (PLUMBING, (*cells, *blank))]
 
@@ -215,20 +201,43 @@ class ProfileView(TabView):
             self.enter("Source", state)
 
 
-def operation_row(
+def loop_rows(
+    loop: LoopRecord,
+    times: OperationTimes,
+    marked: Collection[int] = (),
+    limits: Mapping[str, float] | None = None,
+) -> list[tuple[int, Row]]:
+    """Return a row for each operation of a loop's step, by its index; those that are ``marked`` have a sign."""
+    more, native = columns(loop.operations), is_native(loop)
+    return [
+        (
+            operation.index,
+            _operation_row(
+                operation,
+                times.of(loop, operation),
+                times.run_ns,
+                more,
+                operation.index in marked,
+                bound_cells(operation, limits, native),
+            ),
+        )
+        for operation in loop.operations
+    ]
+
+
+def _operation_row(
     operation: OperationRecord,
-    time_ns: float,
     took_ns: float,
-    whole_ns: float,
-    more: Sequence[Measure] = (),
-    marked: bool = False,
-    limit: Sequence[Cell] = (),
+    run_ns: float,
+    more: Sequence[Measure],
+    marked: bool,
+    limit: Sequence[Cell],
 ) -> Row:
-    """Return the cells of an operation: the time of a typical step, and its share of all steps."""
-    name = sanitize(operation.label)
+    """Return the cells of an operation: its time in a typical step, and the share of the run of all steps."""
+    name, time_ns = sanitize(operation.label), operation.typical_ns
     return (
         Cell((duration(time_ns) if time_ns else BELOW) if operation.samples else "–", time_ns),
-        Cell(share(took_ns, whole_ns) if whole_ns else "–", took_ns, share_style(took_ns, whole_ns)),
+        Cell(share(took_ns, run_ns) if operation.samples else "–", took_ns, share_style(took_ns, run_ns)),
         Cell((SIGN if marked else "") + name, name.casefold(), "bold" if marked else ""),
         place_cell(sanitize(str(operation.source or ""))),
         *limit,

@@ -1,4 +1,4 @@
-"""A function's time as rows that add up to it, and the whole run's beside them: the record's parts, for the Profile tab."""
+"""A function's time as rows that add up to it, and the whole run's beside them, with shares of the run, for the Profile tab."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def function_rows(
     }
     known = {operation.index: operation for operation in function.operations}
     rows: list[tuple[int, Row]] = []
-    whole = parts[place].total_ns
+    whole = parts[0].total_ns
     for part in parts:
         if part.parent == place:
             index = part.operation if part.operation is not None else indices.get(part.loop)

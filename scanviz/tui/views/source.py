@@ -21,7 +21,7 @@ from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
 COLUMNS = (
     Column("line"),
     Column("time", number=True),
-    Column("share", number=True),
+    Column("of run", number=True),
     Column("text", flexible=True),
     Column("loops"),
 )

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, TimedSteps
+from scanviz.record.parts import OperationTimes, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.chart import AXIS, Window, chart
 from scanviz.tui.linked_selection import SIGN
@@ -276,11 +277,11 @@ def _here(loop: LoopRecord, state: ViewState) -> Text:
         variable = loop.variables[state.variable]
         buffer = touched(variable, state.step)
         text.append(f"\n{SIGN}{sanitize(variable.name)}: {buffer}" if buffer else "", style="not bold")
-    heaviest = max(loop.operations, key=loop.ran_ns, default=None)
-    if heaviest is not None and loop.ran_ns(heaviest):
+    times = OperationTimes(parts_of(state.record))
+    if (heaviest := times.most_of(loop)) is not None:
         place = f"  {sanitize(str(heaviest.source))}" if heaviest.source is not None else ""
         text.append(
-            f"\nmost of all steps: {sanitize(heaviest.label)}, {duration(loop.ran_ns(heaviest))}{place}",
+            f"\nmost of all steps: {sanitize(heaviest.label)}, {duration(times.of(loop, heaviest))}{place}",
             style="not bold",
         )
     return text

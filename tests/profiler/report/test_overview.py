@@ -33,28 +33,28 @@ where the time goes: 50.0 ms
   unattributed                   200 µs   0.4 %
 
 forward (rnn.py:11): 2 calls, 4.60 ms (9.2 %) · first 2.70 ms, then 1.90 ms a call
-loop                   time   share   steps      p50      p95      max  body
-  rnn               4.40 ms    96 %   1,000  4.00 µs  5.10 µs  52.0 µs  88 %
-    cells            300 µs   6.5 %  50,000  4.00 µs  5.10 µs  52.0 µs     –
+loop                   time  of run   steps      p50      p95      max  body
+  rnn               4.40 ms   8.8 %   1,000  4.00 µs  5.10 µs  52.0 µs  88 %
+    cells            300 µs   0.6 %  50,000  4.00 µs  5.10 µs  52.0 µs     –
   outside of loops  40.0 ns  <0.1 %
-  unattributed       200 µs   4.3 %
+  unattributed       200 µs   0.4 %
 
-  by line       time  share  in loops  outside
-  rnn.py:11  3.50 ms  7.0 %         –        –  forward = scanviz.function([x], h)
-  rnn.py:6   3.23 ms  6.5 %   3.23 ms        –  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
-  rnn.py:9   1.11 ms  2.2 %    461 µs        –  h, _ = scanviz.scan(step, x, h0, [W, U], …
-  no line    42.2 ms   84 %
+  by line       time  of run  in loops  outside
+  rnn.py:11  3.50 ms   7.0 %         –        –  forward = scanviz.function([x], h)
+  rnn.py:6   3.23 ms   6.5 %   3.23 ms        –  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  rnn.py:9   1.11 ms   2.2 %    461 µs        –  h, _ = scanviz.scan(step, x, h0, [W, U],…
+  no line    42.2 ms    84 %
 
 rnn (rnn.py:9) · 2 runs, 1,000 steps · 4.40 ms · buffers 32.0 KiB
   typical step 4.00 µs = operations 3.50 µs + copies 0.10 µs + loop 0.40 µs (96 timed)
   steps: mean 4.20 µs, p95 5.10 µs, max 52.0 µs (step 17 of run 1)
   around the steps: 200 µs, the first run took 2.50 ms
   steps 0–488 of run 0 ▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃▃ █ ≥ 10.0 µs
-  operation        a step  of body  line
-  dot(x[t], W)    1.50 µs     43 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
-  dot(h[t-1], U)   900 ns     26 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
-  tanh(·)          700 ns     20 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
-  · + ·            400 ns     11 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  operation        a step  of run  line
+  dot(x[t], W)    1.50 µs   2.8 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  dot(h[t-1], U)   900 ns   1.7 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  tanh(·)          700 ns   1.3 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
+  · + ·            400 ns   0.7 %  rnn.py:6  h_t = T.tanh(T.dot(x_t, W) + T.dot(h, U))
 
 cells (rnn.py:9) · 2 runs, 50,000 steps · 300 µs · buffers 32.0 KiB
   1,000 of 50,000 steps have a time

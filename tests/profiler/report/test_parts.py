@@ -14,7 +14,7 @@ from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.record.model import ProfileRecord
 from scanviz.record.part_totals import gone_loops, lines, totals
-from scanviz.record.parts import operation_times, parts_of, unattributed_ns
+from scanviz.record.parts import OperationTimes, parts_of, unattributed_ns
 from scanviz.record.run_times import ThreadTimesRecord
 from scanviz.render.page.data import page_data
 
@@ -156,8 +156,8 @@ def test_every_view_has_the_same_times_of_operations(planted) -> None:
     planted(step_ns=50_000)
     record = two_draws()
     (loop,) = record.loops
-    times = operation_times(parts_of(record))
-    stated = {one.label: times[loop.function, loop.key, one.index] for one in loop.operations}
+    times = OperationTimes(parts_of(record))
+    stated = {one.label: times.of(loop, one) for one in loop.operations}
     on_page = page_data(record)["loops"][0]["operations"]
     assert {one["label"]: one["total_ns"] for one in on_page} == stated
     table = TABLES["operations"]

@@ -90,6 +90,7 @@ def test_the_profile_says_what_each_part_took():
         steps=50,
         total_ns=10_000,
         sampled_steps=4,
+        body_ns=150.0,
     )
     function = FunctionRecord(
         1,
@@ -104,11 +105,11 @@ def test_the_profile_says_what_each_part_took():
     graph = function.graph
     for picture in (diagram_of(graph, record=record), diagram_of(graph, record=record, function=1)):
         [box] = picture.clusters
-        assert (box.time_ns, box.share, box.loop) == (10_000, 0.25, 7)
+        assert (box.time_ns, box.share, box.loop) == (10_000, 0.125, 7)
         times = [node.time_ns for node in picture.nodes if node.kind == "operation"]
         assert times == [5_000, 2_500, None], "of the second only every other step was one"
     closed = diagram_of(graph, record=record, depth=0)
-    assert [(node.time_ns, node.share) for node in closed.nodes if node.kind == "loop"] == [(10_000, 0.25)]
+    assert [(node.time_ns, node.share) for node in closed.nodes if node.kind == "loop"] == [(10_000, 0.125)]
     assert all(node.time_ns is None for node in diagram_of(graph).nodes)
     assert all(
         node.time_ns is None

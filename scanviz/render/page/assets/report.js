@@ -42,11 +42,14 @@ function verdictLink(sentence) {
   return source ? button("line", () => showLine(source), { class: "link" }) : null;
 }
 
-const SHARE = [{ name: "share", numeric: true }, { name: "time", numeric: true }];
+const SHARE = [{ name: "of the run", numeric: true }, { name: "time", numeric: true }];
 
-/** The cells of a part of something: its share, with a bar, and its time. */
-function shareCells(ns, whole) {
-  return [{ show: bar(ns / Math.max(1, whole)), by: ns }, timeCell(ns)];
+/** Which part of the run a time is. */
+const ofRun = (ns) => ns / Math.max(1, data.parts.whole_ns);
+
+/** The cells of a part of the run: its share, with a bar, and its time. */
+function shareCells(ns) {
+  return [{ show: bar(ofRun(ns)), by: ns }, timeCell(ns)];
 }
 
 /** What the run was spent on: one bar that is the whole, rows that add up to it, by what they are and by line. */
@@ -55,10 +58,10 @@ function wholeRun() {
   return element("section", { "aria-label": "the whole run" },
     element("h2", {}, `Where the time goes: ${duration(whole)}`),
     element("div", { class: "whole", "aria-hidden": "true" }, totals.map((row, k) =>
-      element("span", { class: `part part-${k}`, style: `flex-grow:${row.total_ns}`, title: `${row.title} ${percent(row.total_ns / Math.max(1, whole))}` }))),
+      element("span", { class: `part part-${k}`, style: `flex-grow:${row.total_ns}`, title: `${row.title} ${percent(ofRun(row.total_ns))}` }))),
     element("div", { class: "sides" },
       table("Parts of the run", [...SHARE, { name: "part", heads: true }],
-        totals.map((row, k) => [...shareCells(row.total_ns, whole), [element("span", { class: `key part-${k}`, "aria-hidden": "true" }), row.title]])),
+        totals.map((row, k) => [...shareCells(row.total_ns), [element("span", { class: `key part-${k}`, "aria-hidden": "true" }), row.title]])),
       byLine()),
     gone.length ? element("p", {}, "Loops that rewrites removed:") : null,
     gone.length ? element("ul", {}, gone.map((loop) => element("li", {}, marked(loop.words), loop.total_ns ? `, ${duration(loop.total_ns)}` : ""))) : null);
@@ -72,18 +75,17 @@ function loopsAndOutside() {
 }
 
 function outsidePart() {
-  const { whole_ns: whole, outside } = data.parts;
+  const { outside } = data.parts;
   const rates = data.measures.filter((one) => outside.some((each) => one.name in each.measures));
   return outside.length ? table("Operations outside of loops", [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "moved out of", wide: true }, ...rateColumns(rates)],
-      outside.map((one) => [...shareCells(one.total_ns, whole), one.label, lineButton(one.source),
+      outside.map((one) => [...shareCells(one.total_ns), one.label, lineButton(one.source),
         one.moved_from ? `${one.moved_from}${one.rule ? ` (${one.rule})` : ""}` : "", ...rateCells(rates, one)]), { most: 5 }) : null;
 }
 
 /** The user's lines with the time of what they built, slowest first. */
 function byLine() {
-  const whole = data.parts.whole_ns;
   return table("Time by line", [...SHARE, { name: "line", heads: true }, { name: "code" }],
-    data.parts.lines.map((row) => [...shareCells(row.total_ns, whole), row.source ? lineButton(row.source) : "no line", row.source ? element("code", {}, row.source.text) : ""]),
+    data.parts.lines.map((row) => [...shareCells(row.total_ns), row.source ? lineButton(row.source) : "no line", row.source ? element("code", {}, row.source.text) : ""]),
     { most: 7 });
 }
 
@@ -124,12 +126,12 @@ function answers() {
     return {
       "data-loop": loop.key,
       cells: [
-        ...shareCells(loop.total_ns, data.parts.whole_ns),
+        ...shareCells(loop.total_ns),
         button(breakable(loop.name), () => choose({ loop: loop.key, view: "steps" }), { class: "link" }),
         ...(data.run.origins.length ? [origin] : []),
         loop.steps ? timeCell(medianStepNs(loop)) : "–", countCell(loop.steps), countCell(loop.runs),
         slow ? button(`${stepsInWords(slow[1], coversOf(loop).get(slow))}: ${duration(slow[2])}`, () => choose({ loop: loop.key, step: slow[1], view: "steps" }), { class: "link" }) : "–",
-        heavy ? `${heavy.label} (${percent(heavy.total_ns / Math.max(loop.total_ns, 1))} of the loop)` : "–",
+        heavy ? `${heavy.label} (${percent(ofRun(heavy.total_ns))} of the run)` : "–",
         heavy ? lineButton(heavy.source) : "",
       ],
     };
@@ -172,7 +174,6 @@ function lineButton(source) {
 
 function functionPart(each) {
   const loops = data.loops.filter((loop) => loop.function === each.key).sort((a, b) => b.total_ns - a.total_ns);
-  const total = Math.max(1, each.call_times.total_ns);
   const built = Object.entries(each.build_ns).map(([stage, ns]) => `${stage} ${duration(ns)}`).join(", ");
   const operations = [...each.operations].filter((one) => one.samples).sort((a, b) => b.total_ns - a.total_ns);
   const title = /^function at /.test(each.name) ? each.name : `function ${each.name}`; // one without a name is called by its line
@@ -181,25 +182,25 @@ function functionPart(each) {
     element("p", {}, each.off_cpu ? element("strong", {}, `${each.off_cpu}; `) : null, `${count(each.calls)} ${each.calls === 1 ? "call" : "calls"}, ${duration(each.call_times.total_ns)} without recording, on ${each.backend}; first call ${duration(each.first_ns)}`,
       each.heading.map((one) => ["; ", element("span", { title: one.about }, `${one.title} ${quantity[one.unit](one.value)}`)]),
       each.errors ? `; ${count(each.errors)} ended by an error` : "", built ? `; built in: ${built}` : ""),
-    element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop, k) => loopItem(loop, loops, total, k < MOST_OPEN))),
+    element("ul", { class: "tree" }, loops.filter((loop) => loop.parent === null).map((loop, k) => loopItem(loop, loops, k < MOST_OPEN))),
     operations.length ? element("details", {}, element("summary", {}, `operations outside of loops (${operations.length})`),
-      operationTable(`Operations of ${each.name}`, operations, total, (one) => one.total_ns)) : null);
+      operationTable(`Operations of ${each.name}`, operations)) : null);
 }
 
 const MOST_OPEN = 3; // loops of a function whose operations are seen at once, the slowest
 
-function loopItem(loop, loops, total, open) {
+function loopItem(loop, loops, open) {
   const forward = loop.gradient_of !== null ? loopOf(loop.gradient_of) : null;
   const inner = loops.filter((each) => each.parent === loop.key);
   return element("li", {},
     element("details", { open },
-      element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(loop.total_ns / total)}), ${count(loop.steps)} steps`),
+      element("summary", {}, element("strong", {}, loop.name), ` ${duration(loop.total_ns)} (${percent(ofRun(loop.total_ns))} of the run), ${count(loop.steps)} steps`),
       element("p", {}, loop.off_cpu ? element("strong", {}, `${loop.off_cpu}; `) : null, lineButton(loop.source), forward ? ["; back-propagation of ", button(forward.name, () => choose({ loop: forward.key }), { class: "link" })] : "",
         loop.typical_step ? `; ${loop.typical_step}` : "",
         slowSteps(loop),
         loop.heading.map((each) => ["; ", element("span", { title: each.about }, `${each.title} ${quantity[each.unit](each.value)}`)])),
-      operationTable(`Operations of ${loop.name}, in all steps`, [...loop.operations].sort((a, b) => b.total_ns - a.total_ns), Math.max(1, loop.total_ns), (one) => one.total_ns),
-      inner.length ? element("ul", { class: "tree" }, inner.map((each, k) => loopItem(each, loops, total, k < MOST_OPEN))) : null));
+      operationTable(`Operations of ${loop.name}, in all steps`, [...loop.operations].sort((a, b) => b.total_ns - a.total_ns)),
+      inner.length ? element("ul", { class: "tree" }, inner.map((each, k) => loopItem(each, loops, k < MOST_OPEN))) : null));
 }
 
 /** How long a loop worked: its CPU time where that is known. */
@@ -224,11 +225,11 @@ function slowSide(loop, side) {
     hottest ? [`, most of it ${hottest.label} `, lineButton(hottest.source)] : ""];
 }
 
-function operationTable(caption, operations, whole, time) {
+function operationTable(caption, operations) {
   const rates = data.measures.filter((one) => operations.some((each) => one.name in each.measures));
-  const shown = (each) => (each.samples && !time(each) ? { show: "below resolution", by: 0 } : timeCell(time(each)));
+  const shown = (each) => (each.samples && !each.total_ns ? { show: "below resolution", by: 0 } : timeCell(each.total_ns));
   return table(caption, [...SHARE, { name: "operation", heads: true }, { name: "line" }, { name: "gives", wide: true }, ...rateColumns(rates)],
-    operations.map((each) => [shareCells(time(each), whole)[0], shown(each), each.label, lineButton(each.source), each.output, ...rateCells(rates, each)]), { most: 8 });
+    operations.map((each) => [shareCells(each.total_ns)[0], shown(each), each.label, lineButton(each.source), each.output, ...rateCells(rates, each)]), { most: 8 });
 }
 
 /** A share as a number with a bar beside it. */

@@ -1,14 +1,14 @@
 // Source: the user's lines, with the time of all that each of them made, wherever it ran.
 
 function sourceView() {
-  const { lines, whole_ns: whole } = data.parts;
+  const { lines } = data.parts;
   const some = (ns) => (ns ? timeCell(ns) : { show: "–", by: 0 });
   return element("div", {}, element("h2", {}, "Lines"),
     table("Time of the run by the line that it was spent for: together all of it",
       [...SHARE, { name: "line", heads: true }, { name: "code" }, { name: "in loops", numeric: true, wide: true }, { name: "outside of loops", numeric: true, wide: true }, { name: "gradient", numeric: true, wide: true }],
       lines.map((row) => ({
         "data-line": place(row.source),
-        cells: [...shareCells(row.total_ns, whole), row.source ? breakable(place(row.source)) : "no line", row.source ? element("code", {}, row.source.text) : "",
+        cells: [...shareCells(row.total_ns), row.source ? breakable(place(row.source)) : "no line", row.source ? element("code", {}, row.source.text) : "",
           some(row.loops_ns), some(row.outside_ns), some(row.gradient_ns)],
       }))));
 }

@@ -14,9 +14,6 @@ Python's own ``signal`` is not imported for that: it takes half a millisecond, i
 
 import os
 import sys
-import time
-
-BEGUN_NS = time.time_ns()  # what changes on disk later is not what this process has imported
 
 
 def is_the_command() -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.program.plan import Emits, Grouping, LatePlan, Plan, RunMemory, plan_loop, single
+from scanviz.engine.program.plan import Emits, Grouping, Plan, RunMemory, plan_loop, run_memory, single
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.pool import Pool
@@ -62,7 +62,7 @@ POOLED = 4  # sets of buffers kept between runs: as many threads as can run at o
 _ANY = "any shapes"
 
 
-Write = Callable[[LatePlan, "Variant"], "WrittenLoop"]
+Write = Callable[[Plan, "Variant"], "WrittenLoop"]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
@@ -116,8 +116,10 @@ class Specialised:
 
     Attributes
     ----------
+    plan : Plan
+        Where registers live.
     memory : RunMemory
-        What a run needs of the plan.
+        What a run needs of it.
     tier : Tier
         Whose code it is.
     why : str
@@ -136,7 +138,6 @@ class Specialised:
 
     __slots__ = (
         "_code",
-        "_late",
         "_lock",
         "_write",
         "buffers",
@@ -145,6 +146,7 @@ class Specialised:
         "has_buffers",
         "keeps_buffers",
         "memory",
+        "plan",
         "runs",
         "tier",
         "why",
@@ -154,10 +156,10 @@ class Specialised:
     steps_at_once = None  # Python hears ctrl+c itself
 
     def __init__(
-        self, plan: Plan | LatePlan, tier: Tier, write: Write, why: str = "generated for the shapes met"
+        self, plan: Plan, tier: Tier, write: Write, why: str = "generated for the shapes met"
     ) -> None:
-        self._late = plan if isinstance(plan, LatePlan) else LatePlan(lambda: plan)
-        self.memory: RunMemory = self._late.memory
+        self.plan = plan
+        self.memory: RunMemory = run_memory(plan)
         self.tier, self._write, self.why = tier, write, why
         self.clock: Clock = tier.module.clock
         self._code: dict[Variant, WrittenLoop] = {}
@@ -167,11 +169,6 @@ class Specialised:
         self.has_buffers = bool(self.memory.buffers)
         self.entry: Entry | None = None
         self.runs = 0
-
-    @property
-    def plan(self) -> Plan:
-        """Where registers live."""
-        return self._late.plan
 
     @property
     def tier_name(self) -> str:
@@ -194,7 +191,7 @@ class Specialised:
         """Return one variant of the code with its source."""
         with self._lock:
             if name not in self._code:
-                self._code[name] = self._write(self._late, name)
+                self._code[name] = self._write(self.plan, name)
             return self._code[name]
 
     def made_entry(self, write: WriteEntry) -> Entry | None:

@@ -9,7 +9,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
 from scanviz.engine.backends.estimate import step_ns
-from scanviz.engine.backends.native import code
+from scanviz.engine.backends.native import jit
 from scanviz.engine.backends.native.whole import WholeFunction
 from scanviz.engine.backends.short_calls import call_cost
 from scanviz.engine.config import config
@@ -213,12 +213,10 @@ def test_calls_that_have_no_machine_code_are_mostly_not_looked_at():
     assert short.is_settled and not short.is_compiled and short.passed > 0
 
 
-def test_machine_code_of_a_whole_function_is_found_on_disk_without_being_written(monkeypatch, tmp_path):
+def test_machine_code_of_a_whole_function_is_found_on_disk(monkeypatch, tmp_path):
     monkeypatch.setattr(config.native, "cache", str(tmp_path / "kept"))
-    written, usual = [], code.text_of
-    monkeypatch.setattr(
-        code, "text_of", lambda *given, **named: written.append(given) or usual(*given, **named)
-    )
+    compiled, usual = [], jit.object_of
+    monkeypatch.setattr(jit, "object_of", lambda text: compiled.append(text) or usual(text))
     found, times = [], []
     for _ in range(2):
         f, _ = slope("native")
@@ -227,7 +225,7 @@ def test_machine_code_of_a_whole_function_is_found_on_disk_without_being_written
         with profile() as session:  # which counts runs of its loops
             found.append(f(PLACE, ROWS))
         assert [loop.runs for loop in session.record.loops if loop.name == "model"] == [1]
-        times.append(len(written))
+        times.append(len(compiled))
     assert times[0] and times[1] == times[0]
     for other in found[1:]:
         same(other, found[0])

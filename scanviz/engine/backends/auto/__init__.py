@@ -85,9 +85,6 @@ class AutoExecutable(ShortCallsExecutable):
         with building("function"):  # for whoever watches: it is no time of a call, nor of the script
             found = self.loops_that_pay(inputs)
             if found and availability("native").works:
-                from scanviz.engine.backends.native.llvm import open_early
-
-                open_early()
                 self.counted.foreseen.update(found)
                 self.counted.let(due=True)
 

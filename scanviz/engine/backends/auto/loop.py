@@ -449,10 +449,7 @@ class AutoLoop(SpecialisedLoop):
         available = availability("native")
         if not available.works:
             return available.why
-        # much code, which few programs need, and LLVM is opened while it is imported
-        from scanviz.engine.backends.native.llvm import open_early
-
-        open_early()
+        # much code, which few programs need
         from scanviz.engine.backends.native.errors import NotWrittenError
         from scanviz.engine.backends.native.tier import NativeLoop
         from scanviz.engine.runtime.beside import taken

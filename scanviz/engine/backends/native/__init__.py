@@ -6,12 +6,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
-from scanviz.engine.backends.native.llvm import REINSTALL, open_early
+from scanviz.engine.backends.native.llvm import REINSTALL
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
 from scanviz.engine.errors import BackendError
-from scanviz.engine.program.instructions import Instruction, Program, all_loops
+from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
 
 if TYPE_CHECKING:
@@ -69,6 +69,4 @@ class NativeBackend:
         if not found.works:
             raise BackendError(f"the backend 'native' cannot run here: {found.why}", fix=found.how_to_get)
         verify_program(program)
-        if next(all_loops(program), None) is not None:
-            open_early()
         return ShortCallsExecutable(program, LIBRARY)

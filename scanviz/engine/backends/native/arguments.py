@@ -11,11 +11,9 @@ from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.places import ArrayPlace, Base
+    from scanviz.engine.graph.nodes import Array
 
 Counts = Literal["nothing", "runs", "times"]
-Path = tuple[
-    tuple[int, int], ...
-]  # to a program inside a loop: the number of each instruction around it, and which of its programs
 
 
 class Site(NamedTuple):
@@ -102,7 +100,7 @@ class CallArguments:
     reported : int
         How many int64 numbers an error leaves: the site, the step of each loop around it, and values of its last inputs.
     constants : mapping
-        Of those that are constants the programs that hold them.
+        Those that are constants, in C order.
     sites : tuple of Site
         Instructions that an error may be of, or that are called out.
     callouts : tuple of Callout
@@ -117,11 +115,11 @@ class CallArguments:
     scratch: int
     stamped: tuple[tuple[int, ...], ...]
     reported: int
-    constants: Mapping[Base, Path]
+    constants: Mapping[Base, Array]
     sites: tuple[Site, ...]
     callouts: tuple[Callout, ...]
     holds_inside: bool
     counted: tuple[CountedLoop, ...]
 
 
-__all__ = ["CallArguments", "Callout", "CountedLoop", "Counts", "Path", "Site"]
+__all__ = ["CallArguments", "Callout", "CountedLoop", "Counts", "Site"]

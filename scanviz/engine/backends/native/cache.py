@@ -12,6 +12,7 @@ counted and not touched.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -21,7 +22,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
-from scanviz.engine.backends.native.digest import BYTES, sha256
 from scanviz.engine.config import config
 
 MAGIC = b"scanviz object 1\n"
@@ -36,7 +36,7 @@ def key_of(*parts: str) -> str:
     """Return the name of an entry: a digest of all that its code depends on."""
     contents = [part.encode() for part in parts]
     told = b"".join(len(content).to_bytes(8, "little") + content for content in contents)
-    return sha256(told).hex()
+    return hashlib.sha256(told).hexdigest()
 
 
 def usual_folder() -> str | None:
@@ -60,15 +60,6 @@ def folder() -> str | None:
     return usual_folder() if asked == "auto" else os.path.expanduser(asked)
 
 
-def is_empty() -> bool:
-    """Return whether surely nothing is kept."""
-    path = folder()
-    if path is not None:
-        with suppress(OSError), os.scandir(path) as entries:  # else there is no such folder
-            return next(entries, None) is None
-    return True
-
-
 def load(key: str) -> bytes | None:
     """Return the object file of a key, None where there is none that is whole and the user's own."""
     with suppress(OSError), _opened(create=False) as place:
@@ -81,9 +72,7 @@ def store(key: str, code: bytes) -> None:
     with suppress(OSError), _opened(create=True) as place:
         if place is not None:
             _write(place, key, code)
-            if key.startswith(
-                "0"
-            ):  # one in sixteen: the folder is looked through for little, and hardly outgrows its bound
+            if key.startswith("0"):  # one in sixteen: the folder hardly outgrows its bound
                 _keep_bound(place, config.native.cache_bytes)
 
 
@@ -150,7 +139,7 @@ def _read(place: int, key: str) -> bytes | None:
         if file is None or os.fstat(file.fileno()).st_size > config.native.cache_bytes:
             return None
         content = file.read()
-    begin = len(MAGIC) + BYTES
+    begin = len(MAGIC) + hashlib.sha256().digest_size
     code = content[begin:]
     if content[:begin] != _header(key, code):
         return None  # the one that is compiled takes its place
@@ -160,7 +149,7 @@ def _read(place: int, key: str) -> bytes | None:
 
 
 def _header(key: str, code: bytes) -> bytes:
-    return MAGIC + sha256(key.encode() + code)
+    return MAGIC + hashlib.sha256(key.encode() + code).digest()
 
 
 def _write(place: int, key: str, code: bytes) -> None:
@@ -209,4 +198,4 @@ def _is_ours(place: int, name: str) -> bool:
         return file is not None and MAGIC.startswith(file.read(len(MAGIC) - 2))
 
 
-__all__ = ["folder", "is_empty", "key_of", "load", "store", "usual_folder"]
+__all__ = ["folder", "key_of", "load", "store", "usual_folder"]

@@ -9,7 +9,7 @@ counted for who observes, has no such entry.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -19,7 +19,6 @@ from scanviz.engine.backends.native.jit import Machine
 from scanviz.engine.backends.source.around import AroundSteps, is_planned
 from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.emitter import Emitter
-from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction, is_scalar
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.plan.location import ALIGNMENT
@@ -60,15 +59,13 @@ class _Names:
         self.output_sizes = [fresh(f"{slot.name}_size") for slot in loop.step_outputs]
 
 
-def entry_of(code: EnteredCode, constants: Mapping[Base, Array], module: ArrayModule) -> Entry | None:
+def entry_of(code: EnteredCode, module: ArrayModule) -> Entry | None:
     """Return what enters and runs a loop; None where an arena is needed.
 
     Parameters
     ----------
     code : EnteredCode
         The plain variant of its code.
-    constants : mapping
-        The constants that it is handed.
     module : ArrayModule
         Where rows come from.
     """
@@ -77,7 +74,7 @@ def entry_of(code: EnteredCode, constants: Mapping[Base, Array], module: ArrayMo
         return None
     if any(base[0] in OF_A_RUN for base in handed.addresses):
         return None
-    return _Entry(code, constants, module).function()
+    return _Entry(code, module).function()
 
 
 class _Entry(AroundSteps):
@@ -85,10 +82,10 @@ class _Entry(AroundSteps):
 
     shortest = LONG
 
-    def __init__(self, code: EnteredCode, constants: Mapping[Base, Array], module: ArrayModule) -> None:
+    def __init__(self, code: EnteredCode, module: ArrayModule) -> None:
         emitter = Emitter(code.loop.body, module.constant)
         super().__init__(code.loop, code.plan, emitter, module, _Names(code.loop, emitter))
-        self._code, self._constants = code, constants
+        self._code = code
 
     def function(self) -> Entry:
         """Return the compiled function."""
@@ -149,8 +146,8 @@ class _Entry(AroundSteps):
                 return f"{at}({self.place[self.loop.non_sequences[k].outer]})"
             case "buffer":
                 return f"{at}({buffers[k]})"
-            case _ if base in self._constants:
-                return str(address(self._constants[base]))  # which the code holds
+            case _ if base in self._code.handed.constants:
+                return str(address(self._code.handed.constants[base]))
         scratch, empty = self.emitter.fresh("scratch"), self.emitter.bind(np.empty, "empty")
         byte = self.emitter.bind(np.dtype(np.uint8), "byte")
         lines.append(f"    {scratch} = {empty}({self._code.handed.scratch + ALIGNMENT}, {byte})")

@@ -11,11 +11,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import Callout, CountedLoop, Counts, Path, Site
+from scanviz.engine.backends.native.arguments import Callout, CountedLoop, Counts, Site
 from scanviz.engine.backends.native.elements import Operand
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.jit import module_text
 from scanviz.engine.backends.native.places import CONSTANT, SCRATCH, ArrayPlace, ArrayPlaces, Base, Scratch
+from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size
 from scanviz.engine.runtime.outcome import FAILED
@@ -35,7 +36,7 @@ class Shared:
     addresses : dict
         What stays where it is → its address, read before the first step.
     constants : dict
-        What of it are constants → the programs that hold them.
+        Those of them that are constants, in C order.
     sites : list of Site
         Instructions that an error may be of, or that are called out.
     callouts : list of Callout
@@ -63,7 +64,7 @@ class Shared:
         self.code, self.scratch, self.counts = code, Scratch(), counts
         self.counted: list[CountedLoop] = []
         self.addresses: dict[Base, Value] = {}
-        self.constants: dict[Base, Path] = {}
+        self.constants: dict[Base, Array] = {}
         self.sites: list[Site] = []
         self.callouts: list[Callout] = []
         self.prepared: dict[Hashable, tuple[ArrayPlace, Callable[[Operand], None]]] = {}
@@ -141,13 +142,6 @@ class ProgramFrame:
         """The loop whose step it is; None of a branch."""
         return None
 
-    @property
-    def path(self) -> Path:
-        """Where the program is in the outermost loop."""
-        if self.around is None or self.site is None:
-            return ()
-        return *self.around.path, (self.site.number, self.side)
-
     def open(self) -> None:
         """Note the numbers that are known when code is written."""
         for number, place in enumerate(self.plan.places):
@@ -162,7 +156,7 @@ class ProgramFrame:
         frame: ProgramFrame | None = self if base[0].startswith(CONSTANT) else None
         while frame is not None:
             if base[0] == CONSTANT + frame.within:
-                self.shared.constants[base] = frame.path
+                self.shared.constants[base] = np.ascontiguousarray(frame.body.constants[base[1]])
             frame = frame.around
         return self.shared.address(base)
 

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import CallArguments, Path
+from scanviz.engine.backends.native.arguments import CallArguments
 from scanviz.engine.backends.native.counts import table
 from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.program.instructions import LoopInstruction, Program, programs_in
+from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
-
-if TYPE_CHECKING:
-    from scanviz.engine.backends.native.places import Base
 
 _NOTHING = np.empty(0)
 
 
 def gathered(
-    handed: CallArguments, constants: Mapping[Base, Array], arena: LoopArena, buffers: Sequence[Any]
+    handed: CallArguments, arena: LoopArena, buffers: Sequence[Any]
 ) -> tuple[list[Array], list[int]]:
     """Return the arrays whose addresses code is handed, in order, and the numbers.
 
     Parameters
     ----------
-    constants : mapping
-        The constants, in C order.
     buffers : sequence of array
         Those of the plan that the code was written for.
     """
@@ -58,8 +53,8 @@ def gathered(
                 arrays.append(np.array(arena.carried[k]))
             case "called":
                 arrays.append(_NOTHING)
-            case _ if base in constants:
-                arrays.append(constants[base])
+            case _ if base in handed.constants:
+                arrays.append(handed.constants[base])
             case "report":
                 arrays.append(np.zeros(handed.reported, np.int64))
             case "counts":
@@ -69,22 +64,6 @@ def gathered(
             case _:
                 arrays.append(lent_bytes(handed.scratch))
     return arrays, numbers
-
-
-def constants_of(loop: LoopInstruction, handed: CallArguments) -> dict[Base, Array]:
-    """Return the constants that code is handed the addresses of, in C order."""
-    return {
-        base: np.ascontiguousarray(program_at(loop, path).constants[base[1]])
-        for base, path in handed.constants.items()
-    }
-
-
-def program_at(loop: LoopInstruction, path: Path) -> Program:
-    """Return a program inside a loop."""
-    program = loop.body
-    for number, side in path:
-        program = programs_in(program.instructions[number])[side]
-    return program
 
 
 def _put_in_order(arena: LoopArena) -> None:
@@ -115,4 +94,4 @@ def _in_order(value: Array, loop: LoopInstruction, name: str) -> Array:
         ) from None
 
 
-__all__ = ["constants_of", "gathered", "program_at"]
+__all__ = ["gathered"]

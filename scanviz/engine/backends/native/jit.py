@@ -8,17 +8,12 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native import cache as kept
-from scanviz.engine.backends.native import llvm as by
-from scanviz.engine.backends.native.llvm import LOCK, compiling, is_loaded, llvm, llvm_package
-from scanviz.engine.backends.native.object_file import ForeignError, loaded
-from scanviz.engine.backends.native.processor import widest_registers
-from scanviz.engine.backends.native.special import SPECIAL, address_of, special
+from scanviz.engine.backends.native import llvm
 from scanviz.engine.errors import OutOfMemoryError, ScanvizValueError
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -83,7 +78,7 @@ def target() -> Processor:
 
 @cache
 def _target(wanted: str) -> Processor:
-    host = by.host()
+    host = llvm.host()
     if "x86" in host.triple and wanted:
         level = LEVELS.get(wanted)
         if level is None or not (level.needs is None or host.features.get(level.needs)):
@@ -96,15 +91,6 @@ def _target(wanted: str) -> Processor:
     width = 64 if host.features.get("avx512f") else 32 if host.features.get("avx2") else 16
     features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(host.features.items()))
     return Processor(host.name, features, width)
-
-
-def vector_bytes() -> int:
-    """Return about how wide the widest registers are: as the system says while LLVM, which decides, is still being loaded."""
-    if not os.environ.get("SCANVIZ_NATIVE_TARGET") and not is_loaded():
-        told = widest_registers()
-        if told is not None:
-            return told
-    return target().vector_bytes
 
 
 class Machine(NamedTuple):
@@ -127,8 +113,8 @@ class Machine(NamedTuple):
 
 def assembly_of(text: str) -> str:
     """Return the code of a module's text as the processor's instructions."""
-    with compiling():
-        return _emitted(text, is_object=False).decode()
+    where = _target_for(text)
+    return llvm.assembly(text, where.name, where.features)
 
 
 def module_text(code: Code, arguments: Sequence[str]) -> str:
@@ -153,76 +139,36 @@ def compiled(text: str) -> Machine:
     """Return machine code of a module's text, which is compiled where the cache on disk does not have it."""
     key = _key(text)
     code = kept.load(key)
-    if code is not None:
-        return machine_of(code, True)
-    code = object_of(text)
-    kept.store(key, code)
-    return machine_of(code, False)
+    was_kept = code is not None
+    if code is None:
+        code = object_of(text)
+        kept.store(key, code)
+    found = llvm.linked(code, ENTRY)
+    return Machine(_FUNCTION(found.address), found.held, was_kept)
 
 
 def object_of(text: str) -> bytes:
     """Return a module's text as an object file."""
-    with compiling():
-        return _emitted(text, is_object=True)
-
-
-def machine_of(code: bytes, was_kept: bool) -> Machine:
-    """Return an object file as something that can be called: without LLVM where that can be."""
-    try:
-        address, held = loaded(code, ENTRY, address_of)
-    except ForeignError:
-        address, held = _loaded_by_llvm(code)
-    return Machine(_FUNCTION(address), held, was_kept)
+    where = _target_for(text)
+    return llvm.object_file(text, where.name, where.features)
 
 
 def _key(text: str) -> str:
     """Return what the cache on disk calls the code of a text; comments, which have names of the user's files, are no part of it."""
     lines = "\n".join(line for line in text.split("\n") if not line.startswith("  ;"))
-    return kept.key_of(lines, target().name, target().features, *_versions())
+    return kept.key_of(lines, target().name, target().features, *llvm.versions(), CODE_VERSION)
 
 
-@cache
-def _versions() -> tuple[str, ...]:
-    import llvmlite  # tells its version itself: looking into what is installed takes as long as compiling
-
-    return llvmlite.__version__, ".".join(map(str, llvm().version)), CODE_VERSION
-
-
-def _emitted(text: str, *, is_object: bool) -> bytes:
-    """Return what LLVM makes of a text.  Where LLVM gets no memory it ends the process: whether there is enough is tried before."""
-    room, where = ROOM + ROOM_A_CHARACTER * len(text), target()
+def _target_for(text: str) -> Processor:
+    """Return the processor.  Where LLVM gets no memory for a text it ends the process: whether there is enough is tried before."""
+    room = ROOM + ROOM_A_CHARACTER * len(text)
     try:
         mmap.mmap(-1, room).close()
     except OSError as error:
         raise OutOfMemoryError(
             "there is no memory for compiling a loop", expected=f"some {room // 10**6} MB", fix='mode="numpy"'
         ) from error
-    return llvm().emitted(text, where.name, where.features, is_object=is_object)
+    return target()
 
 
-def _loaded_by_llvm(code: bytes) -> tuple[int, Any]:
-    """Return the address of an object file's function, and what holds its memory."""
-    with LOCK:
-        package, where = llvm_package(), target()  # which has much more than compiling needs
-        binding = package.binding
-        for name in set(re.findall(SPECIAL.encode() + rb"(\w+)", code)):
-            binding.add_symbol(SPECIAL + name.decode(), special(name.decode()))
-        machine = package.machine(where.name, where.features)
-        engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
-        engine.add_object_file(binding.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-        return engine.get_function_address(ENTRY), engine
-
-
-__all__ = [
-    "ENTRY",
-    "Machine",
-    "Processor",
-    "assembly_of",
-    "compiled",
-    "machine_of",
-    "module_text",
-    "object_of",
-    "target",
-    "vector_bytes",
-]
+__all__ = ["ENTRY", "Machine", "Processor", "assembly_of", "compiled", "module_text", "object_of", "target"]

@@ -1,4 +1,4 @@
-"""Where functions are that code calls: those of the C library, and SciPy's special functions of float64 numbers."""
+"""Where SciPy's special functions of float64 numbers are, which code calls."""
 
 from __future__ import annotations
 
@@ -7,28 +7,6 @@ from functools import cache
 from typing import Any
 
 SPECIAL = "scanviz.special."  # what the names of SciPy's begin with
-
-
-def address_of(symbol: str) -> int:
-    """Return the address of a function by the name that code has for it.
-
-    Raises
-    ------
-    LookupError
-        If there is none.
-    """
-    if symbol.startswith(SPECIAL):
-        return special(symbol.removeprefix(SPECIAL))
-    try:
-        function = _process()[symbol]
-    except AttributeError:
-        raise LookupError(symbol) from None
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-@cache
-def _process() -> ctypes.CDLL:
-    return ctypes.CDLL(None)
 
 
 @cache
@@ -54,4 +32,4 @@ def _capsules() -> tuple[dict[str, Any], Any, Any]:
     return dict(cython_special.__pyx_capi__), told, pointer
 
 
-__all__ = ["SPECIAL", "address_of", "special"]
+__all__ = ["SPECIAL", "special"]

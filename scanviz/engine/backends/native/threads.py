@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scanviz.engine import observe
-from scanviz.engine.backends.native.code import Kind, Met, code_of
+from scanviz.engine.backends.native.code import Kind, code_of
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.handed import constants_of, gathered
+from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
-from scanviz.engine.program.plan import Emits, Grouping, LatePlan
+from scanviz.engine.program.plan import Emits, Grouping, Plan
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
@@ -24,7 +24,6 @@ from scanviz.engine.runtime.recycled import lent_bytes
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.parts import Parts
     from scanviz.engine.backends.native.places import Base
-    from scanviz.engine.program.plan import Plan
     from scanviz.engine.program.shapes import ConcreteShape
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
@@ -50,10 +49,7 @@ class _CodeOfPart:
         self, loop: LoopInstruction, plan: Plan, kind: Kind, others: Callable[[], None] | None = None
     ) -> None:
         self.plan = plan
-        shapes = tuple(plan.places[number].shape for number in loop.body.inputs)
-        rows = tuple(plan.stores["state", k].row for k in range(len(loop.states)))
-        self.machine, self.handed = code_of(loop, LatePlan(lambda: plan), Met(shapes, rows), kind, others)
-        self.constants = constants_of(loop, self.handed)
+        self.machine, self.handed = code_of(loop, plan, kind, others)
 
 
 class PartedCode:
@@ -133,7 +129,7 @@ class PartedCode:
     def _call(self, arena: LoopArena, part: int, code: _CodeOfPart) -> Callable[[int, int], int]:
         """Return what takes the steps of one part from one step to another."""
         buffers = [lent_bytes(prod(shape) * np.dtype(dtype).itemsize) for shape, dtype in code.plan.buffers]
-        arrays, numbers = gathered(code.handed, code.constants, arena, buffers)
+        arrays, numbers = gathered(code.handed, arena, buffers)
         addresses = [
             address(data) + part * self._bytes(base)
             for base, data in zip(code.handed.addresses, arrays, strict=True)
@@ -172,14 +168,14 @@ class InParts:
     ----------
     loop : LoopInstruction
         The loop.
-    late : LatePlan
+    plan : Plan
         Of the whole loop.
     how : tuple
         The grouping and what can be emitted, for plans.
     """
 
-    def __init__(self, loop: LoopInstruction, late: LatePlan, how: tuple[Grouping, Emits]) -> None:
-        self._loop, self._late, self._how = loop, late, how
+    def __init__(self, loop: LoopInstruction, plan: Plan, how: tuple[Grouping, Emits]) -> None:
+        self._loop, self._plan, self._how = loop, plan, how
         self._divided: dict[int, Parts | None] = {}  # by threads allowed
         self._made: dict[int, PartedCode | None] = {}  # so too
         self._taken_ns = 0.0  # what all steps have taken
@@ -199,22 +195,25 @@ class InParts:
             if code is not None:
                 code.prepare_times()
 
-    def make_first(self, met: Met, steps: int, others: Callable[[], None] | None) -> PartedCode | None:
+    def make_first(self, steps: int, others: Callable[[], None] | None) -> PartedCode | None:
         """Return the code of the parts where a run of so many steps surely takes long: that of the whole may never be needed.
 
         None where it is short, where the loop is done as a whole, and where somebody watches, who wants code with times as well.
         """
         from scanviz.engine.runtime.beside import threads_allowed
 
-        sizes = [prod(shape) for shape in (*met.rows, *met.shapes[: len(self._loop.sequences)]) if shape]
+        loop, plan = self._loop, self._plan
+        shapes = [plan.places[number].shape for number in loop.body.inputs]
+        rows = [plan.stores["state", k].row for k in range(len(loop.states))]
+        sizes = [prod(shape) for shape in (*rows, *shapes[: len(loop.sequences)]) if shape]
         if steps * max(sizes, default=0) < FEWEST or threads_allowed() < 2 or observe.observers():
             return None
         from scanviz.engine.backends.estimate import machine_step_ns  # of use for long runs
 
-        step_ns = machine_step_ns(self._loop.body, self._late.plan)
+        step_ns = machine_step_ns(loop.body, plan)
         if step_ns < FORESEEN_STEP_NS or steps * step_ns < FORESEEN_NS:
             return None
-        return self._code(met.shapes, met.rows, others, uneven=steps * step_ns >= UNEVEN_NS)
+        return self._code(shapes, rows, others, uneven=steps * step_ns >= UNEVEN_NS)
 
     def run(self, arena: LoopArena, first: int, last: int, times: bool = False) -> bool:
         """Take steps in parts where that pays; return whether it did.  With ``times`` one part notes when steps begin."""
@@ -259,7 +258,7 @@ class InParts:
         if threads not in self._divided:
             from scanviz.engine.backends.native.parts import parts_of
 
-            self._divided[threads] = parts_of(self._loop, shapes, rows, self._late.plan, threads, self._how)
+            self._divided[threads] = parts_of(self._loop, shapes, rows, self._plan, threads, self._how)
         if threads not in self._made:
             parts = self._divided[threads]
             if parts is not None and parts.is_uneven and not uneven:

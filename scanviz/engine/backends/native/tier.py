@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from time import perf_counter_ns, thread_time_ns
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine import observe
 from scanviz.engine.backends.native.arguments import Counts
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
-from scanviz.engine.backends.native.code import Kind, Met, code_of, text_of
+from scanviz.engine.backends.native.code import Kind, code_of, text_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted
 from scanviz.engine.backends.native.errors import NotWrittenError
-from scanviz.engine.backends.native.handed import constants_of, gathered
+from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
-from scanviz.engine.program.plan import Emits, LatePlan, Plan, chains, plan_loop
+from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.alone import told_alone
@@ -63,10 +63,8 @@ class NativeCode:
 
     Parameters
     ----------
-    late : LatePlan
-        Its plan; of code from disk it is not needed.
-    met : Met
-        What the plan is made for.
+    plan : Plan
+        Where registers live.
     runners : mapping
         What runs the loops and branches of the step that are called out.
     inline : bool
@@ -86,8 +84,7 @@ class NativeCode:
     def __init__(
         self,
         loop: LoopInstruction,
-        late: LatePlan,
-        met: Met,
+        plan: Plan,
         variant: Variant,
         runners: Runners,
         inline: bool = True,
@@ -97,24 +94,23 @@ class NativeCode:
         others: Callable[[], None] | None = None,
         steps: int = 0,
     ) -> None:
-        self._met, self._kind = met, Kind(variant, inline, counts)
+        self._kind = Kind(variant, inline, counts)
         self._chunk = 1
         self._step_ns = 0.0  # what a step took lately
         self._in_parts = None if variant == "ops" else in_parts
-        self.loop, self._late, self.variant, self.runners = loop, late, variant, runners
+        self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self._rates = rates or Rates()
         self._others: dict[Counts, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
-        self._first = None if in_parts is None else in_parts.make_first(met, steps, others)
+        self._first = None if in_parts is None else in_parts.make_first(steps, others)
         self.is_made = False
         if self._first is None:
             self._make(others)
 
     def _make(self, others: Callable[[], None] | None = None) -> None:
         """Make the code; threads that do so at once make the same."""
-        self.machine, self.handed = code_of(self.loop, self._late, self._met, self._kind, others)
-        self._constants = constants_of(self.loop, self.handed)
+        self.machine, self.handed = code_of(self.loop, self.plan, self._kind, others)
         self._called = called_instructions(self.handed.callouts, self.handed.sites, self.runners)
         self.is_made = True
 
@@ -123,14 +119,9 @@ class NativeCode:
         """Whether the cache on disk had it."""
         return (self._first or self.machine).was_kept
 
-    @property
-    def plan(self) -> Plan:
-        """Where registers live; of code from disk it is made when somebody asks."""
-        return self._late.plan
-
     @cached_property
     def text(self) -> str:
-        """The code in LLVM's language, with the user's lines; code from disk is written when somebody asks."""
+        """The code in LLVM's language, with the user's lines, written once more when somebody asks."""
         return text_of(self.loop, self.plan, self._kind)[0]
 
     at_once = 0  # its times say themselves how many steps share one
@@ -148,7 +139,7 @@ class NativeCode:
 
     def entry(self, entry_of: Callable[..., Entry | None], module: ArrayModule) -> Entry | None:
         """Return what enters this code without an arena."""
-        return entry_of(self, self._constants, module)
+        return entry_of(self, module)
 
     @property
     def function(self) -> NativeCode:
@@ -212,7 +203,7 @@ class NativeCode:
         """Take steps in this thread."""
         if not self.is_made:
             self._make()
-        arrays, numbers = gathered(self.handed, self._constants, arena, arena.buffers)
+        arrays, numbers = gathered(self.handed, arena, arena.buffers)
         addresses, told = array("Q", map(address, arrays)), array("q", numbers)
         calls = None
         if self._called:
@@ -285,7 +276,7 @@ class NativeCode:
             with watch.own.aside():  # no time of the program
                 inline = counts != "nothing"
                 self._others[counts] = NativeCode(
-                    self.loop, self._late, self._met, self.variant, self.runners, inline, counts, self._rates
+                    self.loop, self.plan, self.variant, self.runners, inline, counts, self._rates
                 )
         return self._others[counts]._as_whole(arena, first, last)
 
@@ -410,19 +401,17 @@ class NativeLoop(SpecialisedLoop):
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
     ) -> Specialised:
         """Return native code for shapes and a run of so many steps, made in this thread; NotWrittenError where there is none."""
-        met = Met(tuple(shapes), tuple(rows))
-        late = LatePlan(partial(plan_loop, self.loop, met.shapes, chains, EMITS, met.rows))
-        rates, in_parts = Rates(), InParts(self.loop, late, (chains, EMITS))
+        plan = plan_loop(self.loop, shapes, chains, EMITS, rows)
+        rates, in_parts = Rates(), InParts(self.loop, plan, (chains, EMITS))
 
-        def write(late: LatePlan, variant: Variant) -> NativeCode:
+        def write(plan: Plan, variant: Variant) -> NativeCode:
             if variant == "plain":
                 return code
-            return NativeCode(self.loop, late, met, variant, self.runners, rates=rates, in_parts=in_parts)
+            return NativeCode(self.loop, plan, variant, self.runners, rates=rates, in_parts=in_parts)
 
         code = NativeCode(
             self.loop,
-            late,
-            met,
+            plan,
             "plain",
             self.runners,
             rates=rates,
@@ -430,7 +419,7 @@ class NativeLoop(SpecialisedLoop):
             others=self._meanwhile,
             steps=steps,
         )
-        made = NativeSpecialised(late, self._native, write, "machine code for the shapes met")
+        made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
         if code.was_kept:
             made.why += ", kept on disk from an earlier run"
         if code.is_made:

@@ -8,16 +8,14 @@ arrays are copied into memory whose addresses are known, and results out of it: 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from scanviz.engine.backends.native.arguments import CallArguments
-from scanviz.engine.backends.native.code import Kind, Met, code_of
+from scanviz.engine.backends.native.code import Kind, code_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted, runs_untimed, table
-from scanviz.engine.backends.native.handed import constants_of
 from scanviz.engine.backends.native.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import (
@@ -30,15 +28,12 @@ from scanviz.engine.program.instructions import (
     dtype_of,
     next_loop_key,
 )
-from scanviz.engine.program.plan import LatePlan, Plan, RunMemory, chains, plan_loop
+from scanviz.engine.program.plan import Plan, RunMemory, chains, plan_loop, run_memory
 from scanviz.engine.program.plan.arena import inner_steps
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.recycled import lent_bytes
-
-if TYPE_CHECKING:
-    from scanviz.engine.backends.native.places import Base
 
 THREADS = 4  # as many calls at once keep their memory
 ENDED_WELL = 1 << 2  # one step, and nothing else
@@ -94,7 +89,6 @@ class _Memory:
         shapes: Sequence[tuple[int, ...]],
         memory: RunMemory,
         handed: CallArguments,
-        constants: Mapping[Base, Array],
     ) -> None:
         self.given = [
             _empty(shape, dtype_of(program, number))
@@ -120,8 +114,8 @@ class _Memory:
                     arrays.append(self.counts)
                 case "report":
                     arrays.append(np.zeros(handed.reported, np.int64))
-                case _ if base in constants:
-                    arrays.append(constants[base])
+                case _ if base in handed.constants:
+                    arrays.append(handed.constants[base])
                 case _:
                     arrays.append(lent_bytes(max(handed.scratch, 1)))
         addresses, numbers = array("Q", map(address, arrays)), array("q", [1] * len(rows))
@@ -154,15 +148,12 @@ class WholeFunction:
 
     def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]], counts: bool = False) -> None:
         loop = as_loop(program)
-        met = Met(tuple(map(tuple, shapes)), ())
-        late = self._late = LatePlan(partial(plan_loop, loop, met.shapes, chains, EMITS, ()))
+        plan = self._plan = plan_loop(loop, tuple(map(tuple, shapes)), chains, EMITS, ())
         kind = Kind("plain", counts="times" if counts else "nothing", calls_out=False)
-        machine, handed = code_of(loop, late, met, kind)
+        machine, handed = code_of(loop, plan, kind)
         self._machine, self._function = machine, machine.function
-        constants = constants_of(loop, handed)
-        self._memory: Pool[_Memory] = Pool(
-            lambda: _Memory(program, shapes, late.memory, handed, constants), THREADS
-        )
+        memory = run_memory(plan)
+        self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, shapes, memory, handed), THREADS)
         self._program, self._shapes, self._counted, self._rates = program, shapes, handed.counted, Rates()
         self._counting: WholeFunction | None = None
         self._are_same = False  # known once runs are counted
@@ -187,7 +178,7 @@ class WholeFunction:
         """Return the same code that counts runs of the loops too, for calls that somebody is told of."""
         if self._counting is None:
             with watch.own.aside():  # no time of the program
-                self._are_same = runs_are_same(self._program, self._late.plan)
+                self._are_same = runs_are_same(self._program, self._plan)
                 self._counting = WholeFunction(self._program, self._shapes, counts=True)
         return self._counting
 

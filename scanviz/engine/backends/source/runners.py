@@ -16,7 +16,7 @@ from scanviz.engine.runtime.specialised import Allowance, Entry, Specialised, Sp
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.compiled import CompiledSource
     from scanviz.engine.backends.source.library import Library
-    from scanviz.engine.program.plan import LatePlan, Plan
+    from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.schedule import Variant
 
@@ -39,11 +39,11 @@ def make_runner(
         if not isinstance(inner, Instruction)
     }
 
-    def write(late: LatePlan, variant: Variant) -> CompiledSource:
+    def write(plan: Plan, variant: Variant) -> CompiledSource:
         from scanviz.engine.backends.source.assembly import assembled  # where machine code is read nothing is
         from scanviz.engine.backends.source.loop import LoopWriter
 
-        return assembled(LoopWriter(instruction, late.plan, variant, runners, library).write())
+        return assembled(LoopWriter(instruction, plan, variant, runners, library).write())
 
     def write_entry(plan: Plan, allowance: Allowance | None) -> Entry | None:
         from scanviz.engine.backends.source.entry import written_entry  # few loops run often enough

@@ -24,7 +24,7 @@ from scanviz.engine.program.plan.location import (
 )
 from scanviz.engine.program.plan.planning import plan, plan_loop
 from scanviz.engine.program.plan.rows import wraps
-from scanviz.engine.program.plan.run_memory import LatePlan, RunMemory, run_memory
+from scanviz.engine.program.plan.run_memory import RunMemory, run_memory
 
 __all__ = [
     "Buffer",
@@ -32,7 +32,6 @@ __all__ = [
     "Fusion",
     "Grouped",
     "Grouping",
-    "LatePlan",
     "Location",
     "Place",
     "Plan",

@@ -1,12 +1,6 @@
-"""What a run needs of its loop's plan, and a plan that is made when somebody asks for more than that.
-
-Code that is found on disk has its plan in it: a run needs the sizes of buffers, and the rows that are made before the first step.
-Where registers live is wanted by who writes code, and by who looks at it; planning takes longer than all else that is left then.
-"""
+"""What a run needs of its loop's plan: the sizes of buffers, and the rows that are made before the first step."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import StateSlot
@@ -48,39 +42,4 @@ def run_memory(plan: Plan) -> RunMemory:
     return RunMemory(plan.buffers, plan.arena, tuple(outputs), tuple(over), plan.mismatch)
 
 
-class LatePlan:
-    """A plan that is made when it is first asked for; threads that ask at once may each make it, and make the same.
-
-    Parameters
-    ----------
-    make : callable
-        Makes it.
-    """
-
-    __slots__ = ("_make", "_memory", "_plan")
-
-    def __init__(self, make: Callable[[], Plan]) -> None:
-        self._make = make
-        self._plan: Plan | None = None
-        self._memory: RunMemory | None = None
-
-    @property
-    def plan(self) -> Plan:
-        """The plan."""
-        if self._plan is None:
-            self._plan = self._make()
-        return self._plan
-
-    @property
-    def memory(self) -> RunMemory:
-        """What a run needs of it."""
-        if self._memory is None:
-            self._memory = run_memory(self.plan)
-        return self._memory
-
-    def know(self, memory: RunMemory) -> None:
-        """Take what a run needs, as it was kept with code: the plan is not made for that."""
-        self._memory = memory
-
-
-__all__ = ["LatePlan", "RunMemory", "run_memory"]
+__all__ = ["RunMemory", "run_memory"]

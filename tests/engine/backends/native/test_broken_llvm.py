@@ -40,13 +40,13 @@ def test_a_package_that_cannot_be_imported_is_told_and_not_raised(monkeypatch, t
 
 
 def test_a_library_that_cannot_be_opened_is_told(monkeypatch):
-    def refused(self):
+    def refused():
         raise OSError("libllvmlite.so: failed to map segment")
 
-    llvm.llvm_package.cache_clear()
-    monkeypatch.setattr(llvm.LlvmPackage, "__init__", refused)
+    monkeypatch.setattr("llvmlite.binding.initialize_native_target", refused)
+    llvm._loaded.cache_clear()
     with pytest.raises(BackendError, match="LLVM cannot be loaded .*failed to map segment"):
-        llvm.llvm_package()
+        llvm.binding()
 
 
 def test_the_doctor_tries_whether_llvm_can_be_loaded(monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from scanviz.engine.slotted import dataclass
 from scanviz.record.first_bad import first_bad_of
@@ -19,6 +20,7 @@ from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.processor import off_cpu_share
 from scanviz.record.rewrites import RewritesRecord
+from scanviz.record.roofline import bound_of
 from scanviz.record.slow_steps import in_other_code, other_code_ns, slowest_share
 from scanviz.record.traces import STATISTICS
 from scanviz.record.values import SourceRecord
@@ -28,7 +30,7 @@ RECORDING = "recording"  # the row that is no part of the program
 WORTH = 0.05  # of the time: what the program computes is told even where something else takes more
 MOST_OF_IT = 0.5
 LARGE_PRODUCT = 1e6  # floating-point operations: of smaller ones the call takes most
-SLOW_PRODUCT = 1.0  # GFLOP/s: one core of any machine multiplies matrices several times as fast
+WAITED = 4.0  # times what a product takes as a rule, or needs on this machine, where its threads waited
 SURE = 0.95  # how much a rule must change to be told, as a ratio of times
 
 
@@ -250,15 +252,17 @@ def _waiting_products(record: ProfileRecord, parts: Sequence[RunPart]) -> Iterat
         return
     owner = owners[found.function, found.loop]
     operation = next(one for one in owner.operations if one.index == found.operation)
-    flops = operation.measures.get("product_flops", 0.0)
-    times = owner.steps if isinstance(owner, LoopRecord) else operation.samples
-    rate, off = flops * times / found.own_ns, off_cpu_share(owner)
-    if flops >= LARGE_PRODUCT and rate < SLOW_PRODUCT and off >= MUCH:
+    usual_ns, off = owner.ran_ns(replace(operation, mean_ns=None)), off_cpu_share(owner)
+    bound = bound_of(record.measures, operation)
+    least_ns = usual_ns * min(1.0, bound.reached) if bound is not None else usual_ns
+    is_large = operation.measures.get("product_flops", 0.0) >= LARGE_PRODUCT
+    if is_large and found.own_ns >= WAITED * least_ns > 0 and off >= MUCH:
         name = f"`{sanitize(operation.label)}`{_at(operation.source)}"
         where = "loop" if isinstance(owner, LoopRecord) else "function"
+        other = "its typical time" if bound is None else "what this machine needs"
         text = (
-            f"{name} reaches {rate:.2g} GFLOP/s, and its {where} was off the CPU {100 * off:.0f} % of the time: threads, such as"
-            " those of BLAS for one another, waited; multiplying took less."
+            f"{name} takes {found.own_ns / least_ns:.2g} times {other}, and its {where} was off the CPU {100 * off:.0f} % of the"
+            " time: threads, such as those of BLAS, waited for one another."
             " Set OPENBLAS_NUM_THREADS=1, or run on an idle machine."
         )
         yield VerdictSentence("unusual", text, found.function, found.loop, operation.source)

@@ -125,7 +125,7 @@ _WORDS: dict[str, dict[str, str]] = {
 
 
 def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | None:
-    """Return what to write where Python refused a keyword of another system, or a size that stands first; None of other errors.
+    """Return what to write where Python refused a keyword of another system, a size that stands first, or a call of a variable.
 
     Parameters
     ----------
@@ -147,6 +147,8 @@ def keyword_answer(error: BaseException, names: Mapping[str, object]) -> str | N
     # from Python 3.13 on it may say more behind the name: did you mean another one
     if type(error) is not TypeError:
         return None
+    if str(error) == "'Variable' object is not callable":
+        return "x.shape[0], x.size, x.ndim: attributes without parentheses; x[0] for an element"
     twice = _GIVEN_TWICE.match(str(error))
     found = twice or _REFUSED.match(str(error)) or _MISSING.match(str(error))
     if found is None:

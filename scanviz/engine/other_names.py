@@ -193,7 +193,7 @@ OTHER_NAMES: dict[str, dict[str, str]] = {
         "tri_gamma": "T.polygamma(1, a)",
         "unsqueeze": "T.expand_dims(a, 0)",
         "vectorize": "scanviz.vmap(lambda x_i: x_i**2)(a)",
-        "view": "T.reshape(a, (1, -1))",
+        "view": "T.reshape(a, (-1,)), the sizes as one tuple",
         "_shared": 'scanviz.shared(1.0, "w")',
         "acos": "T.arccos(a)",
         "acosh": "T.arccosh(a)",

@@ -9,6 +9,7 @@ import sys
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
+from typing import Any
 
 
 def _program_frames(error: BaseException) -> AbstractContextManager[None]:
@@ -44,3 +45,20 @@ def install() -> None:
             print_of_thread(threading.ExceptHookArgs(shown))
 
     sys.excepthook, threading.excepthook = hook, thread_hook
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is not None:
+        _answer_in(shell)
+
+
+def _answer_in(shell: Any) -> None:
+    """Let IPython, which prints tracebacks in its own way, say of a keyword or an import what to write."""
+    show_it = shell.showtraceback
+
+    def shown(exc_tuple: Any = None, *arguments: Any, **options: Any) -> None:
+        from scanviz.engine.tracebacks import with_answer
+
+        value = exc_tuple[1] if exc_tuple else sys.exc_info()[1]
+        with with_answer(value) if value is not None else nullcontext():
+            show_it(exc_tuple, *arguments, **options)
+
+    shell.showtraceback = shown

@@ -30,7 +30,7 @@ _CALLED_LIBRARIES = {"numpy", "scipy", "cupy"} | sys.stdlib_module_names
 @contextmanager
 def program_frames(error: BaseException) -> Iterator[None]:
     """Let an error and those it came from have the program's frames alone in the block, unless all are asked for."""
-    with _with_answer(error):
+    with with_answer(error):
         if config.traceback == "full":
             yield
             return
@@ -39,7 +39,7 @@ def program_frames(error: BaseException) -> Iterator[None]:
 
 
 @contextmanager
-def _with_answer(error: BaseException) -> Iterator[None]:
+def with_answer(error: BaseException) -> Iterator[None]:
     """Let an error of a keyword or an import that is another one here say so in the block."""
     found = frames(error.__traceback__)
     answer = None

@@ -165,3 +165,11 @@ def test_a_size_by_place_says_where_it_stands():
     with pytest.raises(TypeError, match="multiple values") as caught:
         STREAMS.binomial((2, 3), n=1, p=0.5)
     assert notes_of(caught.value) == ["  write:    size=(2, 3), by name"]
+
+
+def test_a_variable_that_is_called_says_that_sizes_are_attributes():
+    x = T.matrix("x")
+    for called in (lambda: x.size(), lambda: x.shape(0)):
+        with pytest.raises(TypeError, match="not callable") as caught:
+            called()
+        assert notes_of(caught.value)[0].startswith("  write:    x.shape[0], x.size, x.ndim: attributes")

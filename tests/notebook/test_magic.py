@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from scanviz.engine import traceback_hooks
+
 IPython = pytest.importorskip("IPython.core.interactiveshell", reason="IPython is not installed")
 
 CELL = """
@@ -67,3 +69,13 @@ def test_a_loop_of_a_record_shows_its_variables_with_their_kinds(shell):
     run(shell, f"%%scanviz{CELL}")
     bundle = shell.user_ns["_scanviz"].record.loops[0]._repr_mimebundle_()
     assert "sitsot" in bundle["text/html"] and "single input tap" in bundle["text/html"]
+
+
+def test_a_keyword_or_an_import_of_another_system_says_what_to_write(shell, capsys):
+    traceback_hooks._answer_in(shell)
+    run(shell, 'import scanviz\nscanviz.scan(lambda x: x, scanviz.tensor.vector("x"), reverse=True)')
+    assert "go_backwards=True" in capsys.readouterr().out
+    run(shell, "from scanviz import while_loop")
+    assert "scanviz.until(~cond(body(s)))" in capsys.readouterr().out
+    run(shell, "1 / 0")
+    assert "write:" not in capsys.readouterr().out

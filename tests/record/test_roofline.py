@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.record.loops import LoopRecord, TierRecord
 from scanviz.record.measures import columns
 from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord
@@ -76,6 +77,18 @@ def test_operations_come_by_the_time_that_they_took() -> None:
     loop = replace(loop, sampled_steps=10, body_ns=3e3, tiers=(TierRecord("native", "", 1, 0),))
     found = bounded(ProfileRecord(functions=(function,), loops=(loop,), measures=dict(LIMITS)))
     assert [each.total_ns for each in found] == [2e4, 1e4] and found[0].bound.kind == "memory"
+
+
+def test_the_report_says_why_more_than_the_limit_is_reached() -> None:
+    fast = operation(10.0, bytes=8_000.0)
+    function = FunctionRecord(1, "f", None, "native", calls=1, call_times=DurationRecord(1, 40_000))
+    loop = LoopRecord(1, 1, None, "h", None, operations=(fast,), runs=1, steps=10, total_ns=40_000)
+    loop = replace(loop, sampled_steps=10, body_ns=10.0, tiers=(TierRecord("native", "", 1, 0),))
+    record = ProfileRecord(functions=(function,), loops=(loop,), measures=dict(LIMITS))
+    told = [line.text for line in roofline_lines(record, 90, 8)]
+    assert "800 %" in told[3] and "reading alone is faster" in told[4]
+    slower = replace(record, loops=(replace(loop, operations=(operation(100.0, bytes=8_000.0),)),))
+    assert not any("100 %:" in line.text for line in roofline_lines(slower, 90, 8))
 
 
 def test_a_rate_is_the_work_by_the_typical_time() -> None:

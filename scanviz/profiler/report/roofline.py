@@ -8,6 +8,8 @@ from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.roofline import Bounded, known_limits, worth_showing
 
+BEYOND = "  more than 100 %: the limit of memory is that of copying, and reading alone is faster"
+
 
 def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
     """Return the operations that take most with the least time that each needs on the machine; nothing where that is not known."""
@@ -26,6 +28,7 @@ def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
         ),
         ReportLine(heading, QUIET),
         *(ReportLine(text, HOT if k == 0 and len(others) > 1 else "") for k, text in enumerate(others)),
+        *([ReportLine(BEYOND, QUIET, wraps=True)] if any(each.bound.reached > 1 for each in found) else []),
     ]
 
 

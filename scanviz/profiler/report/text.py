@@ -71,15 +71,18 @@ def _columns_of(character: str) -> int:
 
 
 def clipped(text: str, width: int) -> str:
-    """Return text of at most ``width`` columns; what is cut off leaves a sign.
+    """Return text of at most ``width`` columns; what is cut off leaves a sign, and a number that tells equal names apart stays.
 
     Examples
     --------
-    >>> clipped("abcdef", 4), clipped("日本語", 4)
-    ('abc…', '日…')
+    >>> clipped("abcdef", 4), clipped("日本語", 4), clipped("dot(x, W)#12", 8)
+    ('abc…', '日…', 'dot(…#12')
     """
     if columns(text) <= width:
         return text
+    name, sign, number = text.rpartition("#")
+    if sign and number.isdecimal() and len(number) + 3 <= width:
+        return clipped(name, width - len(number) - 1) + sign + number
     kept, used = [], 0
     for character in text:
         used += _columns_of(character)

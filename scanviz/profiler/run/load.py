@@ -120,6 +120,10 @@ def _script(target: str) -> Loaded:
     path = os.path.join(os.getcwd(), target)
     if pkgutil.get_importer(path) is not None:
         return _folder(target, path)
+    if path.endswith(".scanviz") and os.path.isfile(path):
+        raise CannotRunError(
+            f"{target} is no script, and no saved profile either: it is damaged, or something else", 1
+        )
     try:
         with io.open_code(path) as stream:
             compiled = pkgutil.read_code(stream) if path.endswith(".pyc") else None

@@ -14,6 +14,7 @@ from textual.coordinate import Coordinate
 from textual.widget import Widget
 from textual.widgets import DataTable
 
+from scanviz.profiler.report.text import clipped
 from scanviz.tui.colours import CYAN
 from scanviz.tui.place import Scrolled, place_words
 
@@ -240,10 +241,8 @@ class SortedTable(DataTable[Text]):
 
 
 def _written(cell: Cell, column: Column, width: int | None) -> Text:
-    text = Text(cell.text, style=cell.style, justify="right" if column.number else "left", no_wrap=True)
-    if width is not None:
-        text.truncate(width, overflow="ellipsis")
-    return text
+    shown = cell.text if width is None else clipped(cell.text, width)
+    return Text(shown, style=cell.style, justify="right" if column.number else "left", no_wrap=True)
 
 
 def place_cell(text: str, most: int = 24) -> Cell:

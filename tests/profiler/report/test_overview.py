@@ -244,6 +244,16 @@ def report_of(loop: LoopRecord, rows: list[list[int]]) -> str:
     return render_report(replace(SMALL, loops=(replace(loop, runs=1, series=np.array(rows)),)))
 
 
+def test_a_number_that_tells_equal_labels_apart_is_not_cut_off() -> None:
+    label = "dot(exp(one + two), exp(three + four) + five)"
+    operations = tuple(
+        replace(operation, label=f"{label}#{k + 1}") for k, operation in enumerate(RNN.operations)
+    )
+    shown = render_report(loop_changed(operations=operations), width=80)
+    for k in range(len(operations)):
+        assert f"…#{k + 1} " in shown
+
+
 def test_colours_are_codes_around_whole_lines() -> None:
     colored = render_report(SMALL, width=90, color=True)
     assert re.sub("\x1b\\[[0-9;]*m", "", colored) == GOLDEN

@@ -88,6 +88,14 @@ def test_a_saved_profile_is_told_from_a_script(tmp_path, monkeypatch):
         load(Script("script", "old run.scanviz", []))
 
 
+def test_a_damaged_profile_is_not_run_as_a_script(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for content in (b"print('run')", b"PK\x03\x04\0\0"):
+        (tmp_path / "old.scanviz").write_bytes(content)
+        with pytest.raises(CannotRunError, match="old.scanviz is no script, and no saved profile either"):
+            load(Script("script", "old.scanviz", []))
+
+
 def shown(action):
     """Return the error of an action as the hook would print it, from this function's callee on."""
     try:

@@ -6,17 +6,13 @@ number given when it is first met; so the same node has the same name in every v
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.rewrites.changes import NodeId
+from scanviz.engine.rewrites.versions import Which, which_result
 from scanviz.engine.scan.loop import Scan
-from scanviz.engine.scan.variables import has_outer_output
 from scanviz.record.names import TakenNames
-
-# Of a node's results: its place, or its loop variable's name and which of that name.
-_Which = int | tuple[str, int]
 
 
 class NodeNames:
@@ -30,8 +26,7 @@ class NodeNames:
 
     def __init__(self, occurrences: Mapping[Apply, int]) -> None:
         self._occurrences = occurrences
-        self._names: dict[tuple[int, int, _Which], str] = {}
-        self._results: dict[int, tuple[Scan, list[tuple[str, int]]]] = {}
+        self._names: dict[tuple[int, int, Which], str] = {}
         self._leaves: dict[Variable, str] = {}
         self._unnamed = 0  # constants without a name
         self._taken = TakenNames()
@@ -57,7 +52,7 @@ class NodeNames:
         node = variable.owner
         if node is None:
             return self._leaf(variable)
-        key = (*self.id(node), self._which(node, variable.index))
+        key = (*self.id(node), which_result(node, variable.index))
         known = self._names.get(key)
         if known is None:
             which = f".{variable.index}" if len(node.outputs) > 1 else ""
@@ -84,20 +79,6 @@ class NodeNames:
         if known is None:
             known = self._loops[place] = self._taken.claim(f"loop{self.number(node)}")
         return known
-
-    def _which(self, node: Apply, index: int) -> _Which:
-        """Return which result of its node a variable is: of a loop by loop variable, whose places change as others come and go."""
-        op = node.op
-        if not isinstance(op, Scan):
-            return index
-        known = self._results.get(id(op))
-        if known is None:
-            counts, found = Counter[str](), []
-            for variable in filter(has_outer_output, op.variables):
-                found.append((variable.name, counts[variable.name]))
-                counts[variable.name] += 1
-            known = self._results[id(op)] = (op, found)  # the op stays alive as long as its id stands for it
-        return known[1][index]
 
 
 __all__ = ["NodeNames"]

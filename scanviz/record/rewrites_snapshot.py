@@ -14,7 +14,7 @@ from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
 from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.changes import places
-from scanviz.engine.rewrites.cost_met import CostChange, CostNumbers, SizesMet, costs_met, names_in
+from scanviz.engine.rewrites.cost_met import CostNumbers, SizesMet, cost_met, names_in
 from scanviz.engine.rewrites.cost_total import Cost
 from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
@@ -52,18 +52,15 @@ class SymbolicCosts(NamedTuple):
 
     Attributes
     ----------
-    first : Cost
-        Of the graph as it was built.
-    changes : list of CostChange
-        Of the graph after each application.
+    costs : list of Cost
+        Of the graph as it was built and after each application, with the steps that cost something else before.
     sizes : NamedSizes
         What the names of sizes stand for.
     files : collection of str
         Files that are named in names of loops.
     """
 
-    first: Cost
-    changes: list[CostChange]
+    costs: list[Cost]
     sizes: NamedSizes
     files: Collection[str]
 
@@ -73,7 +70,7 @@ class SymbolicCosts(NamedTuple):
         positions = {number: position for position, number in enumerate(met.program.inputs)}
         values = {positions[number]: int(value) for number, value in met.values.items()}
         sizes = SizesMet(self.sizes, met.shapes, values)
-        found = [_numbers(cost) for cost in costs_met(self.first, self.changes, sizes)]
+        found = [_numbers(cost_met(cost, sizes)) for cost in self.costs]
         changing = _renames(self.files)
         return [_renamed(cost, changing, {}) for cost in found], _renamed(
             dict(sorted(sizes.used.items())), changing, {}
@@ -135,7 +132,7 @@ def _whole(source: RewritesSource) -> Written:
         first = next(versions)
         writer = GraphWriter(source.names, source.title, first.occurrences)
         writer.become(first.delta)
-        records, changes = _applications(versions, first.cost, writer)
+        records, costs = _applications(versions, first.cost, writer)
         refusals = tuple(map(_refusal, _nearest(history.refusals())))
         more = [_application(entry) for entry in history[len(records) :]]
     record = RewritesRecord(
@@ -145,25 +142,25 @@ def _whole(source: RewritesSource) -> Written:
         refusals,
         writer.record(source.program),
     )
-    sizes = named_sizes(first.meanings, source.inputs, names_in(first.cost, changes))
-    costs = SymbolicCosts(first.cost, changes, sizes, writer.files())
-    return Written(with_recorded_paths(record, writer.files()), costs)
+    sizes = named_sizes(first.meanings, source.inputs, names_in(costs))
+    symbolic = SymbolicCosts(costs, sizes, writer.files())
+    return Written(with_recorded_paths(record, writer.files()), symbolic)
 
 
 def _applications(
     versions: Iterator[Version], before: Cost, writer: GraphWriter
-) -> tuple[list[RewriteRecord], list[CostChange]]:
-    """Write down all versions but the first, which costs so much; return the applications, and what they changed in the costs."""
+) -> tuple[list[RewriteRecord], list[Cost]]:
+    """Write down all versions but the first, which costs so much; return the applications, and the costs of all versions."""
     records: list[RewriteRecord] = []
-    changes: list[CostChange] = []
+    costs = [before]
     for version in versions:
         writer.become(version.delta)
         records.append(_version(version, before))
         known = before.steps
         steps = {path: step for path, step in version.cost.steps.items() if known.get(path) != step}
-        changes.append(CostChange(version.difference, steps))
+        costs.append(replace(version.cost, steps=steps))
         before = version.cost
-    return records, changes
+    return records, costs
 
 
 def _nearest(refusals: Sequence[Refused]) -> Iterator[Refused]:
@@ -201,7 +198,7 @@ def _version(version: Version, before: Cost) -> RewriteRecord:
         moved_in=change.moved_in,
         loop_variables=tuple(map(str, change.loop_variables)),
         cost=_cost(version.cost, before),
-        difference=_cost(version.difference),
+        difference=_cost(version.cost.less(before)),
     )
 
 

@@ -8,9 +8,8 @@ stands for two things which differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from scanviz.engine.graph.polynomial import Number, Polynomial
 from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.sizes import calculated
-from scanviz.engine.rewrites.cost_total import Cost, StepCost
+from scanviz.engine.rewrites.cost_total import Cost
 from scanviz.engine.rewrites.named_sizes import Calculated, NamedSizes
 
 
@@ -39,21 +38,6 @@ class CostNumbers(NamedTuple):
     bytes_moved: int | None
     buffer_bytes: int | None
     steps: dict[tuple[str, ...], tuple[int, int | None, int | None]]
-
-
-class CostChange(NamedTuple):
-    """What a graph costs more than the one before it.
-
-    Attributes
-    ----------
-    difference : Cost
-        How much more; its steps are not looked at.
-    steps : mapping
-        Loop (names from the outermost) → what one step costs now, of steps that cost something else before.
-    """
-
-    difference: Cost
-    steps: Mapping[tuple[str, ...], StepCost]
 
 
 class SizesMet:
@@ -88,23 +72,15 @@ class SizesMet:
             self._known[name] = found.pop() if len(found) == 1 else None
         return self._known[name]
 
-    def split(self, cost: Polynomial) -> tuple[int, Polynomial]:
-        """Return what a cost is as far as sizes are known, and the terms that are not."""
-        known: Number = 0
-        rest: dict[Any, Number] = {}
-        for product, factor in cost.terms.items():
-            sizes = [self.size(name) for name in product]
-            numbers = [size for size in sizes if size is not None]
-            if len(numbers) == len(sizes):
-                known += prod(numbers) * factor
-            else:
-                rest[product] = factor
-        return round(known), Polynomial(rest)
-
     def number(self, cost: Polynomial) -> int | None:
         """Return a cost in numbers; None where a size is not known."""
-        known, rest = self.split(cost)
-        return None if rest.terms else known
+        total: Number = 0
+        for product, factor in cost.terms.items():
+            sizes = [size for name in product if (size := self.size(name)) is not None]
+            if len(sizes) < len(product):
+                return None
+            total += prod(sizes) * factor
+        return round(total)
 
     def _value(self, size: Polynomial) -> int | None:
         """Return a size made of sizes of inputs; None where an input has no such size, or sizes contradict one another."""
@@ -147,51 +123,25 @@ class SizesMet:
             return int(calculation.op.perform(given)[0])
 
 
-def names_in(first: Cost, changes: Sequence[CostChange]) -> Iterator[str]:
+def names_in(costs: Iterable[Cost]) -> Iterator[str]:
     """Iterate over the names of sizes in costs."""
-    for cost, steps in [(first, first.steps), *changes]:
+    for cost in costs:
         for whole in (cost.operations, cost.flops, cost.bytes_moved, cost.buffer_bytes):
             yield from whole.unknowns
-        for step in steps.values():
+        for step in cost.steps.values():
             yield from (*step.flops.unknowns, *step.bytes_moved.unknowns)
 
 
-def costs_met(first: Cost, changes: Sequence[CostChange], sizes: SizesMet) -> list[CostNumbers]:
-    """Return what graphs cost in numbers, one after the other, each from what it costs more than the one before.
-
-    Parameters
-    ----------
-    first : Cost
-        Of the first graph.
-    changes : sequence of CostChange
-        Of those after it.
-    sizes : SizesMet
-        The sizes to put in.
-    """
-    totals = [_Total(sizes) for _ in range(4)]
-    found = []
-    for cost, steps in [(first, first.steps), *changes]:
-        kinds = (cost.operations, cost.flops, cost.bytes_moved, cost.buffer_bytes)
-        operations, flops, moved, kept = (total.plus(kind) for total, kind in zip(totals, kinds, strict=True))
-        in_numbers = {path: _step(step, sizes) for path, step in steps.items()}
-        found.append(CostNumbers(operations, flops, moved, kept, in_numbers))
-    return found
-
-
-def _step(step: StepCost, sizes: SizesMet) -> tuple[int, int | None, int | None]:
-    return step.operations, sizes.number(step.flops), sizes.number(step.bytes_moved)
-
-
-class _Total:
-    """A sum of costs: as far as it is known, and the terms that are not."""
-
-    def __init__(self, sizes: SizesMet) -> None:
-        self._sizes = sizes
-        self._known, self._rest = 0, Polynomial({})
-
-    def plus(self, cost: Polynomial) -> int | None:
-        """Add a cost, and return the sum; None as long as something of it is not known."""
-        known, rest = self._sizes.split(cost)
-        self._known += known
-        self._rest += rest
-        return None if self._rest.terms else self._known
+def cost_met(cost: Cost, sizes: SizesMet) -> CostNumbers:
+    """Return a cost in numbers, with the sizes of a call."""
+    steps = {
+        path: (step.operations, sizes.number(step.flops), sizes.number(step.bytes_moved))
+        for path, step in cost.steps.items()
+    }
+    return CostNumbers(
+        sizes.number(cost.operations),
+        sizes.number(cost.flops),
+        sizes.number(cost.bytes_moved),
+        sizes.number(cost.buffer_bytes),
+        steps,
+    )

@@ -1,8 +1,7 @@
 """Costs as data, and costs added up: of a graph, of a step, of a graph from which nodes went and to which others came.
 
 A sum is kept as terms of polynomials, so that a node is added or taken away by as many additions as its cost has terms; what the
-nodes of one graph cost (:mod:`scanviz.engine.rewrites.cost`) becomes what those of the next cost by the nodes that changed
-(:mod:`scanviz.engine.rewrites.cost_history`).
+nodes of one graph cost (:mod:`scanviz.engine.rewrites.cost`) becomes what those of the next cost by the nodes that changed.
 """
 
 from __future__ import annotations
@@ -62,6 +61,16 @@ class Cost:
     def operations_per_step(self) -> dict[tuple[str, ...], int]:
         """Loop (names from the outermost) → operations of one step."""
         return {path: step.operations for path, step in self.steps.items()}
+
+    def less(self, other: Cost) -> Cost:
+        """Return how much more it is than another cost, without single steps."""
+        return Cost(
+            self.operations - other.operations,
+            {},
+            self.flops - other.flops,
+            self.bytes_moved - other.bytes_moved,
+            self.buffer_bytes - other.buffer_bytes,
+        )
 
 
 def add(total: dict[Any, Any], polynomial: Polynomial, times: int = 1) -> None:

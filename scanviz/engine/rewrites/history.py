@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, overload
 
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, RunState, Variable, next_run, node_ids_of
+from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, going_on, sweeps
@@ -80,12 +81,10 @@ class Version(NamedTuple):
         The nodes that changed.
     cost : Cost
         What it costs.
-    difference : Cost
-        What it costs more than the one before it; without operations of single steps, which are in the costs.
     change : Change
         What changed, for people.
     occurrences : mapping of Apply to int
-        Which of the nodes with its node id an Apply is, where it is not the first.
+        Which of the nodes with its node id an Apply is.
     meanings : dict
         What the names of sizes in costs stand for; it grows from version to version.
     """
@@ -93,7 +92,6 @@ class Version(NamedTuple):
     record: Record | None
     delta: Delta
     cost: Cost
-    difference: Cost
     change: Change
     occurrences: Mapping[Apply, int]
     meanings: Meanings
@@ -270,22 +268,16 @@ class RewriteHistory(Sequence[Record]):
     def versions(self) -> Iterator[Version]:
         """Go through the graph as it was built and after each application, by what each changed."""
         from scanviz.engine.rewrites.changes import Changes
-        from scanviz.engine.rewrites.cost_history import Costs
+        from scanviz.engine.rewrites.cost import Scope
         from scanviz.engine.rewrites.versions import Versions
 
-        versions = Versions()
-        costs, changes = Costs(versions.sizes), Changes()
-        sweeps = self._replayed().sweeps
-        records = iter(self._entries)
-        meanings = versions.sizes.scope.meanings
-        first = versions.become(self._start)
-        yield Version(
-            None, first, *costs.become(first), changes.become(first), versions.occurrences, meanings
-        )
-        for sweep in sweeps:
-            for delta in versions.follow([applied for _, applied in sweep]):
-                record, change = next(records), changes.become(delta)
-                yield Version(record, delta, *costs.become(delta), change, versions.occurrences, meanings)
+        versions, changes, scope = Versions(), Changes(), Scope()
+        for record, outputs in zip([None, *self._entries], self.all_graphs(), strict=True):
+            nodes = toposort(outputs)
+            delta = versions.become(nodes, outputs)
+            scope.total.become(nodes, scope.cost)
+            cost, change = scope.total.cost(), changes.become(delta)
+            yield Version(record, delta, cost, change, versions.occurrences, scope.meanings)
 
     @property
     def of_graph(self) -> list[Record]:

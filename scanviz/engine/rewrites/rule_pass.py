@@ -10,9 +10,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from operator import is_not
-from types import MappingProxyType
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
@@ -26,7 +24,7 @@ from scanviz.engine.scan.rebuild import with_results
 from scanviz.engine.slotted import dataclass, field
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
-MOST_VERSIONS = 48  # of a graph in one pass of a rule about loops
+MOST_VERSIONS = 32  # of a graph in one pass of a rule about loops
 
 
 @dataclass(slots=True)
@@ -43,29 +41,18 @@ class RulePass:
 class Applied:
     """One application: what was said where, and the graph after it, which is built when someone asks.
 
-    A pass over a thousand loops gives a thousand applications, and a function needs the graph after the last.  What each
-    replaced, in the graph that all of the pass were found in, tells :mod:`scanviz.engine.rewrites.versions` the graphs between.
+    A pass over a thousand loops gives many applications, and a function needs the graph after the last.
 
     Attributes
     ----------
     message : tuple of Said
         What was done where.
-    replaced : mapping of Variable to Variable
-        What it replaced by what.
-    step : tuple of Apply and callable, or None
-        The loop whose step it changed, and what gives its new op.
     """
 
-    __slots__ = ("_graph", "_make", "message", "replaced", "step")
+    __slots__ = ("_graph", "_make", "message")
 
-    def __init__(
-        self,
-        message: tuple[Said, ...],
-        make: Callable[[], list[Variable]],
-        replaced: Mapping[Variable, Variable] = MappingProxyType({}),
-        step: tuple[Apply, Callable[[], Scan]] | None = None,
-    ) -> None:
-        self.message, self._make, self.replaced, self.step = message, make, replaced, step
+    def __init__(self, message: tuple[Said, ...], make: Callable[[], list[Variable]]) -> None:
+        self.message, self._make = message, make
         self._graph: list[Variable] | None = None
 
     def graph(self) -> list[Variable]:
@@ -336,7 +323,7 @@ def _at_loops(asked: Asked, level: Level) -> list[Applied]:
         taken.update(answer.mapping)
         counts.append(len(taken))
         make = _after(level, taken, counts[-1])
-        found.append(Applied(((level.path, answer.message, 1),), make, dict(answer.mapping)))
+        found.append(Applied(((level.path, answer.message, 1),), make))
     if not found:
         asked.quiet(level, before)
     return _in_groups(found)
@@ -357,8 +344,7 @@ def _in_groups(found: list[Applied]) -> list[Applied]:
         for one in group:
             said.update({(path, text): count for path, text, count in one.message})
         message = tuple((path, text, count) for (path, text), count in said.items())
-        replaced = {old: new for one in group for old, new in one.replaced.items()}
-        together.append(Applied(message, group[-1].graph, replaced))
+        together.append(Applied(message, group[-1].graph))
     return together
 
 
@@ -374,8 +360,7 @@ def _in_steps(asked: Asked, level: Level) -> list[Applied]:
     for node in level.loops:
         inside = _at_loops(asked, asked.levels.step(loop_of(node), level.path))
         for applied in inside:
-            make = _with_step(level, last, len(last), node, applied)
-            found.append(Applied(applied.message, make, step=(node, partial(_with_graph, node, applied))))
+            found.append(Applied(applied.message, _with_step(level, last, len(last), node, applied)))
         if inside:
             last[node] = inside[-1]
     return found

@@ -51,7 +51,6 @@ AT_THE_END = {
     "scanviz.engine.program.file",
     "scanviz.engine.program.printer",
     "scanviz.engine.rewrites.cost",
-    "scanviz.engine.rewrites.cost_history",
     "scanviz.engine.rewrites.cost_total",
     "scanviz.engine.rewrites.versions",
     "scanviz.record.graph_writing",

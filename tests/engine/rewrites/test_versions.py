@@ -1,0 +1,17 @@
+"""What a graph cost before and after each rewrite is what it costs when it is looked at alone."""
+
+from hypothesis import given, settings
+
+import scanviz
+from scanviz.engine.rewrites.cost import cost_of
+from tests.laws.many_loops import many_loops
+
+
+@settings(max_examples=15)
+@given(graph=many_loops())
+def test_costs_found_from_one_graph_to_the_next_are_those_of_each_graph_alone(graph):
+    inputs, wanted = graph
+    history = scanviz.function(inputs, wanted, mode="numpy", on_unused_input="ignore").rewrites
+    graphs = history.all_graphs()
+    for each, found in zip(graphs, history.costs(), strict=True):
+        assert found == cost_of(each)

@@ -137,7 +137,7 @@ def _rank_error(
         expected=f"shape {shape_text(row.shape)}, like one row of `{describe(info.initial)}`",
         found=f"`{describe(value)}`, shape {shape_text(result.shape)}{_source(value)}",
         fix=_remedy(name, row, value)
-        if result.ndim != row.ndim - 1
+        if result.ndim != row.ndim - 1 or _flattens(value, row)
         else f"the value before the first step, not rows for all steps: outputs_info={_written(info.initial)}[0]",
     )
 
@@ -147,7 +147,19 @@ def _remedy(name: str, row: TensorType, value: Variable) -> str:
     from scanviz.engine.ops.state_shape import shape_remedy
 
     joined = value.owner is not None and value.owner.op.declaration is CONCATENATE
-    return shape_remedy(name, row.shape, tensor_type(value).shape, joined)
+    returned = row.shape if _flattens(value, row) else tensor_type(value).shape
+    return shape_remedy(name, row.shape, returned, joined)
+
+
+def _flattens(value: Variable, row: TensorType) -> bool:
+    """Return whether something is joined to a state of several dimensions, flattened: ``T.append`` without an axis."""
+    parts = value.owner.inputs if value.owner is not None and value.owner.op.name == "concatenate" else []
+    shaped = (
+        part.owner.inputs[0].type
+        for part in parts
+        if part.owner is not None and part.owner.op.name == "reshape"
+    )
+    return any(kind == row for kind in shaped)
 
 
 def _written(variable: Variable) -> str:

@@ -46,6 +46,13 @@ def test_a_growing_state_is_told_of_rows_and_of_buffers(step, loop):
     assert ROW_PER_STEP in text and BUFFER in text
 
 
+def test_a_growing_table_is_told_the_same_where_append_flattens_it():
+    text = message(lambda: scanviz.scan(lambda row, s: T.append(s, row[None]), M, T.zeros((1, 3))))
+    assert ROW_PER_STEP in text and BUFFER in text
+    text = message(lambda: scanviz.scan(lambda row, s: T.concatenate([row, s[0]]), M, T.zeros((1, 3))))
+    assert "the value before the first step, not rows for all steps" in text
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_growing_state_found_at_run_time_is_told_the_same(mode):
     grown, _ = scanviz.scan(JOINS[0], x, s0)

@@ -141,7 +141,7 @@ def plan_function(
         _default_updates([*graph, *new_values.values()], replacements, new_values, no_default_updates)
     )
     graph = replace([*graph, *new_values.values()], replacements)
-    graph = sizes_of_inputs(graph, given_inputs, cuts)
+    graph = sizes_of_inputs(graph, given_inputs, {**replacements, **cuts})
     shared = _shared_and_missing(graph, [given.variable for given in given_inputs])
     _check_used(graph, given_inputs, replacements, on_unused_input)
     return FunctionSpec(

@@ -44,14 +44,15 @@ def cut_at_inputs(
 
 
 def sizes_of_inputs(
-    graph: Sequence[Variable], inputs: Sequence[In], cuts: Mapping[Variable, Variable]
+    graph: Sequence[Variable], inputs: Sequence[In], replaced: Mapping[Variable, Variable]
 ) -> list[Variable]:
-    """Return a graph in which sizes of computed inputs are asked of the inputs.
+    """Return a graph in which sizes of computed inputs, and of what givens stand for, are asked of what replaces them.
 
-    A gradient writes the sizes of ``y = x * 2`` as those of ``x`` when it is built.  Where ``y`` is an input and ``x`` is none,
-    ``y`` is asked instead.
+    A gradient writes the sizes of ``y = x * 2`` as those of ``x`` when it is built.  Where ``y`` is an input or given and ``x`` is
+    no input, what stands for ``y`` is asked instead.
     """
     known = {given.variable for given in inputs}
+    cuts = {old: new for old, new in replaced.items() if old.owner is not None and _is_known(new, known)}
     current, sizes = list(graph), _known_sizes(cuts) if cuts else []
     while sizes:
         missing = [leaf for leaf in leaves(current, known) if leaf not in known and not _has_value(leaf)]
@@ -79,6 +80,10 @@ def _sizes_asked_of_inputs(
             if found is not None:
                 mapping[variable] = found
     return mapping
+
+
+def _is_known(variable: Variable, known: Collection[Variable]) -> bool:
+    return all(leaf in known or _has_value(leaf) for leaf in leaves([variable], known))
 
 
 def _has_value(variable: Variable) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from itertools import pairwise
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopVariableSnapshot
@@ -11,7 +12,7 @@ from scanviz.record.versions import VersionsRecord
 
 
 def check_versions(graphs: VersionsRecord) -> None:
-    """Refuse versions of a graph of which the last is none, or in which a rewrite takes away what is not there.
+    """Refuse versions of a graph of which the last is none, or in which nodes go before they come.
 
     Raises
     ------
@@ -22,8 +23,11 @@ def check_versions(graphs: VersionsRecord) -> None:
     --------
     >>> check_versions(VersionsRecord())
     """
-    if graphs.first < 0:
+    if not 0 <= graphs.first <= graphs.last:
         raise _refused("is after a negative number of rewrites")
+    for node in graphs.nodes:
+        if not node.versions or node.versions[0] < 0 or any(a >= b for a, b in pairwise(node.versions)):
+            raise _refused("has a node that goes before it comes")
     numbers = [
         variable.keep_last
         for node in graphs.nodes
@@ -35,7 +39,7 @@ def check_versions(graphs: VersionsRecord) -> None:
     for operation in graphs.operations:
         if not 0 <= operation.node < len(graphs.nodes) or operation.operation < 0:
             raise _refused("names an operation for a node that is not there")
-    last = snapshot_of(graphs, graphs.last)  # goes through all versions
+    last = snapshot_of(graphs, graphs.last)
     assert last is not None
     check_graph(last)
 

@@ -167,7 +167,7 @@ def no_graph(error: Exception) -> ScanvizValueError:
 
 def step_of(record: VersionsRecord, loop: LoopNodeRecord) -> GraphSnapshot:
     """Return the step of a loop that is alone in a table."""
-    found = GraphVersion(0, range(len(record.nodes)), ())
+    found = GraphVersion(0, list(range(len(record.nodes))), ())
     return _Builder(levels_of(record.nodes, found), record.texts).step(loop, 0)
 
 

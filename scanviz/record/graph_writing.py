@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
@@ -22,7 +23,6 @@ from scanviz.engine.scan.variables import (
 from scanviz.record.graph_reading import LevelNodes, levels_of
 from scanviz.record.node_names import NodeNames
 from scanviz.record.versions import (
-    DeltaRecord,
     GraphVersion,
     LoopNodeRecord,
     LoopVariableKeys,
@@ -31,6 +31,7 @@ from scanviz.record.versions import (
     OriginOfNode,
     ResultRecord,
     VersionsRecord,
+    WantedRecord,
 )
 
 
@@ -60,8 +61,9 @@ class GraphWriter:
         self._of: dict[NodeId, list[int]] = {}
         self._outputs: list[str] = []
         self._output_leaves: dict[int, int] = {}
-        self._first: DeltaRecord | None = None
-        self._deltas: list[DeltaRecord] = []
+        self._versions: list[list[int]] = []  # of each node, in which it came, went and came again
+        self._wanted: list[WantedRecord] = []
+        self._number = -1  # of the version that was written last
         self._places: dict[int, int] = {}
         self._levels: dict[tuple[int, NodeId], int] = {}
         self._blocks: dict[
@@ -94,23 +96,18 @@ class GraphWriter:
         for known, node in delta.new:
             found = self._of[known] = self._node(node, 0, ())
             after.update(found)
-        outputs = self._wanted(delta.outputs, before, after)
+        self._number += 1
+        self._want(delta.outputs, before, after)
         was = {number: self._counts[number] > 0 for number in (*before, *after)}
         self._counts.subtract(before)
         self._counts.update(after)
-        removed = sorted(number for number, there in was.items() if there and not self._counts[number])
-        added = sorted(number for number, there in was.items() if not there and self._counts[number])
-        written = DeltaRecord(tuple(removed), tuple(added), outputs)
-        if self._first is None:
-            self._first = written
-        else:
-            self._deltas.append(written)
+        for number, there in was.items():
+            if there != (self._counts[number] > 0):
+                self._versions[number].append(self._number)
 
-    def _wanted(
-        self, outputs: Mapping[int, Variable], before: Counter[int], after: Counter[int]
-    ) -> tuple[str, ...] | None:
-        """Return the keys of what is wanted; None if they are as before."""
-        found = [*self._outputs, *[""] * (len(outputs) if self._first is None else 0)]
+    def _want(self, outputs: Mapping[int, Variable], before: Counter[int], after: Counter[int]) -> None:
+        """Write down what is wanted, if that is something else than before."""
+        found = [*self._outputs, *[""] * (0 if self._number else len(outputs))]
         for place, variable in outputs.items():
             found[place] = self.names.of(variable)
             known = self._output_leaves.pop(place, None)
@@ -119,8 +116,9 @@ class GraphWriter:
             if variable.owner is None:
                 known = self._output_leaves[place] = self._leaf(variable, 0, leaf_role(variable))
                 after[known] += 1
-        same, self._outputs = found == self._outputs, found
-        return None if same else tuple(found)
+        if found != self._outputs:
+            self._outputs = found
+            self._wanted.append(WantedRecord(self._number, tuple(found)))
 
     def _put_in_place(self, nodes: Sequence[Apply]) -> None:
         """Give nodes that were not met before their numbers and places.
@@ -140,7 +138,10 @@ class GraphWriter:
                     earliest[variable.owner.node_id] = min(place, earliest.get(variable.owner.node_id, place))
 
     def _row(self, node: NodeRecord) -> int:
-        return self._table.setdefault(node, len(self._table))
+        found = self._table.setdefault(node, len(self._table))
+        if found == len(self._versions):
+            self._versions.append([])
+        return found
 
     def _leaf(self, variable: Variable, level: int, role: str) -> int:
         known = self._leaves.get((variable, level, role))
@@ -268,18 +269,17 @@ class GraphWriter:
 
     def record(self, program: Program | None = None) -> VersionsRecord:
         """Return what was written; with a program, what the nodes of the last version became in it."""
-        first = DeltaRecord() if self._first is None else self._first
         names = [*self._output_names, *[""] * len(self._outputs)][: len(self._outputs)]
-        last = GraphVersion(
-            len(self._deltas), [number for number, count in self._counts.items() if count], ()
-        )
+        last = GraphVersion(self._number, [number for number, count in self._counts.items() if count], ())
         return VersionsRecord(
             self._title,
-            start=len(first.added),
-            outputs=first.outputs or (),
+            last=max(0, self._number),
+            wanted=tuple(self._wanted),
             output_names=tuple(names),
-            nodes=tuple(self._table),
-            deltas=tuple(self._deltas),
+            nodes=tuple(
+                replace(node, versions=tuple(versions))
+                for node, versions in zip(self._table, self._versions, strict=True)
+            ),
             origins=tuple(self._origins()),
             operations=() if program is None else tuple(self._operations(program, last)),
             texts={name: source_line.text() for source_line, name in self._sources.items()},

@@ -21,7 +21,7 @@ from scanviz.record.run_times import BuildRecord, CallPartsRecord, ThreadTimesRe
 from scanviz.record.traces import TraceRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
-SCHEMA = 4  # version of the data model: raised when a field's meaning changes or one is taken away
+SCHEMA = 5  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,10 +223,10 @@ class RewritesRecord:
 
         Examples
         --------
-        >>> from scanviz.record.versions import NodeRecord, ResultRecord
+        >>> from scanviz.record.versions import NodeRecord, ResultRecord, WantedRecord
         >>> x = NodeRecord(0, "x", "", 0, (ResultRecord("x", "x", "float64[]", "x"),), role="input")
         >>> y = NodeRecord(0, "y", "exp", 1, (ResultRecord("y", "y", "float64[]"),), ("x",))
-        >>> versions = VersionsRecord("f", start=2, outputs=("y",), output_names=("",), nodes=(x, y))
+        >>> versions = VersionsRecord("f", wanted=(WantedRecord(0, ("y",)),), output_names=("",), nodes=(x, y))
         >>> RewritesRecord(graphs=versions).lines(0)
         ('y = exp(x)', 'return y')
         """

@@ -340,12 +340,5 @@ def _with_names(value: object, names: Sequence[tuple[str, str]], known: dict[str
 def size_of(record: RewritesRecord) -> int:
     """Return about how many bytes a record takes in memory."""
     graphs = record.graphs
-    changes = 0 if graphs is None else sum(len(delta.removed) + len(delta.added) for delta in graphs.deltas)
     nodes = 0 if graphs is None else len(graphs.nodes)
-    return (
-        2_000
-        + NODE_BYTES * nodes
-        + 16 * changes
-        + 400 * len(record.applications)
-        + 300 * len(record.refusals)
-    )
+    return 2_000 + NODE_BYTES * nodes + 400 * len(record.applications) + 300 * len(record.refusals)

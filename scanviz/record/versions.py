@@ -1,4 +1,4 @@
-"""All versions of a function's graph as data: every node once, and for each rewrite which of them it took away and put in.
+"""All versions of a function's graph as data: every node once, with the versions in which it came and went.
 
 This is the one form in which a graph stands in a record.  Lines (:mod:`scanviz.record.graph_lines`), pictures and diffs are made
 of it, by whoever wants them, for any version.  Nodes of all graphs are in one table: those of the function's graph are at level 0,
@@ -8,11 +8,11 @@ all rewrites.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import field, replace
 from typing import ClassVar
 
-from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.slotted import dataclass
 from scanviz.record.graph import GraphSnapshot
 
@@ -129,6 +129,9 @@ class NodeRecord:
         to its step.
     loop : LoopNodeRecord or None
         What it is, if it is a loop.
+    versions : tuple of int
+        The version in which it came, that in which it went, that in which it came again, and so on.  A node that reads something
+        else than before is another one with the same key.
     """
 
     LISTED: ClassVar[bool] = True
@@ -141,26 +144,35 @@ class NodeRecord:
     source: str = ""
     role: str = "computed"
     loop: LoopNodeRecord | None = None
+    versions: tuple[int, ...] = (0,)
+
+    def is_in(self, version: int) -> bool:
+        """Return whether it is in a version.
+
+        Examples
+        --------
+        >>> node = NodeRecord(0, "y", "exp", 1, (), versions=(2, 4))
+        >>> [node.is_in(k) for k in range(5)]
+        [False, False, True, True, False]
+        """
+        return bisect_right(self.versions, version) % 2 == 1
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaRecord:
-    """What changed from one version to the next; in JSON a list like a Result.
+class WantedRecord:
+    """What is wanted of a graph from a version on; in JSON a list like a Result.
 
     Attributes
     ----------
-    removed : tuple of int
-        Nodes that are gone, by their places in the table.
-    added : tuple of int
-        Nodes that are new, likewise.  A node that reads something else now is gone and new.
-    outputs : tuple of str or None
-        Keys of what is wanted of the graph; None where that is as before.
+    since : int
+        The version.
+    outputs : tuple of str
+        Keys.
     """
 
     LISTED: ClassVar[bool] = True
-    removed: tuple[int, ...] = ()
-    added: tuple[int, ...] = ()
-    outputs: tuple[str, ...] | None = None
+    since: int
+    outputs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,16 +225,14 @@ class VersionsRecord:
         What it is the graph of.
     first : int
         Number of the first version that is kept: 0 for the graph as it was built.
-    start : int
-        How many nodes that has: they begin the table.
-    outputs : tuple of str
-        Keys of what is wanted of it.
+    last : int
+        Number of the last one.  Rewrites after it are of the program, and leave the graph as it is.
+    wanted : tuple of WantedRecord
+        What is wanted of it, each as long as there is no later one.
     output_names : tuple of str
         What the outputs are called, empty for those without a name.
     nodes : tuple of NodeRecord
         All nodes that there ever were, in order of first appearance.
-    deltas : tuple of DeltaRecord
-        What changed from each version to the next.
     origins : tuple of OriginOfNode
         Where nodes came from that the user did not write.
     operations : tuple of OperationOfNode
@@ -233,11 +243,10 @@ class VersionsRecord:
 
     title: str = ""
     first: int = 0
-    start: int = 0
-    outputs: tuple[str, ...] = ()
+    last: int = 0
+    wanted: tuple[WantedRecord, ...] = ()
     output_names: tuple[str, ...] = ()
     nodes: tuple[NodeRecord, ...] = ()
-    deltas: tuple[DeltaRecord, ...] = ()
     origins: tuple[OriginOfNode, ...] = ()
     operations: tuple[OperationOfNode, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
@@ -245,70 +254,44 @@ class VersionsRecord:
         default_factory=dict, init=False, repr=False, compare=False
     )  # the first and the last version, which are asked for often
 
-    @property
-    def last(self) -> int:
-        """Number of the last version."""
-        return self.first + len(self.deltas)
-
     def version(self, number: int) -> GraphVersion | None:
-        """Return what is in the graph after so many rewrites; None if that is not kept.
-
-        Rewrites after the last delta are of the program, and leave the graph as it is.
-        """
+        """Return what is in the graph after so many rewrites; None if that is not kept."""
+        number = min(number, self.last)
         if number < self.first:
             return None
-        for found in self.versions():
-            if found.number == min(number, self.last):
-                return found
-        raise AssertionError("a last version that there is not")
+        outputs = next((found.outputs for found in reversed(self.wanted) if found.since <= number), ())
+        return GraphVersion(number, [k for k, node in enumerate(self.nodes) if node.is_in(number)], outputs)
 
     def versions(self) -> Iterator[GraphVersion]:
-        """Iterate over all versions; each is what it is until the next one is asked for."""
-        if not 0 <= self.start <= len(self.nodes):
-            raise ScanvizValueError(
-                "a graph of the profile makes no sense", found=f"{self.start} nodes at first"
-            )
-        live, outputs = dict.fromkeys(range(self.start)), self.outputs
-        yield GraphVersion(self.first, live, outputs)
-        for number, delta in enumerate(self.deltas, self.first + 1):
-            for gone in delta.removed:
-                if gone not in live:
-                    raise ScanvizValueError(
-                        "a rewrite of the profile takes away a node that is not there", found=gone
-                    )
-                del live[gone]
-            for new in delta.added:
-                if new in live or not 0 <= new < len(self.nodes):
-                    raise ScanvizValueError(
-                        "a rewrite of the profile puts in a node that is there, or none", found=new
-                    )
-                live[new] = None
-            outputs = outputs if delta.outputs is None else delta.outputs
-            yield GraphVersion(number, live, outputs)
+        """Iterate over all versions."""
+        for number in range(self.first, self.last + 1):
+            found = self.version(number)
+            assert found is not None
+            yield found
 
     def live(self, number: int) -> list[int]:
         """Return the places in the table of the nodes after so many rewrites; none if that is not kept."""
         found = self.version(number)
-        return [] if found is None else list(found.live)
+        return [] if found is None else found.live
 
     def last_alone(self, number: int) -> VersionsRecord:
         """Return the last version, which is that after so many rewrites, without those before it."""
         last = self.version(self.last)
         assert last is not None
-        places = {old: new for new, old in enumerate(sorted(last.live))}
+        places = {old: new for new, old in enumerate(last.live)}
         operations = tuple(
             replace(operation, node=places[operation.node])
             for operation in self.operations
             if operation.node in places
         )
-        nodes = tuple(self.nodes[place] for place in places)
+        nodes = tuple(replace(self.nodes[place], versions=(number,)) for place in places)
         sources = {node.source for node in nodes}
         texts = {name: text for name, text in self.texts.items() if name in sources}
         return VersionsRecord(
             self.title,
             number,
-            len(nodes),
-            last.outputs,
+            number,
+            (WantedRecord(number, last.outputs),),
             self.output_names,
             nodes,
             operations=operations,
@@ -324,12 +307,12 @@ class GraphVersion:
     ----------
     number : int
         After how many rewrites.
-    live : iterable of int
+    live : list of int
         Its nodes, by their places in the table.
     outputs : tuple of str
         Keys of what is wanted of it.
     """
 
     number: int
-    live: Iterable[int]
+    live: list[int]
     outputs: tuple[str, ...]

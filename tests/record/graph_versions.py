@@ -1,6 +1,7 @@
 """A graph with numbered variables as the table of nodes that a record keeps."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
@@ -12,6 +13,7 @@ from scanviz.record.versions import (
     OperationOfNode,
     ResultRecord,
     VersionsRecord,
+    WantedRecord,
 )
 
 
@@ -23,10 +25,10 @@ def versions_of_graph(graph: GraphSnapshot, after: int) -> VersionsRecord:
     return VersionsRecord(
         graph.title,
         after,
-        len(read.nodes),
-        outputs,
+        after,
+        (WantedRecord(after, outputs),),
         graph.output_names,
-        tuple(read.nodes),
+        tuple(replace(node, versions=(after,)) for node in read.nodes),
         operations=tuple(read.links),
         texts=read.texts,
     )

@@ -22,7 +22,7 @@ from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRec
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.record.versions import DeltaRecord, OriginOfNode, VersionsRecord
+from scanviz.record.versions import OriginOfNode, VersionsRecord
 from tests.record.graph_versions import versions_of_graph
 
 COUNTS = st.integers(0, 2**62)
@@ -116,13 +116,17 @@ def variables_of(roles: tuple[str, ...]) -> st.SearchStrategy[VariableSnapshot]:
 
 @st.composite
 def versions(draw: st.DrawFn) -> VersionsRecord:
-    """Draw versions of a graph: rewrites each of which takes nodes away and puts them in again."""
+    """Draw versions of a graph: rewrites some of which put in nodes that the next takes away again."""
     found = versions_of_graph(draw(graphs()), draw(st.integers(0, 1)))
-    numbers = st.lists(st.sampled_from(range(len(found.nodes))), unique=True).map(tuple)
-    taken = draw(st.lists(numbers, max_size=2))
-    deltas = [DeltaRecord(one, one) for one in taken]  # every version must be a graph
+    last = found.first + draw(st.integers(0, 2))
+    lone = [node for node in found.nodes if node.level == 0 and node.role == "input"]
+    passing = [
+        dataclasses.replace(node, key=f"{node.key} once", versions=(found.first, last))
+        for node in lone
+        if last > found.first and draw(st.booleans())
+    ]
     origins = draw(st.lists(records(OriginOfNode), max_size=2).map(tuple))
-    return dataclasses.replace(found, deltas=tuple(deltas), origins=origins)
+    return dataclasses.replace(found, last=last, nodes=(*found.nodes, *passing), origins=origins)
 
 
 @st.composite

@@ -256,7 +256,7 @@ def test_what_is_written_and_costed_of_many_loops_in_one_step_grows_as_they_do(m
         counted.clear()
         record = rewrites_of(f)
         assert len(record.applications) >= loops
-        changes = sum(len(delta.added) + len(delta.removed) for delta in record.graphs.deltas)
+        changes = sum(len(node.versions) for node in record.graphs.nodes)
         counts.append([counted["written"], counted["costed"], changes, len(record.graphs.nodes)])
     for few, many in zip(*counts, strict=True):
         assert math.log(many / few, 4) < 1.15, counts

@@ -46,7 +46,7 @@ def test_every_record_is_in_the_tables_once() -> None:
 
 
 def test_the_page_is_of_this_version() -> None:
-    assert SCHEMA == ProfileRecord().schema == 4
+    assert SCHEMA == ProfileRecord().schema == 5
 
 
 def test_marks_stay_where_they_were() -> None:

@@ -23,13 +23,13 @@ from scanviz.record.rewrites import RewriteRecord, RewritesRecord
 from scanviz.record.rewrites_snapshot import rewrites_record
 from scanviz.record.snapshot import snapshot
 from scanviz.record.versions import (
-    DeltaRecord,
     LoopNodeRecord,
     LoopVariableKeys,
     NodeRecord,
     OperationOfNode,
     ResultRecord,
     VersionsRecord,
+    WantedRecord,
 )
 from scanviz.testing import random_loops
 from scanviz.testing.expressions import RandomExpression
@@ -141,7 +141,8 @@ def node(key, *inputs, level=0, loop=None):
 
 def versions(*nodes, outputs=("y",), **more):
     names = ("",) * len(outputs)
-    return VersionsRecord("f", start=len(nodes), outputs=outputs, output_names=names, nodes=nodes, **more)
+    wanted = (WantedRecord(0, outputs),)
+    return VersionsRecord("f", wanted=wanted, output_names=names, nodes=nodes, **more)
 
 
 @pytest.mark.parametrize(
@@ -157,15 +158,14 @@ def versions(*nodes, outputs=("y",), **more):
         versions(node("y", loop=LoopNodeRecord("l", 1, (), "nowhere"))),
         versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableKeys("sitsot", "h", (-1,), (0,), (), (), None, None),)))),
         versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableKeys("nitsot", "h", (), (), (), (), None, "y", -1),)))),
-        versions(node("y"), deltas=(DeltaRecord((1,), ()),)),
-        versions(node("y"), deltas=(DeltaRecord((), (0,)),)),
-        versions(node("y"), deltas=(DeltaRecord((), (7,)),)),
-        versions(node("y"), deltas=(DeltaRecord((), (-1,)),)),
-        versions(node("y"), deltas=(DeltaRecord((0,), ()),)),
+        versions(replace(node("y"), versions=())),
+        versions(replace(node("y"), versions=(-1,))),
+        versions(replace(node("y"), versions=(0, 0))),
+        versions(replace(node("y"), versions=(0, 2, 1))),
+        versions(replace(node("y"), versions=(0, 1)), last=1),
         versions(node("y"), operations=(OperationOfNode(3, 0),)),
         versions(node("y"), operations=(OperationOfNode(0, -3),)),
-        replace(versions(node("y")), start=7),
-        replace(versions(node("y")), start=-1),
+        replace(versions(node("y")), last=-1),
         replace(versions(node("y")), first=-1),
         replace(versions(node("y")), output_names=()),
     ],
@@ -174,9 +174,7 @@ def test_a_record_whose_nodes_are_no_graph_is_refused(graphs):
     with pytest.raises(ScanvizError, match="profile"):
         check(with_graphs(graphs))
     for k in (0, 1):
-        RewritesRecord(graphs=graphs).lines(k) if graphs.start == len(
-            graphs.nodes
-        ) and not graphs.deltas else ()
+        RewritesRecord(graphs=graphs).lines(k)
 
 
 def with_graphs(graphs):
@@ -187,8 +185,7 @@ def with_graphs(graphs):
 
 
 def test_a_graph_between_that_makes_no_sense_is_told_where_it_is_shown():
-    graphs = versions(node("y"), node("z", "z"), deltas=(DeltaRecord((), (1,)), DeltaRecord((1,), ())))
-    graphs = replace(graphs, start=1)
+    graphs = versions(node("y"), replace(node("z", "z"), versions=(1, 2)), last=2)
     check(with_graphs(graphs))
     rewrites = RewritesRecord(graphs=graphs, applications=(RewriteRecord(0, "a", "b", "c", "d"),) * 2)
     assert rewrites.lines(1) == (
@@ -201,12 +198,9 @@ def test_a_graph_between_that_makes_no_sense_is_told_where_it_is_shown():
 
 def test_nothing_is_written_twice():
     rewrites = profiled().functions[0].rewrites
-    nodes = rewrites.graphs.nodes
+    nodes = [replace(each, versions=()) for each in rewrites.graphs.nodes]
     assert len(set(nodes)) == len(nodes)
-    seen = set(range(rewrites.graphs.start))
-    for delta in rewrites.graphs.deltas:
-        assert not set(delta.removed) & set(delta.added)
-        seen |= set(delta.added)
+    seen = {place for version in rewrites.graphs.versions() for place in version.live}
     assert seen == set(range(len(nodes)))
 
 

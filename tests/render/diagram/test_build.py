@@ -8,7 +8,7 @@ from hypothesis import given
 import scanviz
 from scanviz.engine.errors import ScanvizError
 from scanviz.record.loops import LoopRecord
-from scanviz.record.model import FunctionRecord, ProfileRecord
+from scanviz.record.model import FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.record.snapshot import snapshot
@@ -101,7 +101,8 @@ def test_the_profile_says_what_each_part_took():
         call_times=DurationRecord(2, 40_000),
         rewrites=RewritesRecord(graphs=versions_of_graph(graph, 0)),
     )
-    record = ProfileRecord(functions=(function,), loops=(loop,), wall_ns=80_000)
+    threads = ThreadTimesRecord(inside_ns=40_000)
+    record = ProfileRecord(functions=(function,), loops=(loop,), wall_ns=80_000, threads=threads)
     graph = function.graph
     for picture in (diagram_of(graph, record=record), diagram_of(graph, record=record, function=1)):
         [box] = picture.clusters

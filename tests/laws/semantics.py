@@ -143,7 +143,7 @@ def a_computed_input_is_as_good_as_one_that_is_not(case: LoopCase, cuts: list[st
 def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
     case: LoopCase, cuts: list[str], which: int
 ) -> None:
-    """The gradient with respect to a computed input is that with respect to a plain one, and needs nothing above it."""
+    """The gradient by a computed input, or one that is given a value, is that by a plain one, and needs nothing above it."""
     results, _, inputs, _ = case.build()
     over = {variable: _computed(variable, how) for (variable, _), how in zip(inputs, cuts, strict=False)}
     floats = [variable for variable, values in inputs if values.dtype.kind == "f"]
@@ -160,6 +160,10 @@ def gradients_with_respect_to_computed_inputs_are_those_of_plain_ones(
     f = function(
         [over.get(variable, variable) for variable, _ in inputs], cut, mode="numpy", on_unused_input="ignore"
     )
+    _close(f(*given), expected, case.dtype)
+    givens = {computed: plain for plain, computed in over.items() if computed is not plain}
+    plain_inputs = [variable for variable, _ in inputs]
+    f = function(plain_inputs, cut, givens=givens, mode="numpy", on_unused_input="ignore")
     _close(f(*given), expected, case.dtype)
 
 

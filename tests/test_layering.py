@@ -54,7 +54,7 @@ ENGINE_LAYERS = (
     ("config", "codec"),
     ("errors",),
     ("named_tuple",),
-    ("slotted", "collecting", "later", "enumerated"),
+    ("collecting", "later", "enumerated"),
     ("methods", "locks"),
 )
 PROFILER_LAYERS = (

@@ -17,9 +17,10 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+
+from msgspec import Struct
 
 from scanviz.cli.built import own_output
 from scanviz.cli.files import STANDARD_OUTPUT, free_place, loaded
@@ -90,8 +91,7 @@ NO_LOOPS_CLOSED = ("unrolled", "connections", "mappings", "film")  # pictures in
 TABLES = ("txt", "svg", "png")  # as what mappings and connections are drawn
 
 
-@dataclass(frozen=True, slots=True)
-class DrawTarget:
+class DrawTarget(Struct, frozen=True):
     """Where the picture goes and as what."""
 
     path: Path | None

@@ -73,7 +73,7 @@ def main(arguments: list[str]) -> int:
 
 def _known(function: Function) -> Known:
     """Return the Program of a function, by the name that a profile calls it by, and what is said beside its lines."""
-    from scanviz.engine.slotted import replace
+    from msgspec.structs import replace
 
     return replace(function.program, name=function.name), _notes(function)
 
@@ -128,9 +128,10 @@ def _recorded(path: Path) -> list[Program]:
     UsageError
         If it is no profile, holds none, or one that is damaged.
     """
+    from msgspec.structs import replace
+
     from scanviz.engine.codec import MisfitError
     from scanviz.engine.program.file import from_bytes
-    from scanviz.engine.slotted import replace
 
     found = []
     for function in loaded(path).functions:

@@ -12,9 +12,10 @@ import contextlib
 import itertools
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+
+from msgspec.structs import replace
 
 from scanviz.cli.built import own_output
 from scanviz.cli.files import loaded

@@ -8,9 +8,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TextIO
+
+from msgspec.structs import replace
 
 from scanviz.cli.measured_lines import ablated_lines, bisected_lines, verified_lines, whole_line
 from scanviz.cli.measured_progress import Job, MeasuredProgress

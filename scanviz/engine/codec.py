@@ -7,13 +7,15 @@ tuples, mappings and classes with fields.  What else a format holds, and how it 
 
 from __future__ import annotations
 
-import dataclasses
 import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from itertools import repeat
 from typing import Any, Literal, Union, get_args, get_origin
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.named_tuple import NamedTuple
@@ -167,8 +169,8 @@ class Codec:
     def _listed(self, kind: Any) -> Form:
         """Return the form of a class that is written as a list: its fields in order, without defaults at the end."""
         names = fields_of(kind)
-        defaults = [field.default for field in dataclasses.fields(kind) if field.init]
-        least = sum(default is dataclasses.MISSING for default in defaults)
+        defaults = [field.default for field in fields(kind)]
+        least = sum(default is NODEFAULT for default in defaults)
 
         @cache
         def forms() -> tuple[list[Write], list[Read]]:
@@ -268,11 +270,10 @@ class Codec:
 
 @cache
 def fields_of(kind: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass or named tuple with their types, in order."""
+    """Return the fields of a Struct or named tuple with their types, in order."""
     hints = typing.get_type_hints(kind)
-    if dataclasses.is_dataclass(kind):
-        return {field.name: hints[field.name] for field in dataclasses.fields(kind) if field.init}
-    return {name: hints[name] for name in kind._fields}
+    names = kind.__struct_fields__ if issubclass(kind, Struct) else kind._fields
+    return {name: hints[name] for name in names}
 
 
 def unchanged(value: Any) -> Any:

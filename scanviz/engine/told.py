@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import cycle
 from operator import index as whole_number
 from typing import Any
@@ -165,8 +166,6 @@ class StepSeries:
 
     def shorter(self, step_ns: float) -> StepSeries:
         """Return the same with so much taken off each step."""
-        from copy import copy  # of use while somebody watches
-
         found, covers = copy(self), 1 if self.covers is None else self.covers
         found.interval_ns = np.maximum(0, self.interval_ns - np.rint(step_ns * covers).astype(np.int64))
         found.span_ns = max(0, self.span_ns - round(step_ns * self.steps))

@@ -11,9 +11,11 @@ import re
 import subprocess
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.child_process import isolated_code
 from scanviz.lessons.processes import SECONDS, Stopped, never, run_process
@@ -45,8 +47,7 @@ print("\\n" + mark + json.dumps(None))
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How running a lesson's program, or a check, went.
 
     Attributes

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+
+from msgspec import Struct
 
 from scanviz.record.errors import ScanvizValueError
 
@@ -22,8 +23,7 @@ _HINTS = re.compile(r"(?:^- Hint: .*\n)+\n", re.MULTILINE)
 _FOR_THE_CHECK = ("python check", "python solution", "picture")
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """One lesson.
 
     Attributes

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
-from scanviz.engine.slotted import dataclass
 from scanviz.record.first_bad import FirstBad, first_bad_of
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot
 from scanviz.record.held_calls import Array, HeldCallRecord
@@ -26,8 +26,7 @@ LONGEST = 12  # links
 MOST_ROWS = 4  # of inputs
 
 
-@dataclass(frozen=True, slots=True)
-class BlameLink:
+class BlameLink(Struct, frozen=True):
     """A link of the chain.
 
     Attributes

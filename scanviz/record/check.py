@@ -5,11 +5,11 @@ Views rely on it, so a record from a file is checked before anyone sees it.
 
 from __future__ import annotations
 
-import dataclasses
 from functools import cache
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.record.check_graph import check_versions
@@ -100,8 +100,8 @@ def _check_series(loop: LoopRecord) -> None:
 
 def _check_signs(value: Any, place: str) -> None:
     """Refuse negative numbers where only sizes, counts and times are."""
-    if dataclasses.is_dataclass(value):
-        for name in _with_numbers(type(value)):  # type: ignore[arg-type]  # classes are hashable
+    if isinstance(value, Struct):
+        for name in _with_numbers(type(value)):
             _check_signs(getattr(value, name), f"{place}.{name}")
     elif isinstance(value, tuple):
         for item in value:
@@ -128,8 +128,8 @@ def _has_numbers(hint: Any, around: tuple[Any, ...]) -> bool:
         return True
     if hint is VersionsRecord or hint in around:
         return hint is not VersionsRecord  # the numbers of a graph are looked at by check_versions
-    if dataclasses.is_dataclass(hint):
-        fields = field_types(cast(type, hint)).values()
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        fields = field_types(hint).values()
         return any(_has_numbers(field, (*around, hint)) for field in fields)
     return any(_has_numbers(arg, around) for arg in get_args(hint))
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class StepNumbersRecord:
+class StepNumbersRecord(Struct, frozen=True):
     """What one step of a loop costs, in numbers.
 
     Attributes
@@ -26,8 +23,7 @@ class StepNumbersRecord:
     bytes_moved: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CostNumbersRecord:
+class CostNumbersRecord(Struct, frozen=True):
     """What a graph costs with the sizes of the function's last call put in; None for what depends on values.
 
     Attributes
@@ -51,8 +47,7 @@ class CostNumbersRecord:
     per_step: dict[str, StepNumbersRecord] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphCostRecord:
+class GraphCostRecord(Struct, frozen=True):
     """What a graph costs, written in named sizes.
 
     Attributes

@@ -14,9 +14,10 @@ import os
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from scanviz.record.archive import MARK, Limits, entries_of, is_profile
 from scanviz.record.codec import decode, encode

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from msgspec import Struct, field
 
-from scanviz.engine.slotted import dataclass
 from scanviz.record.values import SourceRecord
 
 
-@dataclass(frozen=True, slots=True)
-class ValueRecord:
+class ValueRecord(Struct, frozen=True):
     """A value in short.
 
     Attributes
@@ -39,8 +37,7 @@ class ValueRecord:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopPlaceRecord:
+class LoopPlaceRecord(Struct, frozen=True):
     """A step of a run of a loop.
 
     Attributes
@@ -67,8 +64,7 @@ class LoopPlaceRecord:
     forward_step: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRecord:
+class FindingRecord(Struct, frozen=True):
     """The first operation whose result should not be.
 
     Attributes
@@ -125,8 +121,7 @@ class FindingRecord:
     moved_from: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRecord:
+class CheckedRecord(Struct, frozen=True):
     """What was looked at, and what was found.
 
     Attributes

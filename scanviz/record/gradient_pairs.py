@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
 from scanviz.engine.scan.loop import Member, Scan
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ForwardLoops:
+class ForwardLoops(Struct, frozen=True):
     """The loops that a loop is the back-propagation of.
 
     Attributes

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class VariableSnapshot:
+class VariableSnapshot(Struct, frozen=True):
     """A variable.
 
     Attributes
@@ -36,8 +35,7 @@ class VariableSnapshot:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSnapshot:
+class NodeSnapshot(Struct, frozen=True):
     """An operation: its inputs and outputs are numbers of variables.
 
     Attributes
@@ -71,8 +69,7 @@ class NodeSnapshot:
     operation: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoopVariableSnapshot:
+class LoopVariableSnapshot(Struct, frozen=True):
     """A loop variable of a Scan: numbers of inner variables count in the step's graph, outer ones around the loop.
 
     Attributes
@@ -108,8 +105,7 @@ class LoopVariableSnapshot:
     keep_last: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoopSnapshot:
+class LoopSnapshot(Struct, frozen=True):
     """A Scan.
 
     Attributes
@@ -136,8 +132,7 @@ class LoopSnapshot:
     key: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GraphSnapshot:
+class GraphSnapshot(Struct, frozen=True):
     """A graph.
 
     Attributes

@@ -10,16 +10,16 @@ import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.engine.slotted import dataclass
 from scanviz.record.graph_reading import DEEPEST, LevelNodes, levels_of, taken
 from scanviz.record.versions import GraphVersion, LoopVariableKeys, NodeRecord, VersionsRecord
 
 INDENT = "    "
 
 
-@dataclass(frozen=True, slots=True)
-class LineEdit:
+class LineEdit(Struct, frozen=True):
     """Lines replaced by others.
 
     Attributes

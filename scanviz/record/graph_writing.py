@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine

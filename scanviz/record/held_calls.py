@@ -7,22 +7,20 @@ loops where there is room, so that a loop which reads them does not have to wait
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.graph.types import DTYPES
-from scanviz.engine.slotted import dataclass
 from scanviz.record.loops import LoopRecord
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayRecord:
+class ArrayRecord(Struct, frozen=True):
     """An array of any dtype and shape.
 
     Attributes
@@ -65,8 +63,7 @@ class ArrayRecord:
         return found.astype(dtype).reshape(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopRunsRecord:
+class LoopRunsRecord(Struct, frozen=True):
     """The runs of a loop in a call.
 
     Attributes
@@ -84,8 +81,7 @@ class LoopRunsRecord:
     count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointRecord:
+class CheckpointRecord(Struct, frozen=True):
     """What a loop of a call held before one of its steps.
 
     Attributes
@@ -107,8 +103,7 @@ class CheckpointRecord:
     states: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HeldCallRecord:
+class HeldCallRecord(Struct, frozen=True):
     """What a call of a function was given, and what its loops held at some of their steps.
 
     Attributes

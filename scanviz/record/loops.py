@@ -7,13 +7,12 @@ parts are medians over the sample, scaled to sum to it exactly.
 
 from __future__ import annotations
 
-from dataclasses import field, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from scanviz.engine.display import Shown
-from scanviz.engine.slotted import dataclass
 from scanviz.record.operations import OperationRecord, SideRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
@@ -21,8 +20,7 @@ Samples = np.ndarray[Any, np.dtype[np.int64]]
 SAMPLE_REASONS = {0: "every k-th", 1: "first", 2: "last", 3: "slowest"}
 
 
-@dataclass(frozen=True, slots=True)
-class LoopVariableRecord:
+class LoopVariableRecord(Struct, frozen=True):
     """A loop variable: what the loop reads, carries or gives.
 
     Attributes
@@ -71,8 +69,7 @@ FEW_NS = 10  # of shorter steps fractions of nanoseconds are told
 INSIDE = "part of the code of the loop around"  # why a loop has code that was not made for it alone
 
 
-@dataclass(frozen=True, slots=True)
-class TierRecord:
+class TierRecord(Struct, frozen=True):
     """Code that was made for a loop.
 
     Attributes
@@ -125,8 +122,7 @@ class TimedSteps(NamedTuple):
         return self.time_ns * self.covers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopRecord(Shown):
+class LoopRecord(Struct, Shown, frozen=True, eq=False):
     """One loop of one function, over all its runs.
 
     Attributes
@@ -391,7 +387,7 @@ class LoopRecord(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, LoopRecord):
             return NotImplemented
-        plain = [part.name for part in fields(self) if part.name != "series"]
+        plain = [name for name in self.__struct_fields__ if name != "series"]
         same = all(getattr(self, name) == getattr(other, name) for name in plain)
         return same and np.array_equal(self.series, other.series)
 

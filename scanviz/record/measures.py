@@ -12,8 +12,9 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, cast
 
+from msgspec import Struct
+
 from scanviz.engine.errors import InternalError
-from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:  # a script that is profiled starts without the classes of its record
     from scanviz.record.loops import LoopRecord
@@ -34,8 +35,7 @@ AGGREGATES: dict[Aggregate, Callable[[float, float], float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """A declared number.
 
     Attributes

@@ -8,9 +8,10 @@ Nothing is averaged over profiles; whoever wants to compare them compares.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from scanviz.record.held_calls import HeldCallRecord
 from scanviz.record.measures import aggregated, declared

@@ -6,11 +6,11 @@ and nothing else.  ``docs/profile-format.md`` documents every field; a test hold
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Any, Literal
 
+from msgspec import Struct, field
+
 from scanviz.engine.display import Shown
-from scanviz.engine.slotted import dataclass
 from scanviz.record.graph import GraphSnapshot
 from scanviz.record.held_calls import HeldCallRecord
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, LoopVariableRecord, Samples, TierRecord
@@ -24,8 +24,7 @@ from scanviz.record.values import DurationRecord, SourceRecord
 SCHEMA = 5  # version of the data model: raised when a field's meaning changes or one is taken away
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionRecord:
+class FunctionRecord(Struct, frozen=True):
     """One compiled function.
 
     Attributes
@@ -101,8 +100,7 @@ class FunctionRecord:
         return self.call_times.total_ns
 
 
-@dataclass(frozen=True, slots=True)
-class CostRecord:
+class CostRecord(Struct, frozen=True):
     """What recording itself cost: events counted, times what one costs here, and time measured in the recorder.
 
     Attributes
@@ -146,8 +144,7 @@ class CostRecord:
         return in_times + self.recorder_ns + self.values_ns
 
 
-@dataclass(frozen=True, slots=True)
-class MergedRecord:
+class MergedRecord(Struct, frozen=True):
     """A profile that another one was merged from.
 
     Attributes
@@ -174,8 +171,7 @@ class MergedRecord:
     outcome: OutcomeRecord = field(default_factory=OutcomeRecord)
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileRecord(Shown):
+class ProfileRecord(Struct, Shown, frozen=True):
     """A profiled run.
 
     Attributes

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import field
 from typing import Literal
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct, field
+
 from scanviz.record.values import SourceRecord
 
 
-@dataclass(frozen=True, slots=True)
-class OperationRecord:
+class OperationRecord(Struct, frozen=True):
     """One operation of a program, or of a loop's step.
 
     Attributes
@@ -62,8 +61,7 @@ class OperationRecord:
     rule: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SideRecord:
+class SideRecord(Struct, frozen=True):
     """One side of a branch in a loop's step.
 
     Attributes

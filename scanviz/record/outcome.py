@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeRecord:
+class OutcomeRecord(Struct, frozen=True):
     """How the run ended.
 
     Attributes

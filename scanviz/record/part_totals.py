@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
+
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.parts import CONTAINERS, SLOW_CALLS, PartKind, RunPart
 from scanviz.record.values import SourceRecord
@@ -28,8 +29,7 @@ _ROWS: tuple[tuple[str, tuple[PartKind, ...]], ...] = (
 _TITLE_OF = {kind: title for title, kinds in _ROWS for kind in kinds}
 
 
-@dataclass(frozen=True, slots=True)
-class PartTotal:
+class PartTotal(Struct, frozen=True):
     """What parts of one sort took together.
 
     Attributes
@@ -44,8 +44,7 @@ class PartTotal:
     total_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class LineTotal:
+class LineTotal(Struct, frozen=True):
     """What a line of the script took, wherever it ran.
 
     Attributes
@@ -69,8 +68,7 @@ class LineTotal:
     gradient_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class GoneLoop:
+class GoneLoop(Struct, frozen=True):
     """A loop that was written and is not run as one.
 
     Attributes

@@ -14,10 +14,11 @@ is what is left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Literal
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from scanviz.record.beyond import beyond_calls, is_sampled
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
@@ -47,8 +48,7 @@ SLOW_CALLS = "calls slower than the typical one"
 DEEPEST = 60  # loops nested deeper than any script's stay part of the loop around them
 
 
-@dataclass(frozen=True, slots=True)
-class RunPart:
+class RunPart(Struct, frozen=True):
     """A part of a run.
 
     Attributes

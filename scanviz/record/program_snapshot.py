@@ -6,8 +6,9 @@ The only file of the profiler that reads the engine's objects.  Nothing of the e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import describe
 from scanviz.engine.graph.provenance import SourceLine

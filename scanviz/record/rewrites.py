@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
 from typing import Any
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from scanviz.record.codec import encode
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graph import GraphSnapshot
@@ -15,8 +16,7 @@ from scanviz.record.graph_reading import snapshot_of
 from scanviz.record.versions import VersionsRecord
 
 
-@dataclass(frozen=True, slots=True)
-class RewriteRecord:
+class RewriteRecord(Struct, frozen=True):
     """One application of a rule.
 
     Attributes
@@ -70,8 +70,7 @@ class RewriteRecord:
     difference: GraphCostRecord | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RefusalRecord:
+class RefusalRecord(Struct, frozen=True):
     """Where a rule did not fire, and why.
 
     Attributes
@@ -98,8 +97,7 @@ class RefusalRecord:
     preconditions_met: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class OriginRecord:
+class OriginRecord(Struct, frozen=True):
     """Where an operation came from.
 
     Attributes
@@ -123,8 +121,7 @@ class OriginRecord:
     parents: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class EffectRecord:
+class EffectRecord(Struct, frozen=True):
     """What a rule was measured to buy: a function without it beside the function as it is.
 
     Attributes
@@ -179,8 +176,7 @@ class EffectRecord:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RewritesRecord:
+class RewritesRecord(Struct, frozen=True):
     """Everything that rules did to one function.
 
     Attributes

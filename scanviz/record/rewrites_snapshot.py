@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.polynomial import Polynomial
@@ -330,7 +332,7 @@ def _with_names(value: object, names: Sequence[tuple[str, str]], known: dict[str
         return tuple(_with_names(item, names, known) for item in value)
     if isinstance(value, dict):
         return {_with_names(key, names, known): item for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return type(value)(
             *(_with_names(getattr(value, name), names, known) for name in field_types(type(value)))
         )

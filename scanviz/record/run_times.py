@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
+
 from scanviz.record.values import SourceRecord
 
 
-@dataclass(frozen=True, slots=True)
-class CallPartsRecord:
+class CallPartsRecord(Struct, frozen=True):
     """Parts of all calls of a function, beside what its program does.
 
     Attributes
@@ -43,8 +43,7 @@ class CallPartsRecord:
     running_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BuildRecord:
+class BuildRecord(Struct, frozen=True):
     """What one line built while the recording ran: loops, gradients or functions.
 
     Attributes
@@ -65,8 +64,7 @@ class BuildRecord:
     total_ns: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadTimesRecord:
+class ThreadTimesRecord(Struct, frozen=True):
     """Times inside scanviz by thread: calls, building and recording, each counted once though one may lie in another.
 
     Attributes

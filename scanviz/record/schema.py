@@ -6,7 +6,6 @@ and a test compares them.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.record.codec import field_types
 from scanviz.record.measures import MEASURES
@@ -42,7 +42,7 @@ def record_classes(root: type = ProfileRecord) -> list[type]:
 
 
 def _records_in(hint: Any) -> Iterator[type]:
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         yield hint
     for arg in get_args(hint):
         yield from _records_in(arg)

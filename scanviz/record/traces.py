@@ -6,20 +6,18 @@ value, as many as the byte budget allows.
 
 from __future__ import annotations
 
-from dataclasses import field, fields
 from typing import Any, Literal
 
 import numpy as np
+from msgspec import Struct, field
 
-from scanviz.engine.slotted import dataclass
 from scanviz.record.values import SourceRecord
 
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 STATISTICS = ("min", "max", "mean", "nan", "inf")  # columns of TracedVariableRecord.statistics
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TracedVariableRecord:
+class TracedVariableRecord(Struct, frozen=True, eq=False):
     """A variable of a loop's step, over the steps that were kept.
 
     Attributes
@@ -62,7 +60,7 @@ class TracedVariableRecord:
         if not isinstance(other, TracedVariableRecord):
             return NotImplemented
         arrays = ("statistics", "values")
-        plain = [part.name for part in fields(self) if part.name not in arrays]
+        plain = [name for name in self.__struct_fields__ if name not in arrays]
         return all(getattr(self, name) == getattr(other, name) for name in plain) and all(
             np.array_equal(getattr(self, name), getattr(other, name), equal_nan=True) for name in arrays
         )
@@ -70,8 +68,7 @@ class TracedVariableRecord:
     __hash__ = None  # type: ignore[assignment]  # it holds arrays
 
 
-@dataclass(frozen=True, slots=True)
-class TraceRecord:
+class TraceRecord(Struct, frozen=True):
     """Values of one run of a loop.
 
     Attributes

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRecord:
+class SourceRecord(Struct, frozen=True):
     """A line of the user's code.
 
     Attributes
@@ -32,8 +31,7 @@ class SourceRecord:
         return f"{self.file}:{self.line}"
 
 
-@dataclass(frozen=True, slots=True)
-class DurationRecord:
+class DurationRecord(Struct, frozen=True):
     """How long something took, over all its occurrences.
 
     Attributes

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from scanviz.record.first_bad import first_bad_of
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord
@@ -34,8 +35,7 @@ WAITED = 4.0  # times what a product takes as a rule, or needs on this machine, 
 SURE = 0.95  # how much a rule must change to be told, as a ratio of times
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictSentence:
+class VerdictSentence(Struct, frozen=True):
     """One sentence, and where it leads.
 
     Attributes

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import field, replace
+from functools import cached_property
 from typing import ClassVar
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from scanviz.record.graph import GraphSnapshot
 
 
-@dataclass(frozen=True, slots=True)
-class ResultRecord:
+class ResultRecord(Struct, frozen=True):
     """What a node gives; in JSON a list of these, without those at the end that are as if not given.
 
     Attributes
@@ -40,8 +41,7 @@ class ResultRecord:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LoopVariableKeys:
+class LoopVariableKeys(Struct, frozen=True):
     """A loop variable of a loop's node; in JSON a list like a Result.
 
     Attributes
@@ -78,8 +78,7 @@ class LoopVariableKeys:
     keep_last: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LoopNodeRecord:
+class LoopNodeRecord(Struct, frozen=True):
     """What a node is that is a loop.
 
     Attributes
@@ -104,8 +103,7 @@ class LoopNodeRecord:
     gradient_of: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRecord:
+class NodeRecord(Struct, frozen=True):
     """A node, or an input, constant or shared variable that nodes read; in JSON a list like a Result.
 
     Attributes
@@ -158,8 +156,7 @@ class NodeRecord:
         return bisect_right(self.versions, version) % 2 == 1
 
 
-@dataclass(frozen=True, slots=True)
-class WantedRecord:
+class WantedRecord(Struct, frozen=True):
     """What is wanted of a graph from a version on; in JSON a list like a Result.
 
     Attributes
@@ -175,8 +172,7 @@ class WantedRecord:
     outputs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OriginOfNode:
+class OriginOfNode(Struct, frozen=True):
     """What made a node that the user did not write; in JSON a list like a Result.
 
     Attributes
@@ -195,8 +191,7 @@ class OriginOfNode:
     parents: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class OperationOfNode:
+class OperationOfNode(Struct, frozen=True):
     """Which operation of a program a node of the last version became; in JSON a list like a Result.
 
     Attributes
@@ -215,8 +210,7 @@ class OperationOfNode:
     loop: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VersionsRecord:
+class VersionsRecord(Struct, frozen=True, dict=True):
     """The graph of a function as it was built and after each rewrite.
 
     Attributes
@@ -250,9 +244,11 @@ class VersionsRecord:
     origins: tuple[OriginOfNode, ...] = ()
     operations: tuple[OperationOfNode, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
-    made: dict[int, GraphSnapshot] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )  # the first and the last version, which are asked for often
+
+    @cached_property
+    def made(self) -> dict[int, GraphSnapshot]:
+        """The first and the last version by their numbers, once they have been asked for."""
+        return {}
 
     def version(self, number: int) -> GraphVersion | None:
         """Return what is in the graph after so many rewrites; None if that is not kept."""
@@ -299,8 +295,7 @@ class VersionsRecord:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class GraphVersion:
+class GraphVersion(Struct, frozen=True):
     """One version of a graph.
 
     Attributes

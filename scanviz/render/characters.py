@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from textwrap import wrap
+
+from msgspec import Struct, field
 
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
@@ -80,8 +81,7 @@ def drawing_lines(
         yield text.translate(_ASCII).encode("ascii", "replace").decode() if ascii_only else text
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnLine:
+class DrawnLine(Struct, frozen=True):
     """A line of a drawing.
 
     Attributes
@@ -102,8 +102,7 @@ class DrawnLine:
     kept: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """What there is of a picture at a moment.
 
     Attributes

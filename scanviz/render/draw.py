@@ -6,9 +6,10 @@ import html
 import json
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from scanviz.record.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.record.model import ProfileRecord
@@ -25,8 +26,7 @@ from scanviz.render.marks import MARK, is_picture, marked
 NOTEBOOK_NODES = 200  # that a picture in a notebook has
 
 
-@dataclass(frozen=True, slots=True)
-class DrawOptions:
+class DrawOptions(Struct, frozen=True):
     """How a picture is drawn.
 
     Attributes

@@ -6,10 +6,10 @@ A :class:`LoopCase` describes a loop and holds values for its inputs.  ``case.bu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from scanviz import Mode, function, scan, scan_checkpoints, shared, until
 from scanviz import tensor as T
@@ -20,16 +20,14 @@ from scanviz.testing.expressions import RandomExpression, Shape
 from scanviz.testing.readings import ALL_ROWS, Reading
 
 
-@dataclass(frozen=True)
-class SequenceCase:
+class SequenceCase(Struct, frozen=True):
     """A sequence: its values and taps."""
 
     values: Array
     taps: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class OutputCase:
+class OutputCase(Struct, frozen=True):
     """An output: what the step returns for it, the shape of that, and its initial rows and taps if it is fed back.
 
     ``from_zeros`` says that the initial rows are zeros which the graph makes, in the shape of an input: how most sums begin.
@@ -42,8 +40,7 @@ class OutputCase:
     from_zeros: bool = False
 
 
-@dataclass(frozen=True)
-class LoopCase:
+class LoopCase(Struct, frozen=True):
     """A random loop with values for its inputs.
 
     Attributes

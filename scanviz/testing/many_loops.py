@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 import scanviz
 from scanviz import tensor as T
 
 
-@dataclass(frozen=True, slots=True)
-class ManyLoops:
+class ManyLoops(Struct, frozen=True):
     """What to build a function of, and values to call it with."""
 
     inputs: list[Any]

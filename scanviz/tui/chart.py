@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from rich.text import Text
 
 from scanviz.profiler.report.units import amount, duration
@@ -24,8 +24,7 @@ BAND, DOT = "░", "•"
 AXIS = 9  # columns for the numbers on the left
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """The steps that a chart shows.
 
     Attributes
@@ -61,8 +60,7 @@ class Window:
         return Window(first, first + width)
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(Struct, frozen=True):
     """Times of steps by cell: what is drawn alike, a cell being one column, or several where there are fewer steps.
 
     Attributes
@@ -194,8 +192,7 @@ def chart(
     return lines
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """How times become heights.
 
     Attributes

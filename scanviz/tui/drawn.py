@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.text import Text
 
 from scanviz.record.glosses import gloss
@@ -20,8 +20,7 @@ _STATES = ("sitsot", "mitsot", "mitmot", "carry")
 _FRAMES = "║╔╚═"
 
 
-@dataclass(frozen=True, slots=True)
-class PicturePart:
+class PicturePart(Struct, frozen=True):
     """What a row shows.
 
     Attributes

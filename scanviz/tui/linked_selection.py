@@ -6,8 +6,9 @@ Every tab marks these, so that a variable is followed from its slot to the pictu
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from msgspec import Struct, field
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.step_graph import loop_graph, operands
@@ -18,8 +19,7 @@ SIGN = "▶ "  # stands before what belongs to the chosen loop variable
 NO_SIGN = "  "
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedSelection:
+class LinkedSelection(Struct, frozen=True):
     """What belongs to a loop variable.
 
     Attributes

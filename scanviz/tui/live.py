@@ -17,8 +17,9 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from scanviz.child_process import scanviz_command
 from scanviz.record.errors import ScanvizError

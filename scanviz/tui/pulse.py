@@ -6,9 +6,9 @@ does not depend on when somebody looked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from rich.text import Text
 
 from scanviz.profiler.report.units import amount
@@ -25,8 +25,7 @@ TURNING = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
-@dataclass(frozen=True, slots=True)
-class Beat:
+class Beat(Struct, frozen=True):
     """What a record had counted.
 
     Attributes
@@ -42,8 +41,7 @@ class Beat:
     calls: int
 
 
-@dataclass(frozen=True, slots=True)
-class Pulse:
+class Pulse(Struct, frozen=True):
     """How a script gets on.
 
     Attributes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from textwrap import fill
 
+from msgspec import Struct, field
 from rich.text import Text
 
 from scanviz.record.glosses import gloss
@@ -65,8 +65,7 @@ def rulers(
     return text
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """What is known of the rows of a buffer.
 
     Attributes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.text import Text
 
 from scanviz.tui.colours import CYAN, GREEN, YELLOW
@@ -12,8 +12,7 @@ from scanviz.tui.colours import CYAN, GREEN, YELLOW
 _LOOKS = (("█", CYAN), ("▓", GREEN), ("▒", YELLOW), ("░", CYAN), ("·", ""))  # told apart without colours too
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """A part of a bar."""
 
     title: str

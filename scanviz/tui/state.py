@@ -6,8 +6,10 @@ what a key does can be tested without a terminal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.record.blame import BlameLink, chain_of_blame
 from scanviz.record.first_bad import FirstBad, first_bad_of
@@ -19,8 +21,7 @@ from scanviz.record.traces import TraceRecord
 from scanviz.tui.identical import Identical
 
 
-@dataclass(frozen=True, slots=True)
-class ViewState:
+class ViewState(Struct, frozen=True):
     """What is looked at.
 
     Attributes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from scanviz.profiler.advice import advice_of
 from scanviz.profiler.advice.report import advice_json

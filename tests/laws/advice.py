@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TypeVar
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scanviz.profiler.compare.comparison import compare
 from scanviz.profiler.compare.figures import Figure

@@ -5,7 +5,6 @@ Random loops have prints or checks put between the operations of their steps.  R
 
 from __future__ import annotations
 
-import dataclasses
 import io
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
+from msgspec import structs
 
 from scanviz import grad
 from scanviz import tensor as T
@@ -70,11 +70,11 @@ def _looked_at(
     """Return a loop whose outputs, and the loop in its step, are looked at."""
     count = len(case.shapes())
     outputs = [
-        dataclasses.replace(output, value=_with_looks(output.value, count, looks, look(f"o{k}")))
+        structs.replace(output, value=_with_looks(output.value, count, looks, look(f"o{k}")))
         for k, output in enumerate(case.outputs)
     ]
     nested = None if case.nested is None else _with_looks(case.nested, 2, looks, look("inner"))
-    return dataclasses.replace(case, outputs=outputs, nested=nested)
+    return structs.replace(case, outputs=outputs, nested=nested)
 
 
 def _printing(file: io.StringIO) -> Callable[[str], Callable[[int], Operation]]:
@@ -212,7 +212,7 @@ def _failing_step(case: LoopCase, count: int) -> int | None:
     """Return the first step at which a plain loop of at most ``count`` steps fails a check."""
     for steps in range(1, count + 1):
         try:
-            run_plainly(dataclasses.replace(case, n_steps=steps))
+            run_plainly(structs.replace(case, n_steps=steps))
         except _FailedError:
             return steps - 1
     return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
+from msgspec import structs
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
@@ -65,9 +65,7 @@ def disturbed(draw: st.DrawFn) -> LoopCase:
         rows = draw(
             st.sampled_from([parts[k].values, np.broadcast_to(parts[k].values[:1], parts[k].values.shape)])
         )
-        parts[k] = dataclasses.replace(
-            parts[k], values=rows[draw(st.sampled_from([cut, slice(-1), slice(0)]))]
-        )
+        parts[k] = structs.replace(parts[k], values=rows[draw(st.sampled_from([cut, slice(-1), slice(0)]))])
     else:
         assume(parts[k].initial is not None)
         initial = parts[k].initial
@@ -76,11 +74,11 @@ def disturbed(draw: st.DrawFn) -> LoopCase:
         else:
             assume(parts[k].shape)
             initial = initial[cut]
-        parts[k] = dataclasses.replace(parts[k], initial=initial, shape=initial.shape[1:])
+        parts[k] = structs.replace(parts[k], initial=initial, shape=initial.shape[1:])
     changed: dict[str, Any] = {kind: parts}
     if kind == "sequences" and draw(st.booleans()):
         changed["constant"] = case.constant | {f"x{k}"}
-    return dataclasses.replace(case, **changed)
+    return structs.replace(case, **changed)
 
 
 def plainly(case: LoopCase) -> list[Array] | None:

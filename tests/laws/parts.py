@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import replace
 from functools import cache
 from typing import Literal, NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

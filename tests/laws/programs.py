@@ -7,12 +7,12 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.codec import MisfitError

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import Mode, function, shared

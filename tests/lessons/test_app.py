@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import functools
 import inspect
 import time
@@ -11,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ClassVar
 
+from msgspec import structs
 from textual.pilot import Pilot
 from textual.widgets import RichLog, Static, TextArea
 
@@ -69,7 +69,7 @@ class ShortLessons(LearnApp):
 
     @property
     def lesson(self) -> Lesson:
-        return dataclasses.replace(super().lesson, page="the text")
+        return structs.replace(super().lesson, page="the text")
 
 
 async def press(pilot: Pilot[None], key: str) -> None:

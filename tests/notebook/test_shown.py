@@ -1,9 +1,9 @@
 """Records and loops as HTML of a cell."""
 
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

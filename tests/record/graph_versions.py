@@ -1,8 +1,9 @@
 """A graph with numbered variables as the table of nodes that a record keeps."""
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.graph_reading import with_names

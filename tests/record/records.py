@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import types
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec import Struct, structs
 
 from scanviz.record.codec import field_types
 from scanviz.record.graph import (
@@ -52,7 +52,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return series()
     if hint is VersionsRecord:
         return versions()
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         return records(hint)
     return PLAIN[hint]
 
@@ -121,12 +121,12 @@ def versions(draw: st.DrawFn) -> VersionsRecord:
     last = found.first + draw(st.integers(0, 2))
     lone = [node for node in found.nodes if node.level == 0 and node.role == "input"]
     passing = [
-        dataclasses.replace(node, key=f"{node.key} once", versions=(found.first, last))
+        structs.replace(node, key=f"{node.key} once", versions=(found.first, last))
         for node in lone
         if last > found.first and draw(st.booleans())
     ]
     origins = draw(st.lists(records(OriginOfNode), max_size=2).map(tuple))
-    return dataclasses.replace(found, last=last, nodes=(*found.nodes, *passing), origins=origins)
+    return structs.replace(found, last=last, nodes=(*found.nodes, *passing), origins=origins)
 
 
 @st.composite
@@ -145,7 +145,7 @@ def loop_records(draw: st.DrawFn, key: int, function: int, around: list[int | No
         return loop
     rows = loop.series[:, :2].tolist()
     room = [b[1] - a[1] if a[0] == b[0] else 9 for a, b in zip(rows, [*rows[1:], [-1, 0]], strict=True)]
-    return dataclasses.replace(loop, series_covers=tuple(draw(st.integers(1, most)) for most in room))
+    return structs.replace(loop, series_covers=tuple(draw(st.integers(1, most)) for most in room))
 
 
 @st.composite

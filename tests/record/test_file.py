@@ -7,7 +7,6 @@ import json
 import os
 import stat
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.profiler.report.overview import render_report

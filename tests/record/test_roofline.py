@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.record.loops import LoopRecord, TierRecord

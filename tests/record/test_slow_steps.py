@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

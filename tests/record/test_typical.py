@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.typical import BELOW, sum_in_words, typical_step

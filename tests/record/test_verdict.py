@@ -1,9 +1,8 @@
 """The verdict: a run in a few sentences that come from its numbers."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from scanviz.profiler.report.loops import loop_lines
 from scanviz.profiler.report.tails import tail_lines

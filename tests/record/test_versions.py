@@ -1,11 +1,11 @@
 """Versions of a graph: each reads back as the graph it was, nothing is written twice, and what makes no sense is refused."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -6,13 +6,13 @@ import shutil
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from html import escape
 from itertools import combinations, pairwise, product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

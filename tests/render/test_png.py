@@ -1,9 +1,9 @@
 """PNG without Graphviz: letters are drawn in scanviz's own font, on any machine, and no picture is too large."""
 
 import struct
-from dataclasses import replace
 
 import resvg_py
+from msgspec.structs import replace
 
 from scanviz.render import png
 from scanviz.render.diagram.model import Diagram, Node

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scanviz.profiler.export import export
 from scanviz.profiler.report.parts import outside_lines

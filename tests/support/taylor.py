@@ -9,9 +9,9 @@ Source: J. N. Lyness, C. B. Moler, "Numerical differentiation of analytic functi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import Array
 from scanviz.testing.loop_case import LoopCase, OutputCase, SequenceCase

@@ -35,7 +35,7 @@ def gradient_record() -> ProfileRecord:
 @functools.cache
 def traced_record() -> ProfileRecord:
     """Return the same with values, among them a NaN from step 7 on."""
-    import dataclasses
+    from msgspec import structs
 
     record = gradient_record()
     loop = next(each for each in record.loops if each.gradient_of is None)
@@ -51,4 +51,4 @@ def traced_record() -> ProfileRecord:
         for name, role, tap in (("h[t-1]", "input", -1), ("h[t]", "output", 0))
     )
     trace = TraceRecord(loop.key, 0, 40, steps, ("first",) * len(steps), variables)
-    return dataclasses.replace(record, traces=(trace,))
+    return structs.replace(record, traces=(trace,))

@@ -2,11 +2,11 @@
 
 import asyncio
 import functools
-from dataclasses import replace
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

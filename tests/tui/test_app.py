@@ -2,9 +2,9 @@
 
 import asyncio
 import shlex
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from textual.events import MouseScrollDown, MouseScrollUp
 from textual.widgets import Input, Static
 

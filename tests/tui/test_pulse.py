@@ -1,8 +1,7 @@
 """How a script that runs is shown to get on: from records alone, so that the same records give the same words."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.pulse import Beat, Pulse, pulse_line

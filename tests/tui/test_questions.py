@@ -1,9 +1,9 @@
 """The questions that the application is for, answered by keys alone, without leaving it."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from scanviz.profiler.values.replay import Replayer
 from scanviz.record.parts import OperationTimes, parts_of

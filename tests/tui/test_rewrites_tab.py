@@ -1,8 +1,8 @@
 """The tab Rewrites: what it says first, what measuring adds to it, and what stays in view."""
 
-from dataclasses import replace
 from unittest import mock
 
+from msgspec.structs import replace
 from rich.text import Text
 
 from scanviz.record.rewrites import EffectRecord

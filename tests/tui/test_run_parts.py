@@ -1,10 +1,10 @@
 """A function's rows in the Profile tab add up to it, and the whole run stands below."""
 
 import asyncio
-import dataclasses
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import scanviz
 from scanviz import tensor as T
@@ -60,7 +60,7 @@ def test_the_tab_shows_them_for_a_function(record):
 
 def test_the_machines_limits_stand_beside_operations_where_they_were_measured(record):
     limits = {"large_copy_bytes_per_s": 9e9, "product_flops_per_s": 1e6, "numpy_call_ns": 300.0}
-    limited = dataclasses.replace(record, measures=record.measures | limits)
+    limited = structs.replace(record, measures=record.measures | limits)
 
     async def look(record):
         async with opened(record) as (app, pilot):

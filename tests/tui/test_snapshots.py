@@ -5,13 +5,13 @@ They hold for one version of Textual, whose own drawing changes, and are skipped
 """
 
 import asyncio
-import dataclasses
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 import textual
+from msgspec import structs
 
 from scanviz.record.model import CallPartsRecord, CostRecord, ThreadTimesRecord
 from scanviz.record.values import DurationRecord
@@ -37,11 +37,11 @@ SCREENS = {
 def fixed_record():
     """Return the profile with times that do not change from run to run."""
     record = traced_record()
-    loops = tuple(dataclasses.replace(_fixed_loop(loop), measures={}) for loop in record.loops)
+    loops = tuple(structs.replace(_fixed_loop(loop), measures={}) for loop in record.loops)
     functions = tuple(
-        dataclasses.replace(_fixed_function(function), measures={}) for function in record.functions
+        structs.replace(_fixed_function(function), measures={}) for function in record.functions
     )
-    return dataclasses.replace(
+    return structs.replace(
         record,
         script="rnn.py",
         loops=loops,
@@ -63,7 +63,7 @@ def _fixed_loop(loop):
     series[:, 3] = np.where(series[:, 1] == 13, 3, 1)
     count, total = loop.steps, 1_000 * US * (1 + (loop.gradient_of is not None))
     operations = tuple(
-        dataclasses.replace(
+        structs.replace(
             operation,
             typical_ns=100.0 * (operation.index + 1),
             mean_ns=125.0 * (operation.index + 1),
@@ -71,7 +71,7 @@ def _fixed_loop(loop):
         )
         for operation in loop.operations
     )
-    return dataclasses.replace(
+    return structs.replace(
         loop,
         total_ns=total,
         step_times=DurationRecord(count, 20 * US * count, 20 * US, 23 * US, 26 * US, 49 * US, 49 * US),
@@ -91,20 +91,20 @@ def _fixed_loop(loop):
 
 def _fixed_function(function):
     applications = tuple(
-        dataclasses.replace(application, time_ns=50 * US) for application in function.rewrites.applications
+        structs.replace(application, time_ns=50 * US) for application in function.rewrites.applications
     )
     operations = tuple(
-        dataclasses.replace(operation, typical_ns=1_000.0, mean_ns=1_000.0, samples=3)
+        structs.replace(operation, typical_ns=1_000.0, mean_ns=1_000.0, samples=3)
         for operation in function.operations
     )
-    return dataclasses.replace(
+    return structs.replace(
         function,
         first_ns=2_000 * US,
         build_ns={},
         call_parts=CallPartsRecord(),
         call_times=DurationRecord(3, 4_000 * US, US, US, US, US, US),
         operations=operations,
-        rewrites=dataclasses.replace(function.rewrites, applications=applications),
+        rewrites=structs.replace(function.rewrites, applications=applications),
     )
 
 

@@ -1,10 +1,9 @@
 """Moves: what keys make of what is looked at, without a terminal."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord, ThreadTimesRecord

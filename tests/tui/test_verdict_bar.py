@@ -1,6 +1,6 @@
 """The verdict above the first tab: what it shows, in how many rows, and where its sentences lead."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from scanviz.profiler.report.units import share
 from scanviz.record.parts import parts_of

@@ -17,6 +17,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.backends.source.executable import SourceExecutable
@@ -29,7 +30,6 @@ from scanviz.engine.program.instructions import LoopInstruction, Program, all_lo
 from scanviz.engine.program.plan import Emits, Plan, plan, single
 from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.floating import as_before, ignore_errors
-from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.whole import WholeFunction

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from scanviz.engine import observe
 from scanviz.engine.backends.registry import availability, resolve
 from scanviz.engine.building import building
@@ -22,7 +24,6 @@ from scanviz.engine.locks import lock, with_all
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
-from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizTypeError, some
 from scanviz.engine.graph.types import TensorType
@@ -17,7 +18,6 @@ from scanviz.engine.program.forecast import PlansLoops, forecast
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.value_names import ValueNames
-from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.function.arguments import In
@@ -45,8 +45,7 @@ class Forecastable(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryForecast:
+class MemoryForecast(Struct, frozen=True):
     """What a call of a function will hold at most.
 
     Attributes

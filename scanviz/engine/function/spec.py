@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from scanviz.engine.function.arguments import In, Out
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from scanviz.engine.mode import Mode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionSpec:
+class FunctionSpec(Struct, frozen=True, eq=False):
     """What a function was asked for: enough to compile it, here or where it is unpickled."""
 
     name: str

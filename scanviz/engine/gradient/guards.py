@@ -24,6 +24,8 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+from msgspec import Struct, field
+
 from scanviz.engine.gradient.partials import Test, has_pole, is_steep
 from scanviz.engine.gradient.positive import is_finite_constant
 from scanviz.engine.graph.context import holding
@@ -33,11 +35,9 @@ from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.scan.loop import Scan, ScanView, loop_of
 from scanviz.engine.scan.variables import LoopVariable, State, inner_inputs, inner_outputs
-from scanviz.engine.slotted import dataclass, field
 
 
-@dataclass(slots=True)
-class Guards:
+class Guards(Struct):
     """What is known of the variables of a graph that cotangents are pulled back through.
 
     Attributes

@@ -17,6 +17,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.gradient.choices import CHOICES, Choice
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import (
@@ -34,14 +36,12 @@ from scanviz.engine.graph.nodes import Apply, Variable, build, is_floating
 from scanviz.engine.ops import random as r
 from scanviz.engine.ops.elementwise import add, log
 from scanviz.engine.ops.support import constant
-from scanviz.engine.slotted import dataclass
 
 # (t, noise, values) → t times the derivative of the values; or why there is none, with {name} and {parameter}
 Moves = Callable[[Variable, Variable, Variable], Variable] | str
 
 
-@dataclass(frozen=True, slots=True)
-class DrawRow:
+class DrawRow(Struct, frozen=True):
     """The derivatives of one distribution.
 
     Attributes

@@ -12,6 +12,8 @@ from __future__ import annotations
 import importlib
 from collections.abc import Collection, Mapping, Sequence
 
+from msgspec import Struct, field
+
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.choices import undefined_parameters
@@ -24,7 +26,6 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType, fits
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
-from scanviz.engine.slotted import dataclass, field
 
 RULE = "gradient"
 
@@ -35,8 +36,7 @@ def load_rows(families: Sequence[str] = FAMILIES) -> None:
         importlib.import_module(f"scanviz.engine.gradient.{family}")
 
 
-@dataclass(slots=True)
-class Cotangents:
+class Cotangents(Struct):
     """What has arrived at each variable of a graph so far."""
 
     terms: dict[Variable, list[Variable]] = field(default_factory=dict)

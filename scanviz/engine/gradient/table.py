@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Undefined:
+class Undefined(Struct, frozen=True):
     """A derivative that does not exist.
 
     Attributes

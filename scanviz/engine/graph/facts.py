@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from scanviz.engine.slotted import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -39,8 +39,7 @@ Sign = Literal["any", "kept", "not negative", "no minus zero"]
 ALL_INPUTS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Facts about an operation.
 
     Attributes

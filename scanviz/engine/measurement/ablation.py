@@ -19,6 +19,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.engine.function import Function
 from scanviz.engine.graph.nodes import Variable
@@ -27,7 +29,6 @@ from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass, replace
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
 SETTLING = 0.5  # of the time for a rule: calls that take longer than that in all are not made one piece of machine code
@@ -36,8 +37,7 @@ SAME = 0.005  # of the memory: what is closer to one another is called the same
 NONE = "all of them"
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """What leaving out a rule does to a function.
 
     Attributes

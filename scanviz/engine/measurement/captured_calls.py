@@ -13,18 +13,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.function import Function
 from scanviz.engine.function.callable import CALLS
 from scanviz.engine.function.spec import FunctionSpec
 from scanviz.engine.locks import lock
-from scanviz.engine.slotted import dataclass
 
 MOST_BYTES = 256 * 2**20  # of all inputs together
 
 
-@dataclass(slots=True)
-class CapturedCall:
+class CapturedCall(Struct):
     """The inputs of one call.
 
     Attributes

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.function import Function
@@ -17,11 +18,9 @@ from scanviz.engine.function.callable import CALLS
 from scanviz.engine.function.forecast import MemoryForecast, of_call
 from scanviz.engine.locks import lock
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(slots=True)
-class ForecastCall:
+class ForecastCall(Struct):
     """The call of a function for which most was forecast.
 
     Attributes

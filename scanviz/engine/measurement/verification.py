@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizError
@@ -23,7 +24,6 @@ from scanviz.engine.ops.reduce import sum as sum_of
 from scanviz.engine.ops.support import constant
 from scanviz.engine.program.lower import lower
 from scanviz.engine.rewrites.history import Record
-from scanviz.engine.slotted import dataclass
 
 TOLERANCE = {"float64": 1e-7, "float32": 1e-3, "float16": 1e-1}
 MOST_GRADIENTS = 4  # versions of one history at which gradients are compared
@@ -32,8 +32,7 @@ A_GRADIENT = 4  # versions computed in the time that one takes with its gradient
 Notify = Callable[[float, str], None]  # told how much is done, from 0 to 1, and what is looked at now
 
 
-@dataclass(frozen=True, slots=True)
-class ValueDifference:
+class ValueDifference(Struct, frozen=True):
     """Where results differ.
 
     Attributes
@@ -48,8 +47,7 @@ class ValueDifference:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What was found of one application, or of the graph after it.
 
     Attributes
@@ -71,8 +69,7 @@ class Checked:
     exact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """What was found of a function.
 
     Attributes

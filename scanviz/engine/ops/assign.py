@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
@@ -22,7 +23,6 @@ from scanviz.engine.ops.index import index_inputs
 from scanviz.engine.ops.index_axes import assigned, written_at
 from scanviz.engine.ops.index_pattern import IndexParameters, input_count, is_basic, numpy_index
 from scanviz.engine.ops.support import as_value, as_variable, constant, kept_shape
-from scanviz.engine.slotted import replace
 
 
 class AssignParameters(NamedTuple):

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
@@ -29,7 +30,6 @@ from scanviz.engine.ops.elementwise_declaration import (
     elementwise,
 )
 from scanviz.engine.ops.support import CastParameters, as_variable, float_dtype, infer_by, kept_shape
-from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.graph import notation

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Notation, Op
@@ -20,7 +21,6 @@ from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, ten
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
 from scanviz.engine.later import Later, functions_of
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
-from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.dims import Dims

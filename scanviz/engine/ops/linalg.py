@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
@@ -27,7 +28,6 @@ from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes
 from scanviz.engine.ops.shape import normal_axis
 from scanviz.engine.ops.support import as_variable, infer_by
-from scanviz.engine.slotted import replace
 
 
 class TensordotParameters(NamedTuple):

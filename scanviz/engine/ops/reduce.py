@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
@@ -32,7 +33,6 @@ from scanviz.engine.ops.support import (
     static_dims,
     wanted_shape,
 )
-from scanviz.engine.slotted import replace
 
 
 class ReduceParameters(NamedTuple):

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
@@ -28,7 +29,6 @@ from scanviz.engine.ops.support import (
     kept_dtype,
     static_dims,
 )
-from scanviz.engine.slotted import replace
 
 if TYPE_CHECKING:
     from scanviz.engine.ops import axes, shape_notation

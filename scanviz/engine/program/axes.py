@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.enumerated import Enum
 from scanviz.engine.program.axis_classes import Axis, AxisClasses, Mixing
 from scanviz.engine.program.instructions import LoopInstruction, rank_of
 from scanviz.engine.program.shapes import ConcreteShape, partial_shapes
-from scanviz.engine.slotted import dataclass
 
 
 class StepKind(Enum):
@@ -30,8 +31,7 @@ class StepKind(Enum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class StepAxes:
+class StepAxes(Struct, frozen=True):
     """Which axes of a loop's step are kept, and what mixes the others.
 
     Attributes

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import FROM_THE_LAST
 from scanviz.engine.ops.shape import DIMENSION
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
-from scanviz.engine.slotted import replace as with_fields
 
 
 def laid_backwards(

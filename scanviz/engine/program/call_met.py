@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.slotted import dataclass, field
 
 if TYPE_CHECKING:
     from scanviz.engine.program.work import Work
@@ -22,8 +22,7 @@ MOST_OTHERS = (
 )
 
 
-@dataclass(slots=True)
-class CallMet:
+class CallMet(Struct):
     """The shapes that a program met last in a call whose memory was weighed; holds no array.
 
     Attributes

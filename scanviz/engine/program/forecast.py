@@ -15,6 +15,8 @@ from math import prod
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.named_tuple import NamedTuple
@@ -47,11 +49,9 @@ from scanviz.engine.program.plan import (
 from scanviz.engine.program.plan.location import are_worth_over, packed, ring_size
 from scanviz.engine.program.shapes import ConcreteShape, Partial, complete, step_inputs
 from scanviz.engine.program.slots import passed
-from scanviz.engine.slotted import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramForecast:
+class ProgramForecast(Struct, frozen=True):
     """What a call of a Program will hold.
 
     Attributes

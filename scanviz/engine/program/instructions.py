@@ -11,12 +11,13 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.types import TensorType, Type
-from scanviz.engine.slotted import dataclass
-from scanviz.engine.slotted import replace as with_fields
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -39,8 +40,7 @@ def next_loop_key() -> int:
     return next(_loop_keys)
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(Struct, frozen=True):
     """A numbered place for a value.
 
     Attributes
@@ -58,8 +58,7 @@ class Register:
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """One operation: reads registers, fills registers.
 
     Attributes
@@ -84,8 +83,7 @@ class Instruction:
     frees: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceSlot:
+class SequenceSlot(Struct, frozen=True):
     """Row t of ``outer`` goes to ``inner`` at step t."""
 
     name: str
@@ -94,8 +92,7 @@ class SequenceSlot:
     tap: int
 
 
-@dataclass(frozen=True, slots=True)
-class NonSequenceSlot:
+class NonSequenceSlot(Struct, frozen=True):
     """The value of ``outer`` is ``inner`` at every step."""
 
     name: str
@@ -103,8 +100,7 @@ class NonSequenceSlot:
     inner: int
 
 
-@dataclass(frozen=True, slots=True)
-class StateSlot:
+class StateSlot(Struct, frozen=True):
     """A recurrent state.
 
     Attributes
@@ -139,8 +135,7 @@ class StateSlot:
     in_place: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StepOutputSlot:
+class StepOutputSlot(Struct, frozen=True):
     """The value of ``inner`` at step t is row t of ``result`` (None if nothing uses it).
 
     With ``backwards`` the rows lie in memory from the last to the first, where the tier can do that: the result is a view, of which
@@ -156,8 +151,7 @@ class StepOutputSlot:
     over: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CarrySlot:
+class CarrySlot(Struct, frozen=True):
     """``outer`` at step 0, then what ``write`` was a step before, goes to ``read``; ``result`` is the last."""
 
     name: str
@@ -167,8 +161,7 @@ class CarrySlot:
     result: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class LoopInstruction:
+class LoopInstruction(Struct, frozen=True):
     """A whole loop.
 
     Attributes
@@ -220,8 +213,7 @@ class LoopInstruction:
         return self.mode in (None, "auto", tier)
 
 
-@dataclass(frozen=True, slots=True)
-class BranchInstruction:
+class BranchInstruction(Struct, frozen=True):
     """``ifelse``: runs one of two programs, by a condition.
 
     Attributes
@@ -261,8 +253,7 @@ KINDS: dict[Kind, type[AnyInstruction]] = {
 }  # what instructions are called in files
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Program:
+class Program(Struct, frozen=True, eq=False):
     """A linear list of instructions.
 
     Attributes

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import (
@@ -21,11 +22,9 @@ from scanviz.engine.program.instructions import (
     dtype_of,
 )
 from scanviz.engine.program.shapes import ConcreteShape, KnownValues, Partial, complete, partial_shapes
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """What is known of a program's registers.
 
     Attributes

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -18,7 +20,6 @@ from scanviz.engine.program.instructions import (
     is_scalar,
     with_programs,
 )
-from scanviz.engine.slotted import replace as with_fields
 
 _NOTHING: frozenset[int] = frozenset()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 import numpy as np
+from msgspec.structs import replace as with_fields
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Op
@@ -53,7 +54,6 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-from scanviz.engine.slotted import replace as with_fields
 
 
 def lower(inputs: Sequence[Variable], outputs: Sequence[Variable], name: str) -> Program:

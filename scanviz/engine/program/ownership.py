@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, StateSlot
-from scanviz.engine.slotted import replace as with_fields
 
 
 def owned_registers(

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     Instruction,
@@ -25,7 +27,6 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.program.lifetimes import aliases
 from scanviz.engine.program.row_order import rows_turned
-from scanviz.engine.slotted import replace as with_fields
 
 
 def rows_over(program: Program) -> tuple[list[AnyInstruction], list[tuple[str, str, str]]]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from operator import is_not
 
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import (
     AnyInstruction,
@@ -27,7 +29,6 @@ from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.pipeline import Application
 from scanviz.engine.rewrites.rule import program_rule
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import replace as with_fields
 
 Changed = tuple[Program, list[str]]
 WHEN_PLANNED = frozenset(("fuse_elementwise", "reuse_buffers"))

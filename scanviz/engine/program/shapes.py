@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.dims import Dims
@@ -24,14 +25,12 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.slots import passed
-from scanviz.engine.slotted import dataclass
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes
 
 
-@dataclass(frozen=True, slots=True)
-class KnownValues:
+class KnownValues(Struct, frozen=True):
     """Registers of a program whose values are at hand, and how more are computed.
 
     Attributes

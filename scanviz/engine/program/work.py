@@ -18,6 +18,7 @@ from math import prod
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import Dims
@@ -27,13 +28,11 @@ from scanviz.engine.ops.index import INDEX
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size, View, Where
 from scanviz.engine.program.shapes import ConcreteShape, Partial
-from scanviz.engine.slotted import dataclass
 
 _NO_MEMORY = (Where.LOCAL, Where.NUMBER)
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What one application of an instruction does.
 
     Attributes
@@ -257,8 +256,7 @@ class _Walk:
         return sum(known) if len(known) == len(parts) else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Shapes:
+class _Shapes(Struct, frozen=True):
     """Sizes of one application, as declarations ask for them: shapes of its inputs, then of its outputs."""
 
     shapes: Sequence[tuple[int, ...]]

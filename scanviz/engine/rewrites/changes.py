@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import LoopVariable, kind_of
-from scanviz.engine.slotted import dataclass
 
 NodeId = tuple[int, int]  # a node's node id, and which it is of the nodes with that node id in one graph
 Place = tuple[tuple[str, ...], Apply]  # the names of the loops around a node, and the node
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Struct, frozen=True):
     """What changed from one version of a graph to the next.
 
     Attributes
@@ -39,8 +39,7 @@ class Delta:
     outputs: dict[int, Variable]
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """A loop variable that changed kind, appeared or went away.
 
     Attributes
@@ -64,8 +63,7 @@ class Move:
         return f"`{self.variable}` of `{self.loop}`: {self.before} → {self.after}"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What an application did to the graph, node by node.
 
     Attributes

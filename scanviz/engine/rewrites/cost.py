@@ -13,6 +13,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.polynomial import Polynomial
@@ -27,7 +29,6 @@ from scanviz.engine.rewrites.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
-from scanviz.engine.slotted import dataclass
 
 Meanings = dict[
     str, set[Unknown | Call]
@@ -285,8 +286,7 @@ def _rows_kept(
     return inside.bytes(row) * (rows + variable.offset)  # of the shape of those it starts from
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
+class _Sizes(Struct, frozen=True):
     """Sizes of a node as polynomials, as declarations ask for them."""
 
     node: Apply

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class StepCost:
+class StepCost(Struct, frozen=True):
     """What one step of a loop costs.
 
     Attributes
@@ -33,8 +33,7 @@ class StepCost:
     bytes_moved: Polynomial
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What a graph costs.
 
     Attributes

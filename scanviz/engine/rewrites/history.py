@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import TYPE_CHECKING, overload
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, RunState, Variable, next_run, node_ids_of
@@ -19,7 +23,6 @@ from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, going_on, sweeps
 from scanviz.engine.rewrites.run import Parting
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass, field, fields_of, replace
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.changes import Change, Delta, Move
@@ -27,8 +30,7 @@ if TYPE_CHECKING:
     from scanviz.engine.rewrites.cost_total import Cost
 
 
-@dataclass(frozen=True, slots=True)
-class Record(Application):
+class Record(Application, frozen=True, kw_only=True):
     """One application, with what it did to the graph, found when it is asked for.
 
     Attributes
@@ -37,7 +39,7 @@ class Record(Application):
         What it belongs to.
     """
 
-    history: RewriteHistory = field(repr=False, compare=False, kw_only=True)
+    history: RewriteHistory
 
     @property
     def change(self) -> Change:
@@ -97,8 +99,7 @@ class Version(NamedTuple):
     meanings: Meanings
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Replay:
+class _Replay(Struct, frozen=True, eq=False):
     """The rules applied once more: what each sweep did, and what was refused."""
 
     sweeps: list[Swept]
@@ -189,8 +190,6 @@ class RewriteHistory(Sequence[Record]):
 
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
-        from copy import copy  # mostly nothing is rewritten twice
-
         found = copy(self)
         found._entries = [replace(entry, history=found) for entry in self._entries]
         found._held, found.planned, found.refused_plans = [], list, list
@@ -241,7 +240,7 @@ class RewriteHistory(Sequence[Record]):
         return list(self._start)
 
     def _record(self, entry: Application, index: int | None = None) -> Record:
-        given = {name: getattr(entry, name) for name in fields_of(Application)}
+        given = {name: getattr(entry, name) for name in Application.__struct_fields__}
         if index is not None:
             given["index"] = index
         return Record(**given, history=self)

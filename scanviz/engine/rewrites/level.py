@@ -6,21 +6,22 @@ A function's graph is one level; the step of each loop in it is another, inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort, users
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
 from scanviz.engine.scan.loop import SCAN, Scan
-from scanviz.engine.slotted import dataclass
 
 T = TypeVar("T")
 Readers = list[tuple[Apply, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Struct, frozen=True):
     """A refusal, with where it was given.
 
     Attributes
@@ -140,8 +141,6 @@ class Level:
 
     def copied(self) -> Level:
         """Return the same graph with what is known of it so far, where more may be found by itself."""
-        from copy import copy  # mostly nothing is rewritten twice
-
         found = copy(self)
         found.quiet, found._found = dict(self.quiet), dict(self._found)
         return found

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.scan.loop import Scan, ScanView
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(slots=True, eq=False)
-class LoopGroup:
+class LoopGroup(Struct, eq=False):
     """Loops that become one.
 
     Attributes

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace as with_changes
+
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.notation import GRADIENT
 from scanviz.engine.graph.replace import replace
@@ -22,7 +24,6 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
     over,
 )
-from scanviz.engine.slotted import replace as with_changes
 
 
 def told_apart(members: Sequence[ScanView]) -> list[list[LoopVariable]]:

@@ -15,6 +15,8 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.typecheck import typecheck
@@ -26,7 +28,6 @@ from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
 from scanviz.engine.rewrites.rule_pass import Applied, Said, apply_rule
 from scanviz.engine.rewrites.run import Parting, RewriteRun, RuleTurns
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass
 
 SWEEPS_BEFORE_LOOKING = (
     12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones
@@ -38,8 +39,7 @@ class RewriteCycleWarning(UserWarning):
     """Rules undid one another; the graph is right, but not as simple as it could be."""
 
 
-@dataclass(frozen=True, slots=True)
-class Application:
+class Application(Struct, frozen=True):
     """One application of a rule: at all its matches in the graph and the steps of its loops, or at one loop.
 
     Attributes

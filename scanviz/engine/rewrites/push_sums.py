@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, TypeGuard
 
+from msgspec import Struct
+
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import Provenance, moved_from
 from scanviz.engine.graph.traversal import users
@@ -30,11 +32,9 @@ from scanviz.engine.rewrites.loops import own_tier
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of, of_step
 from scanviz.engine.scan.variables import State, inner_outputs
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunningSum:
+class RunningSum(Struct, frozen=True, eq=False):
     """A state that only adds a term in each step, and whose last row alone is read.
 
     Attributes

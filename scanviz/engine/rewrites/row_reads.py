@@ -6,17 +6,17 @@ it is the last row.  :mod:`scanviz.engine.rewrites.fewer_steps` and :mod:`scanvi
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from scanviz.engine.graph.dims import SIZES, Dim, called
 from scanviz.engine.graph.nodes import Apply
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, input_entries
 from scanviz.engine.ops.sizes import size_of, surely_not_negative
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A reader of some rows of a result of a loop of n steps.
 
     Attributes

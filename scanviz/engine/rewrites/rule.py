@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, get_args
 
+from msgspec import Struct
+
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, is_in_use
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.slotted import dataclass
 
 Phase = Literal["gradient", "canonical", "loops", "simplify", "merge", "clean", "keep", "memory"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -26,8 +27,7 @@ FROM_OUTSIDE = "outside"  # tag of rules written outside of scanviz: only on req
 ON_REQUEST = frozenset({UNSAFE, FROM_OUTSIDE})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Match:
+class Match(Struct, frozen=True, eq=False):
     """A rule fires.
 
     Attributes
@@ -42,8 +42,7 @@ class Match:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A rule was meant for a node and does not fire.
 
     Attributes
@@ -58,8 +57,7 @@ class Refusal:
     preconditions_met: int = 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rewritten:
+class Rewritten(Struct, frozen=True, eq=False):
     """What a rule about a whole graph gives: new outputs in place of old, with one line."""
 
     outputs: list[Variable]
@@ -72,8 +70,7 @@ Act = TypeVar("Act", bound=Callable[..., Any])
 ProgramAct = TypeVar("ProgramAct", bound=Callable[..., object])  # Programs are a layer above this one
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
+class Rule(Struct, frozen=True, eq=False):
     """A rewrite.
 
     Attributes

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_not
 
+from msgspec import Struct, field
+
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import asked_at
@@ -21,14 +23,12 @@ from scanviz.engine.rewrites.settle import rebuilt
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results
-from scanviz.engine.slotted import dataclass, field
 
 Said = tuple[tuple[str, ...], str, int]  # a level, what was done there, and how often
 MOST_VERSIONS = 32  # of a graph in one pass of a rule about loops
 
 
-@dataclass(slots=True)
-class RulePass:
+class RulePass(Struct):
     """What one pass of a rule did: one line a place, and how often."""
 
     message: list[Said] = field(default_factory=list)
@@ -62,8 +62,7 @@ class Applied:
         return self._graph
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A rule that is asked, the levels it is asked at, and what it refused, where that is wanted."""
 
     rule: Rule

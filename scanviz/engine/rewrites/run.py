@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 
+from msgspec import Struct, field
+
 from scanviz.engine.graph.equality import Numbers
 from scanviz.engine.graph.nodes import RunState, Variable, run_state
 from scanviz.engine.rewrites.level import Refused
@@ -15,11 +17,9 @@ from scanviz.engine.rewrites.rounds import Rounds
 from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
 from scanviz.engine.rewrites.rule_pass import Levels
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.slotted import dataclass, field
 
 
-@dataclass(slots=True)
-class RuleTurns:
+class RuleTurns(Struct):
     """The rules of a phase in turn.
 
     Attributes
@@ -57,8 +57,7 @@ class RuleTurns:
         )
 
 
-@dataclass(slots=True)
-class RewriteRun:
+class RewriteRun(Struct):
     """A run of rewrites, as far as it has come.
 
     Attributes
@@ -127,8 +126,7 @@ class RewriteRun:
         return tuple(map(self.numbers.of, outputs))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stage:
+class Stage(Struct, frozen=True, eq=False):
     """A run at the place where another parts from it, the other's way.
 
     Attributes

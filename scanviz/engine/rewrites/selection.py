@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.rewrites.rule import ON_REQUEST, Rule, RuleLater
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """Rules selected by name or tag.
 
     Attributes

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from msgspec import Struct
+
 from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.replace import replace
@@ -22,13 +24,11 @@ from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.closure import is_known, known_from
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import Carry
-from scanviz.engine.slotted import dataclass
 
 _BLOCK = 8  # words of 32 bits
 
 
-@dataclass(frozen=True, slots=True)
-class StepDraw:
+class StepDraw(Struct, frozen=True):
     """A draw of a step; counts are ints, or polynomials of sizes that are known before the loop.
 
     Attributes
@@ -77,8 +77,7 @@ class StepDraw:
         return words <= _BLOCK or all(isinstance(n, int) and n * _BLOCK % words == 0 for n in counts)
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Struct, frozen=True):
     """The draws of one random state in a step, in order."""
 
     carry: Carry
@@ -91,8 +90,7 @@ def chains_of(view: ScanView) -> list[Chain | Refusal]:
     return [step.chain(carry) for carry in random_states(view.op)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A step: its nodes, what every step computes of them, and what is known before the loop, as it is there."""
 
     view: ScanView

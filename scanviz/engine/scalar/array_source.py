@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.errors import BackendError
 from scanviz.engine.scalar.blocks import Block, Statement
 from scanviz.engine.scalar.primitives import KINDS
-from scanviz.engine.slotted import dataclass
 
 Arrays = Callable[..., tuple[Any, ...]]
 # the language's name → that of the array function, where they differ
@@ -39,8 +39,7 @@ NAMES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """What the source is written for.
 
     Attributes

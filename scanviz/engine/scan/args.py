@@ -6,9 +6,11 @@ It is a view for people who know these names from Theano; the fields are read fr
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.nodes import Apply, Variable, describe
@@ -19,11 +21,9 @@ from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import NonSequence, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class ScanArgs:
+class ScanArgs(Struct, frozen=True):
     """All variables of one loop by kind (``reference/001_scan_internals.txt``, "scan_args"), and edits of the loop.
 
     Lists of mitmots and mitsots hold one list a loop variable; taps are tuples in the same order.  "shared" are the
@@ -188,7 +188,7 @@ class ScanArgs:
         """Return the ScanArgs of an edited loop, with the results that stand for those of the first one."""
         view, mapping = edited
         results = {old: mapping[now] for old, now in self.results.items() if now in mapping}
-        return dataclasses.replace(ScanArgs.from_node(view.node), results=results)
+        return replace(ScanArgs.from_node(view.node), results=results)
 
     @property
     def as_while(self) -> bool:
@@ -229,7 +229,7 @@ class ScanArgs:
 
     def field_of(self, variable: Variable) -> str | None:
         """Return the field that holds a variable, such as ``inner_in_mit_sot-0-1``; None if none does."""
-        for name in self.__slots__:
+        for name in self.__struct_fields__:
             entries = getattr(self, name)
             if not isinstance(entries, list):
                 continue

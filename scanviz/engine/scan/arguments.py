@@ -12,19 +12,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, some
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import TensorType, shape_text
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
-from scanviz.engine.slotted import dataclass
 
 Number = bool | int | float
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceArgument:
+class SequenceArgument(Struct, frozen=True):
     """One of the user's sequences with its taps, in the order given."""
 
     position: int
@@ -37,8 +36,7 @@ class SequenceArgument:
         return f"`{self.variable.name}`" if self.variable.name else f"number {self.position}"
 
 
-@dataclass(frozen=True, slots=True)
-class OutputArgument:
+class OutputArgument(Struct, frozen=True):
     """One item of ``outputs_info``.
 
     ``initial`` is None for a result that is not fed back; ``weak`` holds the Python numbers it was given as, if it was: one,

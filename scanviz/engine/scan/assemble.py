@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
@@ -44,12 +47,9 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
 )
 from scanviz.engine.scan.weak import WeakDtypes, WeakState, retype, weak_dtypes
-from scanviz.engine.slotted import dataclass
-from scanviz.engine.slotted import replace as with_fields
 
 
-@dataclass(frozen=True, slots=True)
-class LoopSpec:
+class LoopSpec(Struct, frozen=True):
     """What a loop was asked for, in canonical form."""
 
     fn: Callable[..., Any]
@@ -73,8 +73,7 @@ def loop_spec(
     return LoopSpec(fn, rows, outputs, non_sequence_arguments(non_sequences), strict)
 
 
-@dataclass(frozen=True, slots=True)
-class LoopParts:
+class LoopParts(Struct, frozen=True):
     """All parts of a loop, ready to be applied or unrolled.
 
     Attributes

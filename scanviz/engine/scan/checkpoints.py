@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
+from msgspec import Struct, field
+
 from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizNotImplementedError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.nodes import Constant, Variable, tensor_type
@@ -44,7 +46,6 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
-from scanviz.engine.slotted import dataclass, field
 
 
 def scan_checkpoints(
@@ -134,8 +135,7 @@ def _chunk(wanted: Any, steps: Variable) -> Variable:
     return size
 
 
-@dataclass(slots=True)
-class _Chunks:
+class _Chunks(Struct):
     """The loop of chunks over the parts of a loop of single steps."""
 
     parts: assemble.LoopParts

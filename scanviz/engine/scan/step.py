@@ -10,6 +10,8 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Variable, next_node_id, tensor_type
 from scanviz.engine.graph.provenance import (
@@ -25,13 +27,11 @@ from scanviz.engine.scan.returns import StepReturn, parse_return
 from scanviz.engine.scan.signature import check_signature, positional_parameters
 from scanviz.engine.scan.strays import OpenStep, StepVariable
 from scanviz.engine.scan.variables import step_name
-from scanviz.engine.slotted import dataclass
 
 _EARLIER = {"prev", "previous", "last", "old"}
 
 
-@dataclass(frozen=True, slots=True)
-class StepInputs:
+class StepInputs(Struct, frozen=True):
     """The variables that ``fn`` is called on.
 
     Attributes
@@ -82,8 +82,7 @@ class StepInputs:
         return [(name or str(variable.type), origin) for name, variable, origin in given]
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltStep:
+class BuiltStep(Struct, frozen=True):
     """A step as a graph: what it read, what it returned, and from which node id on its nodes are its own."""
 
     inputs: StepInputs

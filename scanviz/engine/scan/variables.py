@@ -27,10 +27,12 @@ from collections.abc import Sequence as SequenceOf
 from types import MappingProxyType
 from typing import Literal
 
+from msgspec import Struct, field
+from msgspec.structs import force_setattr, replace
+
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.slotted import dataclass, field, replace
 
 StateKind = Literal["sitsot", "mitsot", "mitmot"]
 
@@ -48,8 +50,7 @@ class Keep(NamedTuple):
 ALL = Keep()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sequence:
+class Sequence(Struct, frozen=True, eq=False):
     """A sequence the loop runs over: ``slice`` is its row at this step.
 
     The outer input is already cut so that row t belongs to step t; ``tap`` is kept for people.
@@ -61,8 +62,7 @@ class Sequence:
     argument: int = 0  # which of the user's sequences this tap belongs to
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NonSequence:
+class NonSequence(Struct, frozen=True, eq=False):
     """A value that is the same at every step."""
 
     name: str
@@ -70,8 +70,7 @@ class NonSequence:
     captured: bool = False  # found in the step by scan rather than given by the user
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
+class State(Struct, frozen=True, eq=False):
     """A recurrent result: rows read and rows written, by tap relative to the step.
 
     Attributes
@@ -91,8 +90,8 @@ class State:
     shared: SharedVariable | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reads", MappingProxyType(dict(self.reads)))
-        object.__setattr__(self, "writes", MappingProxyType(dict(self.writes)))
+        force_setattr(self, "reads", MappingProxyType(dict(self.reads)))
+        force_setattr(self, "writes", MappingProxyType(dict(self.writes)))
 
     @property
     def kind(self) -> StateKind:
@@ -108,8 +107,7 @@ class State:
         return max(0, -min((*self.reads, *self.writes)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepOutput:
+class StepOutput(Struct, frozen=True, eq=False):
     """A result that is not fed back (nitsot)."""
 
     name: str
@@ -117,8 +115,7 @@ class StepOutput:
     keep: Keep = ALL
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Carry:
+class Carry(Struct, frozen=True, eq=False):
     """A value passed from step to step that has no gradient, such as a random state; only the last is given."""
 
     name: str
@@ -127,8 +124,7 @@ class Carry:
     shared: SharedVariable | None = field(default=None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Until:
+class Until(Struct, frozen=True, eq=False):
     """The condition that ends the loop after the step at which it is true."""
 
     condition: Variable

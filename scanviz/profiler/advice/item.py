@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scanviz.profiler.advice.figures import ran_ns, step_ns
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
@@ -14,8 +15,7 @@ WORTH = 0.02  # of the run: what costs less is not worth a word
 LARGE_BYTES = 32 * 2**20  # rows that take less memory are nobody's trouble
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """One thing to change, and what the record says for it.
 
     Attributes
@@ -54,8 +54,7 @@ class Advice:
     most_ns: float | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SourcePlace:
+class SourcePlace(Struct, frozen=True, eq=False):
     """A loop that ran, and what is known of it.
 
     Attributes

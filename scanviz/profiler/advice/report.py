@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
+
+from msgspec import to_builtins
 
 from scanviz.profiler.advice.dominant import dominant, in_words
 from scanviz.profiler.advice.item import Advice
@@ -107,10 +108,8 @@ def advice_json(record: ProfileRecord, advice: Sequence[Advice]) -> dict[str, An
     return {
         "script": record.script,
         "wall_ns": record.wall_ns,
-        "advice": [dataclasses.asdict(item) for item in advice],
-        "dominant": [
-            {**dataclasses.asdict(part), "text": in_words(record, part)} for part in dominant(record)
-        ],
+        "advice": [to_builtins(item) for item in advice],
+        "dominant": [{**to_builtins(part), "text": in_words(record, part)} for part in dominant(record)],
     }
 
 

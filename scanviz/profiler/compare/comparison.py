@@ -7,8 +7,10 @@ same are told apart (``alike``), and where the machine was too busy to tell ther
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.profiler.compare.alike import Difference, differences, versions_that_differ
 from scanviz.profiler.compare.busy import UNEQUAL, off_processor
@@ -25,8 +27,7 @@ CHANGES = ("slower", "faster", "new", "gone")
 WIDEST = 1.25  # an interval around 1 that reaches so far from its middle tells neither a difference nor that there is none
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """One function, loop or operation in both runs.
 
     Attributes
@@ -58,8 +59,7 @@ class Compared:
     was: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Two runs compared.
 
     Attributes

@@ -14,8 +14,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.profiler.compare.interval import (
     FLOOR_COLD,
@@ -41,8 +43,7 @@ Kind = Literal["function", "loop", "operation"]
 Key = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A time of one run that has a meaning in another run too.
 
     Attributes

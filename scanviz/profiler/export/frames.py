@@ -8,7 +8,8 @@ unattributed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord, SourceRecord
 from scanviz.record.parts import RunPart, parts_of
@@ -26,8 +27,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StackFrame:
+class StackFrame(Struct, frozen=True):
     """Something that took time.
 
     Attributes

@@ -10,8 +10,9 @@ What took no time has no slice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import groupby
+
+from msgspec import Struct, field
 
 from scanviz.profiler.export.frames import StackFrame, frames_of
 from scanviz.record.model import SAMPLE_REASONS, LoopRecord, ProfileRecord, SourceRecord
@@ -23,8 +24,7 @@ LAYOUT = (
 WHOLE = "the whole run: totals to scale, order made up"
 
 
-@dataclass(frozen=True, slots=True)
-class TimeSlice:
+class TimeSlice(Struct, frozen=True):
     """A piece of a track, of a length above zero.
 
     Attributes
@@ -55,8 +55,7 @@ class TimeSlice:
         return self.start_ns + self.duration_ns
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
+class Track(Struct, frozen=True):
     """Slices that nest, in order of their starts, each before those within it."""
 
     name: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from scanviz.engine.locks import lock
 from scanviz.record.paths import recorded_path

@@ -29,8 +29,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from msgspec import Struct
 
-from scanviz.engine.slotted import dataclass
 from scanviz.profiler.recording.operations import StepTally
 from scanviz.record.statistics import FINE, Histogram, median_of
 
@@ -45,8 +45,7 @@ ERROR = 0.02  # of a step, that the price of its stamp may be off by
 DEAREST = 4.0  # times the calibrated price that a stamp may be found to cost
 
 
-@dataclass(frozen=True, slots=True)
-class Division:
+class Division(Struct, frozen=True):
     """A typical step and its parts, in nanoseconds.
 
     Attributes

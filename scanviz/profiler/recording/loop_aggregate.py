@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.profiler.recording.open_runs import OpenRuns
 from scanviz.profiler.recording.operations import OperationTally, StepTally

@@ -7,10 +7,10 @@ that is shown.  Next to them are kept the times that are compared to find out wh
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.profiler.recording.stratified import StratifiedTotals, Stretch, stretches_of
 from scanviz.record.measures import aggregated, declared

@@ -13,11 +13,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock

@@ -5,10 +5,10 @@ Steps of short runs are gathered before they are counted, so that a nested loop 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import FINE, Histogram

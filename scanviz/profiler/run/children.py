@@ -21,10 +21,11 @@ import signal
 import site
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder

@@ -23,9 +23,10 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from types import FrameType
+
+from msgspec import Struct
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -34,8 +35,7 @@ _HELD: list[int] = []  # descriptors of this process
 _TERMINATIONS = ("SIGTERM", "SIGHUP")
 
 
-@dataclass(slots=True)
-class Exit:
+class Exit(Struct):
     """What is known so far.
 
     Attributes

@@ -14,10 +14,11 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Literal, NamedTuple, TextIO
+
+from msgspec.structs import replace
 
 from scanviz.engine import observe
 from scanviz.profiler.recording.recorder import Recorder

@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, NamedTuple
+
+from msgspec.structs import replace
 
 from scanviz.child_process import scanviz_command
 from scanviz.profiler.run.exits import Terminated

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.profiler.values.replay import MOST_STEPS
 from scanviz.record.first_bad import first_bad

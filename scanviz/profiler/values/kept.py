@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.profiler.values.sampling import ROWS, KeptSteps, row_statistics, statistics_of
 from scanviz.record.trace_layout import TraceHead

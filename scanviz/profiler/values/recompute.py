@@ -13,9 +13,10 @@ import queue
 import subprocess
 import tempfile
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec.structs import replace
 
 from scanviz.child_process import isolated_module
 from scanviz.profiler.values.budgets import MEMORY, SECONDS

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
+
+from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.locks import lock

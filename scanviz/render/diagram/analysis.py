@@ -7,8 +7,9 @@ path, which are of one step, do not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import asdict
 
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import sanitize
@@ -36,7 +37,7 @@ def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:
     """
     import networkx
 
-    clusters = [{field.name: getattr(box, field.name) for field in fields(box)} for box in diagram.clusters]
+    clusters = [asdict(box) for box in diagram.clusters]
     graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(
         title=diagram.title, notes=list(diagram.notes), clusters=clusters
     )
@@ -54,9 +55,7 @@ def to_networkx(diagram: Diagram) -> networkx.MultiDiGraph[str]:
 
 def _attributes(part: Any) -> dict[str, Any]:
     """Return the fields of a node or edge; a node's line is its ``line``, for networkx takes ``source`` for an end."""
-    found = {
-        field.name: getattr(part, field.name) for field in fields(part) if field.name not in _NO_ATTRIBUTES
-    }
+    found = {name: value for name, value in asdict(part).items() if name not in _NO_ATTRIBUTES}
     if isinstance(part, Node):
         found["line"] = part.source
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import LoopSnapshot, LoopVariableSnapshot
@@ -14,8 +15,7 @@ from scanviz.render.diagram.taps import taps
 Cells = dict[tuple[int, int], str]  # (loop variable, row) → id of its cell
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """A loop to be drawn, and where.
 
     Attributes
@@ -92,8 +92,7 @@ class Side:
         return max(0, 2 * (self.before + time) + 2)
 
 
-@dataclass(slots=True)
-class Drawn:
+class Drawn(Struct):
     """What was drawn of one loop, so far."""
 
     cells: Cells = field(default_factory=dict)

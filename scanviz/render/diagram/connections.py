@@ -7,9 +7,10 @@ from a step to a later one.  Of all paths it is one of fewest steps, and of thes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, NodeSnapshot, VariableSnapshot
@@ -29,8 +30,7 @@ _A_STEP = 10**6  # what a step later costs in nodes: fewer steps come first
 _NO_LATER = 10**12  # through a state's rows although no later step reads what was written
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionMatrix:
+class ConnectionMatrix(Struct, frozen=True):
     """Which outer input reaches which outer output.
 
     Attributes
@@ -73,8 +73,7 @@ def _columns(label: str, texts: Sequence[str], heads: Sequence[str]) -> str:
     return label + "".join(f"   {text:<{len(head)}}" for text, head in zip(texts, heads, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectingPath:
+class ConnectingPath(Struct, frozen=True):
     """A shortest way by which an outer input reaches an outer output.
 
     Attributes

@@ -6,7 +6,7 @@ there is none, of its place.  A key alone is no id: the step of a gradient may h
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scanviz.render.diagram.folding import fold
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node

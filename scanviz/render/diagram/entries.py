@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from scanviz.record.cell_names import cell_name
 from scanviz.record.loops import LoopRecord, LoopVariableRecord
@@ -26,8 +27,7 @@ ORDERS: dict[Column, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ListEntry:
+class ListEntry(Struct, frozen=True):
     """A place in one of the four lists.
 
     Attributes

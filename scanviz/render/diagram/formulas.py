@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.render.diagram.folding import fold
 from scanviz.render.diagram.model import Diagram, Edge, Node
@@ -26,8 +28,7 @@ _TWO = re.compile(
 _UNCLEAR = re.compile(f"…|{OPEN}|[a-z] [a-z]|\\w \\d")  # words, not a formula
 
 
-@dataclass(slots=True)
-class _Formula:
+class _Formula(Struct):
     """What stands on an operation, and which other operations are in it."""
 
     text: str

@@ -5,8 +5,9 @@ What belongs to one loop variable stands in one group of rows; a line joins two 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import zip_longest
+
+from msgspec import Struct
 
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
@@ -18,8 +19,7 @@ _SHORTEST = 18  # characters of a label beside three others: with less of them n
 _LEAST = 6  # characters of a label on the narrowest terminal
 
 
-@dataclass(frozen=True, slots=True)
-class MappingLine:
+class MappingLine(Struct, frozen=True):
     """A line of the table: from an entry of one column to an entry of a column to the right."""
 
     left: Column
@@ -28,8 +28,7 @@ class MappingLine:
     right_index: int
 
 
-@dataclass(frozen=True, slots=True)
-class MappingGroup:
+class MappingGroup(Struct, frozen=True):
     """The rows of one loop variable.
 
     Attributes
@@ -48,8 +47,7 @@ class MappingGroup:
     cells: tuple[tuple[ListEntry, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MappingsTable:
+class MappingsTable(Struct, frozen=True):
     """A loop's four lists and what joins them.
 
     Attributes

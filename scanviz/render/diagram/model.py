@@ -8,8 +8,9 @@ gives the same picture, byte for byte, in every process.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 NodeKind = Literal[
     "input",  # of the function
@@ -36,8 +37,7 @@ EdgeRole = Literal[
 Change = Literal["", "added", "removed", "moved"]
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
+class Port(Struct, frozen=True):
     """A loop variable's place at the edge of its loop.
 
     Attributes
@@ -62,8 +62,7 @@ class Port:
     variable: int
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """Something drawn.
 
     Attributes
@@ -141,8 +140,7 @@ class Node:
     hottest: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """An open loop: a box around its ports and its step.
 
     Attributes
@@ -171,8 +169,7 @@ class Cluster:
     change: Change = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """A line from one node (or port of a closed loop) to another.
 
     Attributes
@@ -200,8 +197,7 @@ class Edge:
     place: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Diagram:
+class Diagram(Struct, frozen=True):
     """A picture.
 
     Attributes

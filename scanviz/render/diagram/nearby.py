@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scanviz.render.diagram.folding import close_loops, fold
 from scanviz.render.diagram.model import Diagram, Node, NodeKind

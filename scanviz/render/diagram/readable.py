@@ -7,7 +7,8 @@ was folded and which options draw it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scanviz.render.diagram.build import unknown_loop
 from scanviz.render.diagram.chips import with_chips

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scanviz.record.graph import GraphSnapshot
 
@@ -12,8 +13,7 @@ _AT_STEP = re.compile(r"\[t([+-]\d+)?\]")
 _CUT = re.compile(r"index\[(-?\d*):(-?\d*)(?::(-?1))?\]$")
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceRows:
+class SequenceRows(Struct, frozen=True):
     """The row of an array that step t reads at a tap is ``first + direction * t + tap``; below 0 it counts from the end."""
 
     first: int

@@ -7,7 +7,7 @@ that a step only adds to (of a mitmot) gets an arrow from what is added, and no 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import LoopVariableSnapshot

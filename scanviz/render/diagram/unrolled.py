@@ -8,7 +8,8 @@ and so do the cells of its mitmot buffers: cell c holds the gradient of the stat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot

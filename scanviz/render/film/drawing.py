@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.render.colours import CHANGE_SIGNS, CHANGES, EDGES, FAINT, INK, PAPER
 from scanviz.render.film.frames import Film
@@ -22,8 +24,7 @@ Seen = tuple[float, ...]  # how clearly something is seen, frame by frame
 Wrap = Callable[[Seen, str], str]
 
 
-@dataclass(frozen=True, slots=True)
-class FilmDrawing:
+class FilmDrawing(Struct, frozen=True):
     """A film that is laid out, to be drawn in several ways.
 
     Attributes

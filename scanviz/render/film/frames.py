@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import sanitize
@@ -21,8 +23,7 @@ from scanviz.render.diagram.heat import HeatMap
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 
 
-@dataclass(frozen=True, slots=True)
-class FilmFrame:
+class FilmFrame(Struct, frozen=True):
     """What a film shows at a time.
 
     Attributes
@@ -52,8 +53,7 @@ class FilmFrame:
     flops: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Film:
+class Film(Struct, frozen=True):
     """A film.
 
     Attributes
@@ -92,8 +92,7 @@ class Film:
         return name in (found.edges if isinstance(name, int) else found.shown)
 
 
-@dataclass(frozen=True, slots=True)
-class GraphVersions:
+class GraphVersions(Struct, frozen=True):
     """All versions of a function's graph as pictures, in which what stays has one id.
 
     Attributes

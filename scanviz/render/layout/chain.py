@@ -8,7 +8,9 @@ import os
 import shutil
 import signal
 import subprocess
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from scanviz.child_process import isolated_module
 from scanviz.record.codec import encode
@@ -36,8 +38,7 @@ class CannotDrawError(Exception):
     """The engine that was asked for cannot draw; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawing:
+class Drawing(Struct, frozen=True):
     """A picture in a format.
 
     Attributes

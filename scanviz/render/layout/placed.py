@@ -5,8 +5,9 @@ Lengths are in points, from the upper left down.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from scanviz.render.diagram.model import Cluster, Node, Port
 from scanviz.render.labels import cluster_lines, node_lines, short, text_width
@@ -43,8 +44,7 @@ class Box(NamedTuple):
 Point = tuple[float, float]
 
 
-@dataclass(slots=True)
-class Placed:
+class Placed(Struct):
     """Where everything is drawn.
 
     Attributes

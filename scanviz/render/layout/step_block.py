@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from scanviz.render.diagram.model import Node
 from scanviz.render.layout.level import LayeredLevel
@@ -22,8 +23,7 @@ _NEAR = 2.0  # lines nearer than that are seen as one
 MOST_AT_SIDE = 3  # lines that enter or leave a node at its side
 
 
-@dataclass(slots=True)
-class Crossing:
+class Crossing(Struct):
     """A line through the side of a step's box.
 
     Attributes
@@ -47,8 +47,7 @@ class Crossing:
     track: float = 0.0
 
 
-@dataclass(slots=True)
-class StepParts:
+class StepParts(Struct):
     """What one step holds.
 
     Attributes

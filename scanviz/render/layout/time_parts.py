@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.layout.placed import BoxSize, node_size, title_size
@@ -12,8 +13,7 @@ from scanviz.render.layout.step_block import Crossing, StepParts
 Place = tuple[int, int]  # band, column
 
 
-@dataclass(slots=True)
-class Lane:
+class Lane(Struct):
     """The height of a state.
 
     Attributes

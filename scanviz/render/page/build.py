@@ -11,10 +11,11 @@ import html
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from importlib import resources
 from string import Template
 from typing import Any
+
+from msgspec import Struct, field, to_builtins
 
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
@@ -46,8 +47,7 @@ SCRIPTS = (
 MOST_PICTURES = 12  # functions that are drawn: those that took the most time
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
+class Extras(Struct, frozen=True):
     """What other parts of scanviz found in the record, to be shown with it.
 
     Attributes
@@ -178,9 +178,9 @@ def _picture(
         "element": element,
         "engine": engine,
         "notes": [*diagram.notes, *notes],
-        "nodes": [_short(asdict(node)) for node in diagram.nodes],
-        "clusters": [_short(asdict(cluster)) for cluster in diagram.clusters],
-        "edges": [_short(asdict(edge)) for edge in diagram.edges],
+        "nodes": [_short(to_builtins(node)) for node in diagram.nodes],
+        "clusters": [_short(to_builtins(cluster)) for cluster in diagram.clusters],
+        "edges": [_short(to_builtins(edge)) for edge in diagram.edges],
     }
     return data, f'<div class="drawing" id="{element}" hidden>{inline_svg(drawing.text)}</div>'
 

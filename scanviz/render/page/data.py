@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from scanviz.record.blame import chain_of_blame
 from scanviz.record.codec import encode

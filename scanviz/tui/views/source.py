@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from textual.app import ComposeResult
 from textual.widgets import DataTable
 
@@ -27,8 +27,7 @@ COLUMNS = (
 )
 
 
-@dataclass(slots=True)
-class LineTime:
+class LineTime(Struct):
     """A line and the time of all that it made."""
 
     source: SourceRecord

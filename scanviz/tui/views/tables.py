@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from msgspec import Struct
 from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import Binding, BindingType
@@ -22,8 +22,7 @@ NARROWEST = 16  # columns of a cell that is cut
 MOST_ROWS = 1_000  # of a table: the first ones in its order
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table.
 
     Attributes
@@ -44,8 +43,7 @@ class Column:
     seen: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A cell: what is shown, and what it is sorted by."""
 
     text: str

@@ -1,8 +1,7 @@
 """How many inputs each operation takes: declared, and looked at in one place."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError, ScanvizTypeError

@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -1,9 +1,8 @@
 """Lifetimes, shapes, plans and the verifier, on small programs."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -1,9 +1,8 @@
 """Plans: locations, views by address, rows of slots, groups, arenas and loops in loops."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import Mode

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from scanviz.profiler.compare.comparison import CHANGES, compare
 from scanviz.profiler.compare.report import render_comparison

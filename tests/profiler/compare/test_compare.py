@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from scanviz.profiler.compare.comparison import CHANGES, Comparison, compare
 from scanviz.profiler.compare.interval import CONFIDENCE

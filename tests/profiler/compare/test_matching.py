@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from scanviz.profiler.compare.comparison import Comparison, compare
 from scanviz.profiler.compare.headline import headline

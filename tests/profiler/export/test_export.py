@@ -6,11 +6,11 @@ import csv
 import io
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

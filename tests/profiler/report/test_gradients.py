@@ -1,9 +1,8 @@
 """Loops and their gradients side by side: what the record knows of the pair, and the report's table."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

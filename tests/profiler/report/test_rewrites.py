@@ -1,10 +1,10 @@
 """Rewrites as text: the list, one change in three styles, why and why not."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -1,9 +1,8 @@
 """Pictures of loops closed, alone, of a profile's times, and of names that are hostile."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 import scanviz
 from scanviz.engine.errors import ScanvizError

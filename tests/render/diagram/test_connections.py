@@ -1,9 +1,8 @@
 """What reaches what in a loop, by which path, and the twelve maps as one table."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -1,8 +1,7 @@
 """Large pictures: folded until they can be read, and no more."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from scanviz.record.errors import ScanvizError
 from scanviz.render.diagram.build import diagram_of

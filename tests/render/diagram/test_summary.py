@@ -70,7 +70,7 @@ def test_a_large_loop_is_closed_and_alone_it_keeps_its_ports(states):
 def test_what_is_hot_stays():
     picture = diagram_of(dense(2000, 2))
     hot = [node.id for node in picture.nodes if node.kind == "operation"][5::211]
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     nodes = tuple(
         replace(node, time_ns=1e6 if node.id in hot else 1.0, share=0.1 if node.id in hot else 1e-6)
@@ -91,7 +91,7 @@ def test_inner_loops_are_closed_before_outer_ones():
         "outer", inner.variables, inner.nodes, inner.loops, inner.outputs, inner.output_names
     )
     around = large_loop(3, 2, "outer")
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     loop = replace(
         around.loops[0],

@@ -2,12 +2,12 @@
 
 import math
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -2,9 +2,9 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
 from scanviz.record.errors import ScanvizValueError

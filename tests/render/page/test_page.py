@@ -2,11 +2,11 @@
 
 import json
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
-from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.places import ArrayPlace, Base
@@ -85,8 +86,7 @@ class Callout(NamedTuple):
     seldom: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class CallArguments:
+class CallArguments(Struct, frozen=True):
     """What is handed to the code, in order.
 
     Attributes

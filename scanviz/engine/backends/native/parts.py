@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.program.axes import StepKind, step_axes
@@ -19,13 +21,11 @@ from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
 from scanviz.engine.program.plan import Emits, Grouping, Plan, Size, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.slotted import dataclass
 
 ROWS = 16  # a part begins at a multiple of so many: the lanes of the widest registers of the narrowest numbers that count
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """How a loop is divided.
 
     Attributes

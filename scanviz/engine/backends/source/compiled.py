@@ -10,9 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.runtime.outcome import FAILED, Outcome
-from scanviz.engine.slotted import dataclass
 
 if TYPE_CHECKING:
     from scanviz.engine.program.instructions import Program
@@ -23,8 +24,7 @@ NOTE_FAILURE = "failed"  # what generated code of a loop calls where an error wa
 _numbers = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledSource:
+class CompiledSource(Struct, frozen=True):
     """A generated function.
 
     Attributes

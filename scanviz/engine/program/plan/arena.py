@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan.location import Plan, Size, SlotKey, StoreKind, aligned, ring_size
-from scanviz.engine.slotted import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Arena:
+class Arena(Struct, frozen=True):
     """Where the rows of a loop lie in memory.
 
     Attributes

@@ -6,6 +6,8 @@ is what they hand on.
 
 from __future__ import annotations
 
+from msgspec import Struct, field
+
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, is_scalar
 from scanviz.engine.program.lifetimes import aliases, last_uses
@@ -21,13 +23,11 @@ from scanviz.engine.program.plan.location import (
     is_unchanged,
 )
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.slotted import dataclass, field
 
 _NO_ONE: frozenset[int] = frozenset()
 
 
-@dataclass(slots=True)
-class Draft:
+class Draft(Struct):
     """What the parts of planning share.
 
     Attributes

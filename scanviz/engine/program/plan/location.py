@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 import numpy as np
+from msgspec import Struct, field
 
 from scanviz.engine.enumerated import Enum
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, StateSlot
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.slotted import dataclass, field
 
 ALIGNMENT = 64  # bytes: where buffers and the first rows of stores begin
 SlotKey = tuple[str, int]  # ("sequence", 0), ("state", 2) or ("output", 1): a slot of a loop
@@ -37,30 +37,26 @@ class Where(Enum):
     LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(Struct, frozen=True):
     """A size that follows from the shapes: the register needs no memory and its instruction nothing to be done."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """The row of a slot that a tap means in each step: step + tap of a sequence, offset + step + tap of a state's store."""
 
     slot: SlotKey
     tap: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(Struct, frozen=True):
     """A buffer made before the first step: memory of one shape and dtype, used by one register after another."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Struct, frozen=True):
     """A part of what another register holds.
 
     Attributes
@@ -78,8 +74,7 @@ class View:
 Location = Where | Size | Row | Buffer | View
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """All that a plan says of one register.
 
     Attributes
@@ -128,8 +123,7 @@ class StoreKind(Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """The rows of a state or of an output.
 
     Attributes
@@ -202,8 +196,7 @@ def are_worth_over(rows: int, size: int, there: int) -> bool:
 Group = tuple[int, ...]  # instructions done as one, by index, in order
 
 
-@dataclass(frozen=True, slots=True)
-class Fusion:
+class Fusion(Struct, frozen=True):
     """Whether two instructions are done as one, which a register connects: one makes it and the other reads it, or both read it.
 
     Attributes
@@ -232,8 +225,7 @@ class Grouped(NamedTuple):
 Grouping = Callable[[Program, Sequence[ConcreteShape]], Grouped]  # given the shape of each register
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """Where the registers of a Program live, for given shapes and groups.
 
     Attributes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace as with_fields
+
 from scanviz.engine.program.instructions import LoopInstruction, StateSlot, dtype_of, is_scalar
 from scanviz.engine.program.plan.draft import Draft
 from scanviz.engine.program.plan.location import (
@@ -13,7 +15,6 @@ from scanviz.engine.program.plan.location import (
     StoreKind,
 )
 from scanviz.engine.program.shapes import ConcreteShape
-from scanviz.engine.slotted import replace as with_fields
 
 Mismatch = tuple[StateSlot, tuple[int, ...], tuple[int, ...]]
 

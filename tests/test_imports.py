@@ -118,7 +118,6 @@ UNUSED = (
 # What machine code of a loop of few operations needs nothing of.
 UNUSED_BY_CODE = (
     "dataclasses",
-    "scanviz.engine.backends.native.arcs",
     "scanviz.engine.backends.native.branch",
     "scanviz.engine.backends.native.circular",
     "scanviz.engine.backends.native.inside",

@@ -190,13 +190,14 @@ def calling_out_for_nothing(wanted: bool) -> Iterator[None]:
     if not wanted or "native" not in NAMES:
         yield
         return
-    from scanviz.engine.backends.native import callouts
 
-    usual, callouts.A_CALL = callouts.A_CALL, 0
+    from scanviz.engine.backends.native import program
+
+    usual, program.A_CALL = program.A_CALL, 0
     try:
         yield
     finally:
-        callouts.A_CALL = usual
+        program.A_CALL = usual
 
 
 @law(

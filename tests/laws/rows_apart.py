@@ -191,15 +191,10 @@ def parts_always() -> Iterator[None]:
 
 @contextmanager
 def parts_first() -> Iterator[None]:
-    """Let the code of the parts be made before that of the whole loop, however short it is."""
-    from scanviz.engine.backends.native import threads, tier
+    """Let steps be estimated in the first run, however few there are."""
+    from scanviz.engine.backends.native import threads
 
-    with (
-        constants_set(
-            threads, {"FORESEEN_NS": 0.0, "FORESEEN_STEP_NS": 0.0, "FEWEST": 0.0, "UNEVEN_NS": 0.0}
-        ),
-        constants_set(tier, {"LEARNT": 1}),
-    ):
+    with constants_set(threads, {"FEWEST": 0.0}):
         yield
 
 
@@ -207,7 +202,7 @@ def parts_first() -> Iterator[None]:
 def a_loop_gives_the_same_bits_with_any_number_of_threads(case: RowsCase, rewrites: bool, first: int) -> None:
     """What one thread gives of a loop two and three give too, to the last bit, and it is what the loop means.
 
-    In some runs so many threads are foreseen in the first call: there is code of the parts alone then.
+    In some runs so many threads take the steps of the first call.
     """
     if "native" not in NAMES:
         return

@@ -3,6 +3,9 @@
 Axes that are summed are put together to one, and so are those that are not, of either array: where they lie so that one stride goes
 through all of them that costs nothing, else the array is copied in the order in which it is read.  What is left is a product of
 matrices (:mod:`scanviz.engine.backends.native.products`).
+
+A matrix that stays as it is from step to step is packed once before the steps.  A block of a product's columns goes down the rows
+of the second matrix: in C order each row is far from the one before.  In panels what a block reads lies one after another.
 """
 
 from __future__ import annotations
@@ -12,12 +15,12 @@ from math import prod
 
 import numpy as np
 
-from scanviz.engine.backends.native.elements import FEW, collapsed, lanes_of
+from scanviz.engine.backends.native.elements import FEW, Operand, collapsed, lanes_of, load
+from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import Step, copy
-from scanviz.engine.backends.native.ir import Value
-from scanviz.engine.backends.native.panels import packed as in_panels
-from scanviz.engine.backends.native.places import ArrayPlace, must_fit
-from scanviz.engine.backends.native.products import Matrix, inner_product, product
+from scanviz.engine.backends.native.ir import Value, constant
+from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace, must_fit
+from scanviz.engine.backends.native.products import Matrix, inner_product, panels, product
 from scanviz.engine.program.plan.location import packed
 
 Axes = Sequence[int]
@@ -157,4 +160,55 @@ def _times_vector(step: Step, first: Matrix, second: Matrix, into: Matrix, lanes
         step.code.store(total, address)
 
 
-__all__ = ["contract", "contracted"]
+SMALLEST = 16  # elements: of fewer there is nothing to gain
+
+
+def in_panels(step: Step, place: ArrayPlace, matrix: Matrix, dtype: str, lanes: int) -> Matrix:
+    """Return a second matrix of a product as it is read best: packed, where it stays as it is and is not small.
+
+    Parameters
+    ----------
+    place : ArrayPlace
+        Where the matrix lies.
+    matrix : Matrix
+        How it is read.
+    dtype : str
+        That the product is computed in.
+    lanes : int
+        Elements of a register.
+    """
+    stays = place.base[0].startswith(("fixed", CONSTANT)) and place.shift is None
+    if not stays or matrix.rows * matrix.columns < SMALLEST or matrix.columns < min(lanes, 4):
+        return matrix
+    key = (place.base, place.offset, matrix.rows, matrix.columns, matrix.down, matrix.along, dtype)
+    size = np.dtype(dtype).itemsize
+
+    def write(memory: Operand) -> None:
+        _pack(step, matrix, memory, dtype, lanes)
+
+    memory = step.prepared(key, (matrix.rows * matrix.columns,), dtype, write)
+    return Matrix(memory, matrix.rows, matrix.columns, 0, size, packed=lanes)
+
+
+def _pack(step: Step, matrix: Matrix, memory: Operand, dtype: str, lanes: int) -> None:
+    """Write the lines that put a matrix into panels."""
+    code, size = step.code, np.dtype(dtype).itemsize
+    source = Operand(matrix.operand.place, step.operand(matrix.operand.place).address)
+    for start, times, registers, width in panels(matrix.columns, lanes):
+        with code.several(start, times, registers * width) as column, code.counted(0, matrix.rows) as row:
+            begin = code.add(code.times(column, matrix.along), code.times(row, matrix.down))
+            into = code.at(memory.address, _target(step, matrix, column, row, registers * width * size, size))
+            for number in code.over(
+                0, registers * width, width
+            ):  # seldom run, but LLVM's time goes with the lines
+                value = load(code, source, code.along(begin, number, matrix.along), matrix.along, width)
+                code.store(cast(code, value, dtype), code.at(into, code.times(number, size)))
+
+
+def _target(step: Step, matrix: Matrix, column: Value, row: Value, down: int, size: int) -> Value:
+    """Return where a row of a panel begins, in bytes."""
+    code = step.code
+    return code.add(code.times(column, matrix.rows * size), code.along(constant(0, "int64"), row, down))
+
+
+__all__ = ["contract", "contracted", "packed"]

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Code, Value
-from scanviz.engine.backends.native.special import SPECIAL
+from scanviz.engine.backends.native.llvm import SPECIAL
 from scanviz.engine.backends.native.values import known_number
 from scanviz.engine.named_tuple import NamedTuple
 
@@ -211,7 +211,7 @@ def _log1p(d: Floats, value: Value) -> Value:
 
 def _power(d: Floats, value: Value, exponent: Value) -> Value:
     """Return x^y: of many known exponents by products and roots, otherwise by the logarithm."""
-    from scanviz.engine.backends.native.known_powers import known_power  # of use for powers alone
+    from scanviz.engine.backends.native.powers import known_power  # of use for powers alone
 
     known = known_number(exponent)
     found = None if known is None else known_power(d, value, known)
@@ -260,7 +260,7 @@ def _of_angles(name: str) -> Callable[..., Value]:
     """Return what writes a function of angles."""
 
     def write(d: Floats, *operands: Value) -> Value:
-        from scanviz.engine.backends.native.arcs import WRITERS  # few loops have one
+        from scanviz.engine.backends.native.circular import WRITERS  # few loops have one
 
         return WRITERS[name](d, *operands)
 

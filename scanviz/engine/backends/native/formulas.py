@@ -5,15 +5,13 @@ The same rows write the wide code and that of the last elements, so both give th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from collections.abc import Sequence
 
 import numpy as np
 
 from scanviz.engine.backends.native.elementary import FUNCTIONS, elementary
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.ir import Code, Value, constant, type_of
-from scanviz.engine.backends.native.values import known_number
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.scalar.blocks import Block, Statement
 from scanviz.engine.scalar.primitives import KINDS
@@ -95,7 +93,7 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
             assert isinstance(line.data, bytes)
             return [constant(np.frombuffer(line.data, dtype)[0], dtype, lanes)]
         case "select":
-            return [_bounded(code, block, line, values) or code.select(*given)]
+            return [code.select(*given)]
         case "cast":
             return [cast(code, given[0], dtype)]
         case "bitcast":
@@ -116,36 +114,6 @@ def _line(code: Code, block: Block, line: Statement, values: dict[int, Value], l
         case "loop":
             return _loop(code, line, given)
     return [primitive(code, line.op, given)]
-
-
-def _bounded(code: Code, block: Block, line: Statement, values: Mapping[int, Value]) -> Value | None:
-    """Return ``maximum`` or ``minimum`` of a number a and a constant b, by one comparison; None of any other selection.
-
-    They are ``select(a is NaN, a, select(a > b, a, b))``, or with <.  Processors have an instruction that gives its second operand,
-    here a, where either is NaN and where both are equal.  Of a zero the formula gives b where both are equal.
-    """
-    made = {number: one for one in block.lines for number in one.outputs}
-
-    def parts(number: int, op: str) -> list[int]:
-        return list(made[number].inputs) if number in made and made[number].op == op else []
-
-    unknown, one, chosen = line.inputs
-    if [parts(n, "equal") for n in parts(unknown, "bit_not")] != [[one, one]]:
-        return None
-    condition, *sides = parts(chosen, "select") or [chosen]
-    compared = parts(condition, "less")
-    if not sides or sides[0] != one or sorted(compared) != sorted(sides):
-        return None
-    first, second = (values[number] for number in sides)
-    limit, least = known_number(second), compared[0] == one
-    if limit is None or not isfinite(limit):
-        return None
-    if limit:
-        low, high = (second, first) if least else (first, second)
-        beyond = code.op(f"fcmp olt {low.typed}, {high.text}", BOOLEAN, first.lanes)
-        return code.select(beyond, second, first)
-    within = code.op(f"fcmp {'ult' if least else 'ugt'} {first.typed}, {second.text}", BOOLEAN, first.lanes)
-    return code.select(within, first, second)
 
 
 def primitive(code: Code, name: str, given: Sequence[Value]) -> Value:

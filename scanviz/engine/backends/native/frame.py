@@ -183,7 +183,7 @@ class ProgramFrame:
     def prepared(
         self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
     ) -> Operand:
-        """Return memory that is filled once before the steps: see :class:`Step`."""
+        """Return memory that is filled once before the steps, by the lines that ``write`` adds; the same for the same key."""
         known = self.shared.prepared
         if key not in known:
             known[key] = self.places.temporary(shape, dtype), write
@@ -192,11 +192,17 @@ class ProgramFrame:
     def where(
         self, holds: Value, instruction: AnyInstruction, why: str, write: Callable[[], Sequence[Value]]
     ) -> None:
-        """Write lines that are run where a condition holds: see :class:`Step`."""
+        """Write lines that are run where a condition holds; elsewhere the instruction is called out.
+
+        ``write`` gives the numbers among its results; arrays it writes where they belong.
+        """
         raise NotImplementedError
 
     def fail_unless(self, holds: Value, instruction: AnyInstruction, numbers: Sequence[Value]) -> None:
-        """End the loop before this step with an error where a condition is false: see :class:`Step`."""
+        """End the loop before this step with an error of an instruction where a condition is false.
+
+        ``numbers`` are the int64 values of its last inputs, from which the error is made.
+        """
         code, wrong, right = self.code, self.code.label(), self.code.label()
         with code.storing_nothing():  # that is read after it: where something is reported, the code ends
             code.branch(holds, right, wrong)

@@ -1,4 +1,4 @@
-"""Native code of indices: parts of arrays, and arrays with a part changed.
+"""Native code of indices: parts of arrays, arrays with a part changed, and rows of loops.
 
 Numbers of slices must be known when code is written; a single index may be found in each step, and is looked at there.
 """
@@ -10,24 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native import index_arrays, rows  # noqa: F401  # which has more rows of this family
+from scanviz.engine.backends.native import index_arrays
 from scanviz.engine.backends.native.elements import for_each, lanes_of
 from scanviz.engine.backends.native.errors import NotWrittenError, RunError
-from scanviz.engine.backends.native.formulas import cast, primitive
+from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
     Writing,
+    always,
     copy,
     finish,
     source_of,
     target_of,
 )
-from scanviz.engine.backends.native.ir import Value, constant
-from scanviz.engine.backends.native.places import ArrayPlace
+from scanviz.engine.backends.native.ir import constant
+from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.shape import write_view
 from scanviz.engine.ops.assign import ASSIGN
-from scanviz.engine.ops.index import INDEX
+from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.index_pattern import IndexParameters, input_entries, is_basic, numpy_index
 from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 
@@ -123,19 +124,39 @@ def _write_assign(step: Step, instruction: Instruction) -> None:
     part = _picked(step, instruction, target, pattern, numbers)
     copy(step, old, target)
 
-    def written(values: list[Value], lanes: int) -> list[Value]:
-        first = cast(step.code, values[0], target.dtype)
-        if not increment:
-            return [first]
-        return [primitive(step.code, "bit_or" if first.dtype == "bool" else "add", [values[1], first])]
-
     there = step.operand(part)
     reads = [step.operand(new.spread(part.shape)), *([there] if increment else [])]
-    for_each(
-        step.code, part.shape, reads, [there], written, lanes_of([new.dtype, part.dtype], step.vector_bytes)
-    )
+    written = index_arrays.assigned(step, target.dtype, increment)
+    lanes = lanes_of([new.dtype, part.dtype], step.vector_bytes)
+    for_each(step.code, part.shape, reads, [there], written, lanes)
     finish(step, instruction, target)
 
 
 WRITE.row(INDEX)(Writing(_why_no_index, _write_index))
 WRITE.row(ASSIGN)(Writing(_why_no_part, _write_assign))
+
+
+def _write_last_row(step: Step, instruction: Instruction) -> None:
+    rows, initial = (source_of(step, number) for number in instruction.inputs)
+    target = target_of(step, instruction)
+    source = rows.row(rows.shape[0] - 1) if rows.shape[0] else initial
+    must_fit(source.shape == target.shape)
+    copy(step, source, target)
+    finish(step, instruction, target)
+
+
+def _write_history(step: Step, instruction: Instruction) -> None:
+    rows, initial = (source_of(step, number) for number in instruction.inputs)
+    target, offset = target_of(step, instruction), instruction.op.parameters.offset
+    front = target.part(0, 0, offset)
+    if len(initial.shape) < len(rows.shape):
+        must_fit(initial.shape == rows.shape[1:])
+        copy(step, initial, front.row(0))
+    else:
+        must_fit(initial.shape[0] >= offset and initial.shape[1:] == rows.shape[1:])
+        copy(step, initial.part(0, 0, offset), front)
+    copy(step, rows, target.part(0, offset, rows.shape[0]))
+
+
+WRITE.row(LAST_ROW)(Writing(always, _write_last_row))
+WRITE.row(STATE_HISTORY)(Writing(always, _write_history))

@@ -274,7 +274,7 @@ def write_put(step: Step, instruction: Instruction) -> None:
     if held.dtype == "float16" or target.dtype == "float16":
         raise NotWrittenError("float16 is not computed with")
 
-    written = _assigned(step, target.dtype, increment)
+    written = assigned(step, target.dtype, increment)
 
     def write() -> list[Value]:
         copy(step, old, target)
@@ -288,7 +288,7 @@ def write_put(step: Step, instruction: Instruction) -> None:
     step.where(all_inside(step, picks), instruction, _LEFT, write)
 
 
-def _assigned(step: Step, dtype: str, increment: bool) -> Body:
+def assigned(step: Step, dtype: str, increment: bool) -> Body:
     """Return what writes a value, or adds it to what is there."""
 
     def written(values: list[Value], lanes: int) -> list[Value]:
@@ -326,7 +326,7 @@ def _write_masked(
             place = held
         apart.append(step.operand(place.spread(target.shape)))
     copy(step, old, target)
-    write = _assigned(step, target.dtype, increment)
+    write = assigned(step, target.dtype, increment)
 
     def chosen(values: list[Value], lanes: int) -> list[Value]:
         here, truth, there = values
@@ -337,4 +337,4 @@ def _write_masked(
     for_each(step.code, target.shape, [*apart, there], [there], chosen, lanes)
 
 
-__all__ = ["why_not", "write_put", "write_take"]
+__all__ = ["assigned", "why_not", "write_put", "write_take"]

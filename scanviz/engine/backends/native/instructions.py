@@ -6,14 +6,14 @@ elementwise instructions is written as one by :func:`write_chain`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from scanviz.engine.backends.native import formulas
-from scanviz.engine.backends.native.elements import Operand, for_each, lanes_of
+from scanviz.engine.backends.native.elements import for_each, lanes_of
 from scanviz.engine.backends.native.formulas import cast
+from scanviz.engine.backends.native.frame import ProgramFrame as Step
 from scanviz.engine.backends.native.ir import Code, Value
-from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, overlap
+from scanviz.engine.backends.native.places import ArrayPlace, overlap
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.named_tuple import NamedTuple
@@ -21,53 +21,6 @@ from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.scalar.blocks import Block
-
-
-class Step(Protocol):
-    """What the writers of instructions need of the step that is written."""
-
-    code: Code
-    places: ArrayPlaces
-    vector_bytes: int
-
-    @property
-    def body(self) -> Program:
-        """The step's program."""
-        ...
-
-    def value(self, number: int) -> Value:
-        """Return the number that a register holds."""
-        ...
-
-    def give(self, number: int, value: Value) -> None:
-        """Note the number that a register holds from now on."""
-        ...
-
-    def operand(self, place: ArrayPlace) -> Operand:
-        """Return an array with the address that it is at in this step."""
-        ...
-
-    def prepared(
-        self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
-    ) -> Operand:
-        """Return memory that is filled once before the steps, by the lines that ``write`` adds; the same for the same key."""
-        ...
-
-    def where(
-        self, holds: Value, instruction: Instruction, why: str, write: Callable[[], Sequence[Value]]
-    ) -> None:
-        """Write lines that are run where a condition holds; elsewhere the instruction is called out.
-
-        ``write`` gives the numbers among its results; arrays it writes where they belong.
-        """
-        ...
-
-    def fail_unless(self, holds: Value, instruction: Instruction, numbers: Sequence[Value]) -> None:
-        """End the loop before this step with an error of an instruction where a condition is false.
-
-        ``numbers`` are the int64 values of its last inputs, from which the error is made.
-        """
-        ...
 
 
 class Writing(NamedTuple):

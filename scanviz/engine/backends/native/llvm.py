@@ -1,17 +1,19 @@
 """LLVM, by the public interface of llvmlite: what processor this is, and module texts as object files, assembly and linked code.
 
+Code may call functions of this process, and SciPy's special functions of float64 numbers.
+
 ``llvmlite.binding`` is imported when something is compiled or linked first: that takes some thirty milliseconds.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 from functools import cache
 from itertools import count
 from typing import Any
 
-from scanviz.engine.backends.native.special import SPECIAL, special
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
@@ -140,9 +142,36 @@ def _machine(name: str, features: str) -> Any:
     return target.create_target_machine(cpu=name, features=features, opt=2, reloc="pic", codemodel="small")
 
 
+SPECIAL = "scanviz.special."  # what the names of SciPy's begin with
+
+
+@cache
+def special(name: str) -> int:
+    """Return the address of one of SciPy's functions."""
+    capsules, get_name, get_pointer = _capsules()
+    for key in (name, f"__pyx_fuse_0{name}", f"__pyx_fuse_1{name}"):
+        if key in capsules:
+            told = get_name(capsules[key])
+            if told.startswith((b"double (double", b"npy_double (npy_double")):
+                found: int = get_pointer(capsules[key], told)
+                return found
+    raise LookupError(name)
+
+
+@cache
+def _capsules() -> tuple[dict[str, Any], Any, Any]:
+    from scipy.special import cython_special
+
+    pointer, told = ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyCapsule_GetName
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    told.restype, told.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return dict(cython_special.__pyx_capi__), told, pointer
+
+
 __all__ = [
     "LOCK",
     "REINSTALL",
+    "SPECIAL",
     "Host",
     "Linked",
     "assembly",
@@ -151,5 +180,6 @@ __all__ = [
     "is_loaded",
     "linked",
     "object_file",
+    "special",
     "versions",
 ]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scanviz.engine.backends.native.arguments import CallArguments, Counts
-from scanviz.engine.backends.native.callouts import refuse_many_callouts
 from scanviz.engine.backends.native.frame import Shared
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.operations import WRITE  # noqa: F401  # which is filled with it
+from scanviz.engine.backends.native.program import refuse_many_callouts
 from scanviz.engine.backends.native.steps import StepsWriter
 from scanviz.engine.backends.native.strips import strips_of, write_strips
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar

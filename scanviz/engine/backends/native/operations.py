@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scanviz.engine.backends.native import shape, whole_powers  # noqa: F401  # rows of native code
+from scanviz.engine.backends.native import shape, whole_powers  # noqa: F401  # index of native code
 from scanviz.engine.backends.native.instructions import WRITE, why_not
 from scanviz.engine.backends.native.program import INSIDE, ProgramWriter
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction

@@ -2,8 +2,8 @@
 
 A vector times a matrix in C order, the step of a recurrent network, is done over columns: a block of them is held in registers
 while the rows of the matrix go by.  Several rows of a first matrix share a block.  A matrix that stays as it is from step to step
-lies packed, in the order in which the blocks read it (:mod:`scanviz.engine.backends.native.panels`).  Where the second operand lies
-the other way round (a transposed matrix that changes) each result is a sum along both, as a reduction takes it.
+lies packed, in the order in which the blocks read it.  Where the second operand lies the other way round (a transposed matrix that
+changes) each result is a sum along both, as a reduction takes it.
 
 A block of few registers takes several rows of the second matrix at once, in sums of their own: one sum alone would wait for each of
 its additions.  Long sums of float32 are those of their stretches, so that what is lost by rounding does not grow with their length.

@@ -1,11 +1,17 @@
-"""Native code of reductions, and of what undoes broadcasting."""
+"""Native code of reductions, of what undoes broadcasting, of cumulative sums and products, and of the places of extremes.
+
+What takes the elements along one axis in their order carries in registers what goes from element to element.  Beside one another
+along the other axes, as many elements are taken at once as there are lanes, where they lie next to each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from scanviz.engine.backends.native import along  # noqa: F401  # which has more rows of this family
-from scanviz.engine.backends.native.elements import lanes_of
+import numpy as np
+
+from scanviz.engine.backends.native.elements import Operand, collapsed, lanes_of, lines, load, store
+from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
@@ -16,10 +22,14 @@ from scanviz.engine.backends.native.instructions import (
     source_of,
     target_of,
 )
+from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.reductions import REDUCTIONS, reduce, reduced_shape
+from scanviz.engine.graph.types import FLOATS
+from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE, ReductionDeclaration
 from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.plan.location import packed
 
 
 def _write_reduction(step: Step, instruction: Instruction) -> None:
@@ -74,4 +84,121 @@ def _write_sum_to_shape(step: Step, instruction: Instruction) -> None:
 WRITE.kind(ReductionDeclaration)(Writing(_why_no_reduction, _write_reduction))
 WRITE.row(SUM_TO_SHAPE)(Writing(always, _write_sum_to_shape))
 
-__all__ = ["reduced"]
+
+Line = Callable[[Value, Value, int], None]
+
+
+def for_each_line(code: Code, axis: int, source: Operand, target: Operand, lanes: int, line: Line) -> None:
+    """Write what is done with each line of elements along an axis.
+
+    Parameters
+    ----------
+    source, target : Operand
+        Arrays of one shape but along the axis, which the target may lack (stride 0).
+    lanes : int
+        The most lines at once.
+    line : callable
+        ``line(read, written, width)`` writes what is done with so many lines; it is given how many bytes on their first
+        elements are.
+    """
+    places = (source.place, target.place)
+    if 0 in source.place.shape:
+        return
+    kept = [k for k in range(len(source.place.shape)) if k != axis]
+    sizes, strides = collapsed(
+        [source.place.shape[k] for k in kept], [[place.strides[k] for k in kept] for place in places]
+    )
+    even = all(
+        steps[-1] == np.dtype(place.dtype).itemsize for steps, place in zip(strides, places, strict=True)
+    )
+    for (read, written), width in lines(code, sizes, strides, lanes if even else 1):
+        line(read, written, width)
+
+
+def _in_one_line(step: Step, place: ArrayPlace) -> ArrayPlace:
+    """Return an array as all its elements in one line, copied where they do not lie so."""
+    if place.strides != packed(place.shape, np.dtype(place.dtype).itemsize):
+        held = step.places.temporary(place.shape, place.dtype)
+        copy(step, place, held)
+        place = held
+    return place._replace(shape=(place.elements,), strides=(np.dtype(place.dtype).itemsize,))
+
+
+def write_cumulative(step: Step, combine: str, source: ArrayPlace, axis: int, target: ArrayPlace) -> None:
+    """Write what a primitive gives of the elements so far along an axis; ``target`` may be ``source``."""
+    code, reads, writes = step.code, step.operand(source), step.operand(target)
+    sizes = [np.dtype(place.dtype).itemsize for place in (source, target)]
+
+    def line(read: Value, written: Value, width: int) -> None:
+        def element(at: Value) -> Value:
+            return cast(code, load(code, reads, at, sizes[0], width), target.dtype)
+
+        first = element(read)
+        store(code, first, writes, written, sizes[1])
+        with code.folded(1, source.shape[axis], [first]) as (number, (so_far,), given):
+            new = element(code.along(read, number, source.strides[axis]))
+            given.append(primitive(code, combine, [so_far, new]))
+            store(code, given[0], writes, code.along(written, number, target.strides[axis]), sizes[1])
+
+    for_each_line(code, axis, reads, writes, lanes_of([source.dtype, target.dtype], step.vector_bytes), line)
+
+
+def _write_cumulative(step: Step, instruction: Instruction) -> None:
+    axis = instruction.op.parameters.axis
+    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
+    goal = target if target.shape else target._replace(shape=(1,), strides=(0,))
+    if axis is None:
+        source, axis = _in_one_line(step, source), 0
+    combine = "add" if instruction.op.declaration is r.CUMSUM else "multiply"
+    write_cumulative(step, combine, source, axis, goal)
+    finish(step, instruction, target)
+
+
+def _write_place(step: Step, instruction: Instruction) -> None:
+    code, (axis, keepdims) = step.code, instruction.op.parameters
+    source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
+    goal = target
+    if axis is None:
+        source, axis = _in_one_line(step, source), 0
+        goal = target._replace(shape=(1,), strides=(0,))
+    elif not keepdims:
+        goal = target._replace(
+            shape=(*target.shape[:axis], 1, *target.shape[axis:]),
+            strides=(*target.strides[:axis], 0, *target.strides[axis:]),
+        )
+    must_fit(source.shape[axis] > 0)  # NumPy refuses that of no elements, even where nothing is asked for
+    largest = instruction.op.declaration is r.ARGMAX
+    reads, writes = step.operand(source), step.operand(goal)
+    itemsize = np.dtype(source.dtype).itemsize
+
+    def line(read: Value, written: Value, width: int) -> None:
+        first = load(code, reads, read, itemsize, width)
+        with code.folded(1, source.shape[axis], [first, constant(0, "int64", width)]) as (
+            number,
+            carried,
+            given,
+        ):
+            found, place = carried
+            new = load(code, reads, code.along(read, number, source.strides[axis]), itemsize, width)
+            better = _is_better(code, found, new, largest)
+            given.append(code.select(better, new, found))
+            given.append(code.select(better, code.splat(number, width), place))
+        store(code, given[1], writes, written, 8)
+
+    for_each_line(code, axis, reads, writes, lanes_of([source.dtype, "int64"], step.vector_bytes), line)
+    finish(step, instruction, target)
+
+
+def _is_better(code: Code, found: Value, new: Value, largest: bool) -> Value:
+    """Return where a later element takes the place of one found before: the first of equal ones stays, and the first NaN."""
+    if found.dtype not in FLOATS:
+        return primitive(code, "less", [found, new] if largest else [new, found])
+    beyond = code.op(f"fcmp {'ugt' if largest else 'ult'} {new.typed}, {found.text}", "bool", new.lanes)
+    known = code.op(f"fcmp ord {found.typed}, {found.text}", "bool", new.lanes)
+    return code.op(f"and {beyond.typed}, {known.text}", "bool", new.lanes)
+
+
+WRITE.row(r.CUMSUM, r.CUMPROD)(Writing(always, _write_cumulative))
+WRITE.row(r.ARGMAX, r.ARGMIN)(Writing(always, _write_place))
+
+__all__ = ["for_each_line", "reduced", "write_cumulative"]

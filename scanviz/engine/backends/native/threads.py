@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine import observe
 from scanviz.engine.backends.native.code import Kind, code_of
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import gathered
@@ -34,10 +33,6 @@ SHORTEST_NS = (
     250.0  # of a step: shorter ones are not divided, what each costs beside its elements would be most of it
 )
 COMPILED_NS = 60e6  # the steps of a loop have taken so long, or are about to, when code for its parts is made
-FORESEEN_NS = 1e7  # of steps by estimate, which is rather short: in parts from the first call on, and no other code is made
-FORESEEN_STEP_NS = 400.0  # and of one
-# of all steps by estimate where the last part needs code of its own: making that takes as long again
-UNEVEN_NS = 2e8
 FEWEST = 1e6  # elements of rows: fewer surely take less
 LOST = 0.02  # of their time that calls may lose to trying whether parts are quicker by now
 
@@ -45,11 +40,9 @@ LOST = 0.02  # of their time that calls may lose to trying whether parts are qui
 class _CodeOfPart:
     """Machine code of one part, and what it is handed."""
 
-    def __init__(
-        self, loop: LoopInstruction, plan: Plan, kind: Kind, others: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, loop: LoopInstruction, plan: Plan, kind: Kind) -> None:
         self.plan = plan
-        self.machine, self.handed = code_of(loop, plan, kind, others)
+        self.machine, self.handed = code_of(loop, plan, kind)
 
 
 class PartedCode:
@@ -61,8 +54,6 @@ class PartedCode:
         The loop.
     parts : Parts
         How it is divided.
-    others : callable, optional
-        Is called while it is compiled.
 
     Raises
     ------
@@ -70,10 +61,10 @@ class PartedCode:
         If something of it calls out or may fail: that is done for the whole loop.
     """
 
-    def __init__(self, loop: LoopInstruction, parts: Parts, others: Callable[[], None] | None = None) -> None:
+    def __init__(self, loop: LoopInstruction, parts: Parts) -> None:
         self._loop, self._parts = loop, parts
         self._timed: _CodeOfPart | None = None  # of the first part, which notes times for all
-        self._code = _CodeOfPart(loop, parts.plan, Kind("plain", share=(parts.size, parts.rows)), others)
+        self._code = _CodeOfPart(loop, parts.plan, Kind("plain", share=(parts.size, parts.rows)))
         self._last = self._code
         if parts.is_uneven:
             kind = Kind("plain", share=(parts.size, parts.last_rows))
@@ -83,11 +74,6 @@ class PartedCode:
     def is_timed(self) -> bool:
         """Whether there is code that notes times."""
         return self._timed is not None
-
-    @property
-    def was_kept(self) -> bool:
-        """Whether the cache on disk had it."""
-        return self._code.machine.was_kept and self._last.machine.was_kept
 
     def prepare_times(self) -> None:
         """Make the code that notes times, where it is not there."""
@@ -110,14 +96,6 @@ class PartedCode:
             start = end
             step_ns = max(1.0, (perf_counter_ns() - begun) / (end - first))
         return step_ns
-
-    def run_in_turn(self, arena: LoopArena, first: int, last: int, step_ns: float) -> None:
-        """Take steps in this thread, one part after the other, in chunks as well."""
-        calls = self._calls(arena)
-        at_once = max(1, int(CHUNK_NS / step_ns))
-        for start in range(first, last, at_once):
-            for call in calls:
-                call(start, min(last, start + at_once))
 
     def _calls(self, arena: LoopArena, times: bool = False) -> list[Callable[[int, int], int]]:
         """Return for each part what takes its steps from one to another."""
@@ -179,7 +157,7 @@ class InParts:
         self._divided: dict[int, Parts | None] = {}  # by threads allowed
         self._made: dict[int, PartedCode | None] = {}  # so too
         self._taken_ns = 0.0  # what all steps have taken
-        self.step_ns = 0.0  # what one took last when the loop was done as a whole
+        self.step_ns = 0.0  # what one took last when the loop was done as a whole; an estimate before
         self._apart, self._again = (
             0,
             0,
@@ -195,28 +173,10 @@ class InParts:
             if code is not None:
                 code.prepare_times()
 
-    def make_first(self, steps: int, others: Callable[[], None] | None) -> PartedCode | None:
-        """Return the code of the parts where a run of so many steps surely takes long: that of the whole may never be needed.
-
-        None where it is short, where the loop is done as a whole, and where somebody watches, who wants code with times as well.
-        """
-        from scanviz.engine.runtime.beside import threads_allowed
-
-        loop, plan = self._loop, self._plan
-        shapes = [plan.places[number].shape for number in loop.body.inputs]
-        rows = [plan.stores["state", k].row for k in range(len(loop.states))]
-        sizes = [prod(shape) for shape in (*rows, *shapes[: len(loop.sequences)]) if shape]
-        if steps * max(sizes, default=0) < FEWEST or threads_allowed() < 2 or observe.observers():
-            return None
-        from scanviz.engine.backends.estimate import machine_step_ns  # of use for long runs
-
-        step_ns = machine_step_ns(loop.body, plan)
-        if step_ns < FORESEEN_STEP_NS or steps * step_ns < FORESEEN_NS:
-            return None
-        return self._code(shapes, rows, others, uneven=steps * step_ns >= UNEVEN_NS)
-
     def run(self, arena: LoopArena, first: int, last: int, times: bool = False) -> bool:
         """Take steps in parts where that pays; return whether it did.  With ``times`` one part notes when steps begin."""
+        if not self.step_ns:
+            self.step_ns = self._estimated(arena, last - first)
         ahead = (last - first) * self.step_ns
         if not ahead or ahead < PAYS_NS or self.step_ns < SHORTEST_NS:
             return False
@@ -235,6 +195,19 @@ class InParts:
         self._again = self._apart = self._calls_until_again(taken / self.step_ns - 1)
         return True
 
+    def _estimated(self, arena: LoopArena, steps: int) -> float:
+        """Return about what a step takes; 0 of a run that surely is short, for which that is not reckoned."""
+        from scanviz.engine.runtime.beside import threads_allowed
+
+        loop = self._loop
+        rows = [state.row_shape for state in arena.states]
+        sizes = [prod(shape) for shape in (*rows, *arena.shapes[: len(loop.sequences)]) if shape]
+        if steps * max(sizes, default=0) < FEWEST or threads_allowed() < 2:
+            return 0.0
+        from scanviz.engine.backends.estimate import machine_step_ns  # of use for long runs
+
+        return machine_step_ns(loop.body, self._plan)
+
     def _calls_until_again(self, lost: float) -> int:
         """Return how many calls are done as a whole after one in parts, whose steps took so much longer, as a share.
 
@@ -244,14 +217,8 @@ class InParts:
         """
         return 0 if lost <= LOST else min(2 * self._apart + 1, ceil(lost / LOST))
 
-    def _code(
-        self,
-        shapes: Sequence[ConcreteShape],
-        rows: Sequence[ConcreteShape],
-        others: Callable[[], None] | None = None,
-        uneven: bool = True,
-    ) -> PartedCode | None:
-        """Return the code of the parts, None where the loop is done as a whole; or is to be unless one code does for all parts."""
+    def _code(self, shapes: Sequence[ConcreteShape], rows: Sequence[ConcreteShape]) -> PartedCode | None:
+        """Return the code of the parts, None where the loop is done as a whole."""
         from scanviz.engine.runtime.beside import threads_allowed  # few loops take long enough
 
         threads = threads_allowed()
@@ -261,10 +228,8 @@ class InParts:
             self._divided[threads] = parts_of(self._loop, shapes, rows, self._plan, threads, self._how)
         if threads not in self._made:
             parts = self._divided[threads]
-            if parts is not None and parts.is_uneven and not uneven:
-                return None
             try:
-                self._made[threads] = None if parts is None else PartedCode(self._loop, parts, others=others)
+                self._made[threads] = None if parts is None else PartedCode(self._loop, parts)
             except NotWrittenError:
                 self._made[threads] = None
         return self._made[threads]

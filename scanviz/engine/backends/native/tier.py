@@ -5,10 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from time import perf_counter_ns, thread_time_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine import observe
 from scanviz.engine.backends.native.arguments import Counts
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
 from scanviz.engine.backends.native.code import Kind, code_of, text_of
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
 LOOKS = 8  # of so many samples of operations one watches loops inside themselves
-LEARNT = 256  # steps of the first run that say how long steps are, fewer of very long ones
-LEARNT_NS = 10e6
 MORE = 16  # times as many steps as in the call before are taken in one, at most: nobody knows how long the first of them is
 EMITS = Emits(
     lambda instruction, program: instruction.op.declaration.views is None or instruction.op.facts.never_view,
@@ -58,8 +55,6 @@ class NativeCode:
         What it is handed.
     machine : Machine
         What it was compiled to.
-    is_made : bool
-        Whether these are there; else there is code of its parts alone.
 
     Parameters
     ----------
@@ -77,8 +72,6 @@ class NativeCode:
         Decides when threads take steps, for all code for the same shapes.
     others : callable, optional
         Is called while it is compiled.
-    steps : int, optional
-        Of the first run: of a long one that threads may take, the code of its parts is made, and this when it is needed.
     """
 
     def __init__(
@@ -92,7 +85,6 @@ class NativeCode:
         rates: Rates | None = None,
         in_parts: InParts | None = None,
         others: Callable[[], None] | None = None,
-        steps: int = 0,
     ) -> None:
         self._kind = Kind(variant, inline, counts)
         self._chunk = 1
@@ -103,21 +95,8 @@ class NativeCode:
         self._others: dict[Counts, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
-        self._first = None if in_parts is None else in_parts.make_first(steps, others)
-        self.is_made = False
-        if self._first is None:
-            self._make(others)
-
-    def _make(self, others: Callable[[], None] | None = None) -> None:
-        """Make the code; threads that do so at once make the same."""
-        self.machine, self.handed = code_of(self.loop, self.plan, self._kind, others)
-        self._called = called_instructions(self.handed.callouts, self.handed.sites, self.runners)
-        self.is_made = True
-
-    @property
-    def was_kept(self) -> bool:
-        """Whether the cache on disk had it."""
-        return (self._first or self.machine).was_kept
+        self.machine, self.handed = code_of(loop, plan, self._kind, others)
+        self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
 
     @cached_property
     def text(self) -> str:
@@ -149,60 +128,23 @@ class NativeCode:
         """
         if self.variant == "steps" and self._in_parts is not None:
             self._in_parts.prepare_times()
-        elif not self.is_made and observe.observers():
-            self._make()
         return self
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
-        if self.is_made and self.handed.holds_inside:
+        if self.handed.holds_inside:
             watch = arena.watch or told_alone()
             if watch is not None:
                 return self._observed(arena, first, last, watch)
         # times of steps, and a control block, show what steps take without a profile: threads take them where they would
         times = self.variant == "steps"
         is_usual = times or arena.watch is None or arena.watch.counted is not None
-        if self._in_parts is not None and is_usual:
-            # where there is code of the parts alone few steps are long ones, which threads are to take as well
-            if not self._in_parts.step_ns and last - first > (LEARNT if self.is_made else 1):
-                first, outcome, instruction = self._learnt(arena, first, last, self._in_parts)
-                if outcome:
-                    return first, outcome, instruction
-            if self._in_parts.run(arena, first, last, times):
-                return last, DONE, -1
-            if not self.is_made and last - first >= self.short_steps > 0:
-                return self._in_turn(arena, first, last)
+        if self._in_parts is not None and is_usual and self._in_parts.run(arena, first, last, times):
+            return last, DONE, -1
         return self._as_whole(arena, first, last)
-
-    def _learnt(self, arena: LoopArena, first: int, last: int, in_parts: InParts) -> Outcome:
-        """Take some steps, half of all at most, after which it is known how long one takes.
-
-        That is not the first, whose code and rows were never used before.
-
-        What counts is this thread's own time: while others have the processors, steps take longer and threads gain nothing.
-        """
-        take = self._as_whole if self.is_made else self._in_turn
-        most = min(LEARNT, (last - first) // 2)
-        taken, further = (first, DONE, -1), 1
-        while further and taken[1] == DONE:
-            begun, is_first = thread_time_ns(), taken[0] == first
-            taken = take(arena, taken[0], taken[0] + further)
-            in_parts.step_ns = max(1.0, (thread_time_ns() - begun) / further)
-            further = min(most - 1, int(LEARNT_NS / in_parts.step_ns)) if is_first else 0
-        return taken
-
-    def _in_turn(self, arena: LoopArena, first: int, last: int) -> Outcome:
-        """Take steps in this thread where there is code of the parts alone; short runs are worth code of the whole loop."""
-        in_parts, begun = self._in_parts, perf_counter_ns()
-        assert in_parts is not None and self._first is not None
-        self._first.run_in_turn(arena, first, last, in_parts.step_ns or CHUNK_NS)
-        in_parts.note(last - first, perf_counter_ns() - begun)
-        return last, DONE, -1
 
     def _as_whole(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps in this thread."""
-        if not self.is_made:
-            self._make()
         arrays, numbers = gathered(self.handed, arena, arena.buffers)
         addresses, told = array("Q", map(address, arrays)), array("q", numbers)
         calls = None
@@ -327,9 +269,6 @@ class NativeSpecialised(Specialised):
 
         code = self.written("plain")
         assert isinstance(code, NativeCode)
-        if not code.is_made:  # runs were long, which threads take; short ones may come
-            self.runs = 0
-            return None
         return code.entry(entry_of, self.tier.module)
 
     @property
@@ -417,14 +356,12 @@ class NativeLoop(SpecialisedLoop):
             rates=rates,
             in_parts=in_parts,
             others=self._meanwhile,
-            steps=steps,
         )
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
-        if code.was_kept:
+        if code.machine.was_kept:
             made.why += ", kept on disk from an earlier run"
-        if code.is_made:
-            inside = [WATCHED] if code.handed.holds_inside and has_branches(self.loop.body) else []
-            made.why = "; ".join([made.why, *inside, *code.reasons()])
+        inside = [WATCHED] if code.handed.holds_inside and has_branches(self.loop.body) else []
+        made.why = "; ".join([made.why, *inside, *code.reasons()])
         return made
 
 

@@ -14,7 +14,7 @@ from scanviz.engine.errors import ScanvizError
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import called, callouts
+from scanviz.engine.backends.native import called, program
 from scanviz.engine.backends.native.jit import assembly_of
 from tests.engine.backends.native.test_native_loops import RNG, agree, tiers_of
 
@@ -171,7 +171,7 @@ def test_an_error_inside_names_both_loops_and_both_steps_as_other_tiers_do():
 @pytest.fixture
 def always_called(monkeypatch):
     """Let operations be called out whatever it costs."""
-    monkeypatch.setattr(callouts, "A_CALL", 0)
+    monkeypatch.setattr(program, "A_CALL", 0)
 
 
 def test_calling_out_what_costs_more_than_is_gained_is_left_to_numpy():

@@ -12,7 +12,7 @@ if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
 from scanviz.engine.backends.native.elementary import OWN
-from scanviz.engine.backends.native.known_powers import KNOWN
+from scanviz.engine.backends.native.powers import KNOWN
 from tests.engine.backends.native import native_code
 
 COUNT = 20_000

@@ -18,7 +18,7 @@ from scanviz.engine.errors import ScanvizError
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import long_runs, tier
+from scanviz.engine.backends.native import inside, tier
 
 RNG = np.random.default_rng(3)
 
@@ -178,7 +178,7 @@ def test_ctrl_c_is_heard_in_a_long_loop_inside():
 
 
 def test_loops_inside_that_run_long_are_called_out_and_say_why(monkeypatch):
-    monkeypatch.setattr(long_runs, "LONG_NS", 1e4)
+    monkeypatch.setattr(inside, "LONG_NS", 1e4)
     x, s0 = T.matrix("x"), T.vector("s0")
 
     def step(x_t, s):

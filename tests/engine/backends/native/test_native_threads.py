@@ -19,10 +19,10 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import threads, tier, workers
+from scanviz.engine.backends.native import threads, workers
 from scanviz.engine.backends.native.cycles import counter
 from scanviz.engine.backends.native.stamps import NativeRecord
-from scanviz.engine.backends.native.threads import InParts, PartedCode
+from scanviz.engine.backends.native.threads import InParts
 from scanviz.engine.backends.native.workers import Workers
 from tests.laws.rows_apart import parts_always, parts_first
 
@@ -85,7 +85,7 @@ def test_a_batch_of_any_size_is_divided_where_whole_registers_end(size):
         np.testing.assert_allclose(mine, h, rtol=1e-6, atol=1e-9)
 
 
-def test_a_first_run_that_is_surely_long_has_the_code_of_its_parts_alone_until_one_is_short(monkeypatch):
+def test_a_first_run_that_surely_is_long_is_taken_by_threads():
     f, given = batch_of_rows()
     config.native.threads = 1
     alone = f(given)
@@ -93,84 +93,7 @@ def test_a_first_run_that_is_surely_long_has_the_code_of_its_parts_alone_until_o
     f, _ = batch_of_rows()
     with parts_first():
         np.testing.assert_array_equal(f(given), alone)
-    code = code_of(f)
-    assert not code.is_made and code.text  # what is shown is the code of the whole loop
-    monkeypatch.setattr(tier, "PAYS_NS", 20 * code._in_parts.step_ns)
-    monkeypatch.setattr(InParts, "run", lambda *run: False)  # other threads have been slower
-    np.testing.assert_array_equal(f(given), alone)
-    assert not code.is_made
-    np.testing.assert_array_equal(f(given[:2]), alone[:2])
-    assert code.is_made
-
-
-@pytest.mark.parametrize(
-    ("size", "long_ns", "is_made"), [(64, 1e18, False), (50, 1e18, True), (50, 0.0, False)]
-)
-def test_the_last_part_needs_code_of_its_own_which_a_first_run_is_to_be_long_for(
-    monkeypatch, size, long_ns, is_made
-):
-    x = T.tensor3("x")
-    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.1 * x_t), x, T.zeros((size, 3)))
-    f = scanviz.function([x], rows, mode="native")
-    with parts_first():
-        monkeypatch.setattr(threads, "UNEVEN_NS", long_ns)
-        f(np.random.default_rng(0).normal(size=(300, size, 3)))
-    assert code_of(f).is_made == is_made
-
-
-def test_a_first_run_of_few_long_steps_is_taken_by_threads_too(monkeypatch):
-    f, given = batch_of_rows()
-    config.native.threads = 1
-    alone, shared = f(given), []
-    config.native.threads = 2
-    f, _ = batch_of_rows()
-    usual = PartedCode.run
-    monkeypatch.setattr(
-        PartedCode, "run", lambda self, arena, *steps: shared.append(steps[:2]) or usual(self, arena, *steps)
-    )
-    with parts_first(), monkeypatch.context() as patch:
-        patch.setattr(tier, "LEARNT", 1000)  # of more steps, which are short, so many are looked at
-        np.testing.assert_array_equal(f(given), alone)
-    ((first, last),) = shared
-    assert 1 <= first <= 150 and last == 300
-    assert not code_of(f).is_made
-
-
-def test_a_first_run_that_somebody_watches_has_the_code_of_the_whole_loop():
-    f, given = batch_of_rows()
-    with parts_first(), scanviz.profile():
-        f(given)
-    assert code_of(f).is_made
-
-
-def test_who_watches_a_later_run_finds_the_code_of_the_whole_loop():
-    f, given = batch_of_rows()
-    with parts_first():
-        expected = f(given)
-        assert not code_of(f).is_made
-        with scanviz.profile():
-            np.testing.assert_array_equal(f(given), expected)
-    assert code_of(f).is_made
-
-
-def test_ctrl_c_is_heard_between_chunks_of_steps_that_one_thread_takes_part_by_part(monkeypatch):
-    f, given = batch_of_rows()
-    with parts_first():
-        f(given)
-    code, seen = code_of(f), []
-    monkeypatch.setattr(code._in_parts, "step_ns", 1e6)
-    monkeypatch.setattr(InParts, "run", lambda *run: False)
-    monkeypatch.setattr(tier, "PAYS_NS", 1e6)
-    monkeypatch.setattr(threads, "CHUNK_NS", 1e8)
-    usual = PartedCode._call
-
-    def call(self, arena, part, code):
-        found = usual(self, arena, part, code)
-        return lambda first, last: (seen.append((part, first, last)), found(first, last))
-
-    monkeypatch.setattr(PartedCode, "_call", call)
-    f(given)
-    assert seen == [(part, first, first + 100) for first in (0, 100, 200) for part in (0, 1)]
+    assert divided(f)
 
 
 def test_steps_that_show_what_a_step_takes_without_a_profile_are_taken_by_threads_too(monkeypatch):
@@ -205,29 +128,6 @@ def test_steps_whose_times_are_noted_are_taken_by_threads_too(monkeypatch):
             np.testing.assert_array_equal(f(given), expected)
     (loop,) = session.record.loops
     assert sum(timed) > 300 and loop.steps == 900
-
-
-@pytest.mark.parametrize(
-    ("clock", "begins", "found_ns"),
-    [
-        ([0, 1e6, 0, 12_000.0], 11, 1_200.0),  # of one step, whose code is new, and of ten
-        ([0, 7e6, 0, 6e6], 2, 6e6),  # of one step, and of one more: others are not kept from the threads
-        ([0, 2e7], 1, 2e7),
-    ],
-)
-def test_what_a_step_takes_is_learnt_after_the_first_in_time_of_its_own(monkeypatch, clock, begins, found_ns):
-    f, given = batch_of_rows()
-    usual, seen = PartedCode.run, []
-    times = iter(clock)
-    monkeypatch.setattr(tier, "thread_time_ns", lambda: next(times))
-
-    def run(self, arena, first, last, step_ns, noted):
-        seen.append((first, last, step_ns))
-        return usual(self, arena, first, last, step_ns, noted)
-
-    monkeypatch.setattr(PartedCode, "run", run)
-    f(given)
-    assert seen == [(begins, 300, found_ns)]
 
 
 @pytest.mark.parametrize("slower", [1.0, 1.1, 2.0, 5.0])

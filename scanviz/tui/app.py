@@ -12,13 +12,13 @@ from typing import ClassVar
 
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
 from textual.events import DescendantFocus, Resize
 from textual.filter import LineFilter
 from textual.screen import Screen
-from textual.widgets import Input
+from textual.widgets import Input, Tab, Tabs
 
 from scanviz.tui.around import Around
-from scanviz.tui.edge import PanelEdge
 from scanviz.tui.ending import leave_on_signals
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
@@ -26,7 +26,6 @@ from scanviz.tui.help import HelpScreen
 from scanviz.tui.jumps import to_first_bad, to_other_loop, to_slowest_step
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.left_panel import LeftPanel
-from scanviz.tui.main_screen import MainScreen
 from scanviz.tui.news import News
 from scanviz.tui.palette import commands
 from scanviz.tui.panels import Panels
@@ -36,8 +35,6 @@ from scanviz.tui.search_input import SearchInput, focus_now
 from scanviz.tui.searching import Searching
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState, start
-from scanviz.tui.steady import Below, Beside
-from scanviz.tui.tab_bar import TabBar
 from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of
@@ -63,6 +60,7 @@ class ScanvizApp(TabbedApp):
     CSS_PATH = "app.tcss"
     TITLE = "scanviz"
     ENABLE_COMMAND_PALETTE = True
+    ALLOW_IN_MAXIMIZED_VIEW = "#title, #pulse, Footer"
     BINDINGS: ClassVar[list[BindingType]] = [
         # These give the focus to something else: with priority, they do so before the next key is looked at.
         *(
@@ -70,7 +68,12 @@ class ScanvizApp(TabbedApp):
             for k in range(1, len(VIEWS) + 1)
         ),
         Binding("slash", "search", "filter", priority=True),
+        Binding("i", "verdict", "verdict"),
+        Binding("y", "copy", "copy command"),
+        Binding("question_mark", "help", "help"),
+        Binding("q", "quit", "quit"),
         Binding("colon", "step_by_number", "go to step", show=False, priority=True),
+        Binding("t", "tree", "tree", show=False),
         Binding("n", "found(1)", "next found", show=False),
         Binding("N", "found(-1)", "found before", show=False),
         Binding("left_square_bracket", "rewrite(-1)", "rewrite before", show=False),
@@ -79,18 +82,13 @@ class ScanvizApp(TabbedApp):
         Binding("full_stop", "step(1)", "step forward", show=False),
         Binding("f", "first_bad", "first NaN", show=False),
         Binding("tab", "focus_next", "other side", show=False),
-        Binding("i", "verdict", "verdict"),
-        Binding("t", "tree", "tree", show=False),
         Binding("z", "wide", "whole width", show=False),
         Binding("Z", "enlarge", "enlarge", show=False),
         Binding("I", "panel('verdict')", "hide verdict", show=False),
         Binding("T", "panel('loops')", "hide loops", show=False),
         Binding("B", "panel('facts')", "hide facts", show=False),
-        Binding("y", "copy", "copy command"),
-        Binding("question_mark", "help", "help"),
         Binding("ctrl+z", "suspend_process", "suspend", show=False),
         Binding("escape", "leave", "back", show=False),
-        Binding("q", "quit", "quit"),
     ]
 
     def __init__(self, source: Source) -> None:
@@ -121,21 +119,15 @@ class ScanvizApp(TabbedApp):
         yield TextBlock(id="title")
         yield TextBlock(id="pulse")
         yield VerdictBar(id="verdict")
-        with Beside(id="body"):
+        with Horizontal(id="body"):
             yield LeftPanel(id="left")
-            with Below(id="right"):
-                yield PanelEdge(id="right-top")
+            with Vertical(id="right"):
                 self.views.extend(kind(first, id=kind.__name__) for kind in VIEWS)
                 for view in self.views:
                     view.source = self.source
                 yield ViewTabs(self.views, id="tabs")
-                yield PanelEdge(below=True, id="right-bottom")
         yield SearchInput(id="search")
         yield Footer()
-
-    def get_default_screen(self) -> Screen[None]:
-        """Return the screen that is below all others."""
-        return MainScreen(id="_default")
 
     def on_mount(self) -> None:
         """Show the record, and listen to the script if one runs."""
@@ -184,9 +176,9 @@ class ScanvizApp(TabbedApp):
         self.view.show(self.state)
 
     def on_descendant_focus(self, event: DescendantFocus) -> None:
-        """Colour the edges of the panel that keys go to."""
+        """Show which panel keys go to."""
         if self.has_tabs:
-            self.around.colour_edges(event.widget)
+            self.call_next(self.around.tell_place)
             self.panels.follow(event.widget)
 
     def on_scrolled(self, event: Scrolled) -> None:
@@ -194,12 +186,16 @@ class ScanvizApp(TabbedApp):
         if self.has_tabs:
             self.call_next(self.around.tell_place)
 
-    def on_tab_bar_chosen(self, event: TabBar.Chosen) -> None:
-        """Choose a tab by the mouse, or by keys of the line of tabs."""
+    def on_tabs_tab_activated(self, event: Tabs.TabActivated) -> None:
+        """Choose a tab by the mouse, or by keys of the line of tabs, which then keeps the focus."""
+        number = list(event.tabs.query(Tab)).index(event.tab)
+        if number == self.main.query_one("#tabs", ViewTabs).number:
+            return
+        by_keys = event.tabs.has_focus
         self._came_from.clear()
-        self._choose(event.number)
-        if not event.by_mouse:
-            focus_now(self.main.query_one("#tab-bar"))
+        self._choose(number)
+        if by_keys:
+            focus_now(event.tabs)
 
     def on_tab_view_moved(self, event: TabView.Moved) -> None:
         """Take the state that a view asks for."""

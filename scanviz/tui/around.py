@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from textual.widget import Widget
+from textual.content import Content
 
 from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.edge import PanelEdge
 from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.place import with_end
 from scanviz.tui.pulse import Pulse, pulse_line
 from scanviz.tui.state import ViewState
 from scanviz.tui.tabbed_app import TabbedApp
-from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views.base import TabView, TextBlock
 
@@ -29,6 +27,7 @@ class Around:
 
     def __init__(self, app: TabbedApp) -> None:
         self._app = app
+        self._told: dict[str, tuple[str, ...]] = {}
 
     def show(self) -> None:
         """Show the application's state."""
@@ -57,7 +56,7 @@ class Around:
             line.show(pulse_line(pulse, app.state.record, app.source.elapsed, app.main.size.width - 2))
 
     def tell_place(self) -> None:
-        """Write where one is: at the panels' edges; on a narrow terminal, which has none, in the title."""
+        """Write where one is: at the panels' edges, coloured where keys go; on a narrow terminal, which has none, in the title."""
         if not self._app.has_tabs:
             return
         if self._app.has_class("one-line"):
@@ -66,22 +65,17 @@ class Around:
             self._tell_edges(self._app.view)
 
     def _tell_edges(self, view: TabView) -> None:
-        main = self._app.main
+        main, focused = self._app.main, self._app.focused
         told = {
-            "left-bottom": main.query_one("#tree", LoopTree).place(),
-            "right-bottom": view.place(),
-            "right-top": view.QUESTION,
+            "left": ("loops (t)", self._app.loop_tree.place()),
+            "right": (view.QUESTION, view.place()),
         }
         for name, words in told.items():
-            main.query_one(f"#{name}", PanelEdge).tell(words)
-
-    def colour_edges(self, focused: Widget) -> None:
-        """Colour the edges of the panel that keys go to."""
-        for side in ("left", "right"):
-            panel = self._app.main.query_one(f"#{side}")
-            for edge in (f"#{side}-top", f"#{side}-bottom"):
-                widget = self._app.main.query_one(edge, PanelEdge)
-                widget.set_class(panel in focused.ancestors, "focused")
+            panel = main.query_one(f"#{name}")
+            style = "bold $text-accent" if focused is not None and panel in focused.ancestors else ""
+            if self._told.get(name) != (style, *words):  # setting a title draws its panel anew
+                self._told[name] = (style, *words)
+                panel.border_title, panel.border_subtitle = (Content.styled(text, style) for text in words)
 
 
 def title_words(state: ViewState, status: str, filtered: str) -> str:

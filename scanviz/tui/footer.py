@@ -22,7 +22,7 @@ from scanviz.tui.help import own_bindings
 # How actions of keys begin that are not told: they move, or are Textual's own.
 _UNTOLD = (
     *("cursor_", "scroll_", "page", "point(", "aside(", "edge(", "end(", "view(", "open", "close"),
-    *("toggle_", "select_", "focus_", "app.focus", "screen."),
+    *("toggle_", "select_", "focus_", "previous_tab", "next_tab", "app.focus", "screen."),
 )
 
 

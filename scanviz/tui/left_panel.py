@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.containers import Vertical
 from textual.events import Resize
 from textual.widgets import Tree
 
-from scanviz.tui.edge import PanelEdge
 from scanviz.tui.facts import LEAST, facts
 from scanviz.tui.state import ViewState
-from scanviz.tui.steady import Below, Steady
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views.base import TextBlock
 
 OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more: as in the style sheet
 
 
-class FactsBlock(Steady, TextBlock):
+class FactsBlock(TextBlock):
     """The facts, in all the rows that the tree leaves: another text of them changes no place of anything."""
 
     FILLS: ClassVar[bool] = True
 
 
-class LeftPanel(Below):
+class LeftPanel(Vertical):
     """The tree and the facts."""
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -33,11 +32,8 @@ class LeftPanel(Below):
 
     def compose(self) -> ComposeResult:
         """Lay the panel out."""
-        yield PanelEdge("loops (t)", id="left-top")
-        with Below(id="left-inside"):
-            yield LoopTree(id="tree")
-            yield FactsBlock(id="facts")
-        yield PanelEdge(below=True, id="left-bottom")
+        yield LoopTree(id="tree")
+        yield FactsBlock(id="facts")
 
     def show(self, state: ViewState) -> None:
         """Show a state in both."""
@@ -46,7 +42,7 @@ class LeftPanel(Below):
         self._tell_facts()
 
     def _tell_facts(self) -> None:
-        inside = self.query_one("#left-inside").size
+        inside = self.size
         if self._state is None or not inside.width:
             return
         tree, block = self.query_one("#tree", LoopTree), self.query_one("#facts", FactsBlock)

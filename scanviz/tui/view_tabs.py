@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.events import Resize
+from textual.widgets import ContentSwitcher, Tab, Tabs
 
-from scanviz.tui.steady import Below
-from scanviz.tui.tab_bar import TabBar
 from scanviz.tui.views.base import TabView
 
+WHOLE, LETTERS = 76, 7  # columns from which on all titles are whole, and letters of one below
 
-class ViewTabs(Below):
+
+class TabBar(Tabs):
+    """The line of tabs, with the keys that go aside everywhere."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "previous_tab", "tab before", show=False),
+        Binding("right,l", "next_tab", "next tab", show=False),
+    ]
+
+
+class ViewTabs(Vertical):
     """The tabs: chosen by the application alone, which gives the focus too.
 
     Parameters
@@ -28,22 +42,27 @@ class ViewTabs(Below):
     def __init__(self, views: Sequence[TabView], *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._views = views
-        self.number = self._seen = 0
+        self.number = 0
 
     def compose(self) -> ComposeResult:
         """Lay the tabs out, the first of them seen."""
-        yield TabBar([view.TITLE for view in self._views], id="tab-bar")
-        for number, view in enumerate(self._views):
-            view.display = number == self.number
-            yield view
+        titles = (Tab(f"{k} {view.TITLE}", id=f"tab-{k}") for k, view in enumerate(self._views, 1))
+        yield TabBar(*titles, id="tab-bar")
+        with ContentSwitcher(initial=self._views[0].id):
+            yield from self._views
+
+    def on_resize(self, event: Resize) -> None:
+        """Cut long titles where not all tabs have room."""
+        letters = LETTERS if event.size.width < WHOLE else None
+        for number, (view, tab) in enumerate(zip(self._views, self.query(Tab), strict=True), 1):
+            tab.label = f"{number} {view.TITLE[:letters]}"
 
     def turn(self) -> None:
         """Show the tab of the number that was set."""
-        if self._seen != self.number:
-            self._views[self._seen].display = False
-            self._views[self.number].display = True
-            self._seen = self.number
-            self.query_one("#tab-bar", TabBar).tell(self.number)
+        bar = self.query_one(TabBar)
+        with bar.prevent(Tabs.TabActivated):
+            bar.active = f"tab-{self.number + 1}"
+        self.query_one(ContentSwitcher).current = self._views[self.number].id
 
 
-__all__ = ["ViewTabs"]
+__all__ = ["TabBar", "ViewTabs"]

@@ -14,9 +14,9 @@ from scanviz.tui.explanations import is_explained
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.search_input import SearchInput
-from scanviz.tui.tab_bar import TabBar
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar
+from scanviz.tui.view_tabs import TabBar
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.film import FilmPane, FilmView
 from scanviz.tui.views.graph import GraphPane

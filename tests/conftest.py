@@ -236,24 +236,22 @@ def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     How many steps and calls have times follows what they take, which machines disagree about.
     """
-    from scanviz.engine.runtime.call_schedule import CloseCalls
-    from scanviz.engine.runtime.schedule import SamplingSchedule
+    from scanviz.engine.observation.call_sampler import CallSampler
+    from scanviz.engine.observation.step_sampler import StepSampler
 
     def plant(step_ns: int, call_ns: int = 20_000) -> None:
-        took, ran, unseen = SamplingSchedule.took, SamplingSchedule.ran, SamplingSchedule.ran_unseen
-        call, alone = CloseCalls.took, CloseCalls.took_alone
+        took, ran, unseen = StepSampler.took, StepSampler.ran, StepSampler.passed
+        call, passed = CallSampler.took, CallSampler.passed
         monkeypatch.setattr(
-            SamplingSchedule, "took", lambda self, steps, span_ns: took(self, steps, steps * step_ns)
+            StepSampler, "took", lambda self, steps, span_ns: took(self, steps, steps * step_ns)
         )
+        monkeypatch.setattr(StepSampler, "ran", lambda self, steps, elapsed_ns: ran(self, steps, call_ns))
+        monkeypatch.setattr(StepSampler, "passed", lambda self, elapsed_ns: unseen(self, call_ns))
         monkeypatch.setattr(
-            SamplingSchedule, "ran", lambda self, steps, elapsed_ns: ran(self, steps, call_ns)
-        )
-        monkeypatch.setattr(SamplingSchedule, "ran_unseen", lambda self, elapsed_ns: unseen(self, call_ns))
-        monkeypatch.setattr(
-            CloseCalls,
+            CallSampler,
             "took",
-            lambda self, _, watching=0, is_alone=False: call(self, call_ns, 9_000, is_alone),
+            lambda self, _, observing=0: call(self, call_ns, 9_000),
         )
-        monkeypatch.setattr(CloseCalls, "took_alone", lambda self, _: alone(self, call_ns))
+        monkeypatch.setattr(CallSampler, "passed", lambda self, _: passed(self, call_ns))
 
     return plant

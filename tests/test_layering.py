@@ -37,6 +37,7 @@ ENGINE_LAYERS = (
     ("function",),
     ("backends",),
     ("runtime",),
+    ("observation",),
     ("program", "mode"),
     ("rewrites",),
     ("gradient",),
@@ -44,7 +45,7 @@ ENGINE_LAYERS = (
     ("ops",),
     ("scalar",),
     ("building",),
-    ("observe", "told"),
+    ("observe",),
     ("graph",),
     ("display",),
     ("traceback_hooks",),
@@ -67,7 +68,7 @@ PROFILER_LAYERS = (
 # Free of rank as importers (they gather everything), and imported by nobody inside the package.
 GATHERERS = ("scanviz", "scanviz.testing")
 # Told to by everyone in the engine, also by layers below it, and what they are told as data.
-FOR_EVERYONE = ("scanviz.engine.observe", "scanviz.engine.told")
+FOR_EVERYONE = ("scanviz.engine.observe", "scanviz.engine.observation.events")
 # Views show records: they never see a live engine object or a symbolic tensor.
 VIEWS = (
     "scanviz.render",

@@ -117,7 +117,7 @@ def _run_and_show(program: Script, view: RewritesOptions, own: TextIO | None) ->
 
 def _with_uncalled(record: ProfileRecord, functions: Sequence[Function]) -> ProfileRecord:
     """Return a record that has also the functions which were built and never called."""
-    from scanviz.engine.told import CompiledFunction
+    from scanviz.engine.observation.events import CompiledFunction
     from scanviz.record.program_snapshot import function_record
     from scanviz.record.rewrites_snapshot import rewrites_of
 

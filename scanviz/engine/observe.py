@@ -6,8 +6,8 @@ facts (the function, its program, its loops) are told once by ``compiled``; what
 keys and arrays.
 
 Loops are told in chunks of steps: ``loop_begin``, then ``loop_steps`` once a chunk, then ``loop_end``.  A chunk is a
-:class:`~scanviz.engine.told.StepSeries`: its times are of single steps, of every k-th or of blocks of steps, and some also of
-each operation.
+:class:`~scanviz.engine.observation.events.StepSeries`: its times are of single steps, of every k-th or of blocks of steps, and some
+also of each operation.  Runs that are not looked at are told some at once by ``loop_counted``.
 
 What one thread is told is strictly nested: between the begin and the end of a call or of a run of a loop, all that is told
 in that thread belongs to it or to something inside it.  Whoever was told of a begin is told of its end, with the error that
@@ -24,41 +24,10 @@ from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
 
 if TYPE_CHECKING:
-    from scanviz.engine.told import CompiledFunction, CountedRuns, StepSeries
+    from scanviz.engine.observation.events import CompiledFunction, Run, StepSeries
 
 Detail = Literal["steps", "ops", "values"]
 Building = Literal["scan", "gradient", "function"]
-
-
-class AlikeCalls:
-    """Calls of one function in one thread that had the same runs of loops, and where further ones like them are added.
-
-    An observer that was told of such a call by ``call_run`` may answer with this.  Then others of the thread are not told, as long
-    as there is room: each adds one number.
-
-    Parameters
-    ----------
-    function : int
-        Whose calls.
-    runs : list of tuple
-        The runs of loops in each.
-    most : int
-        How many may wait here.
-
-    Attributes
-    ----------
-    elapsed : list of int
-        Nanoseconds of each call that waits.
-    watching_ns : int
-        What watching all of them took: only grows.
-    """
-
-    __slots__ = ("elapsed", "function", "most", "runs", "watching_ns")
-
-    def __init__(self, function: int, runs: list[tuple[int, int, int, int, int, int]], most: int) -> None:
-        self.function, self.runs, self.most = function, runs, most
-        self.elapsed: list[int] = []
-        self.watching_ns = 0
 
 
 class Observer:
@@ -66,19 +35,15 @@ class Observer:
 
     ``detail`` says how closely to look: ``"steps"`` times each step, and each operation in a sample of the steps;
     ``"ops"`` times each operation in every step; ``"values"`` runs the reference tier and tells every value.
-    ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples_runs`` allows the engine
-    to notify some of many short runs of a loop by ``loop_run`` alone, once enough of them were looked at closely, ``control`` to
-    run a few blocks of steps as if nobody watched: of the loops inside them only ``loop_counted`` is told.  ``samples_calls``
-    allows it to notify some of many short calls by ``call_run`` alone, which tells the runs of loops in them too.  With
-    ``weighs`` the memory that some of the calls hold is counted and notified.  With ``lists_built`` functions are notified when
-    they are built; else before their first call.
+    ``steps_a_stamp`` allows a tier to time so many steps at once where steps are very short.  ``samples`` allows the engine, once
+    enough was looked at closely, to tell most of many short calls by ``call_run`` alone, most of many short runs of a loop by
+    ``loop_counted``, and to run blocks of steps as if nobody observed.  With ``weighs`` the memory that some of the calls hold is
+    counted and notified.  With ``lists_built`` functions are notified when they are built; else before their first call.
     """
 
     detail: Detail = "steps"
     steps_a_stamp: int = 1
-    samples_runs: bool = False
-    samples_calls: bool = False
-    control: bool = False
+    samples: bool = False
     weighs: bool = False
     lists_built: bool = False
 
@@ -95,7 +60,7 @@ class Observer:
         """Each instruction of the function's program took so long in the call that has just run, in order.
 
         ``around_ns`` of the call lie before the first of them and after the last.  Short calls are timed so now and then alone
-        (:mod:`scanviz.engine.runtime.call_schedule`), and with detail ``"ops"`` all.
+        (:mod:`scanviz.engine.observation.call_sampler`), and with detail ``"ops"`` all.
         """
 
     def function_returned(self, function: int, checks_ns: int, copies_ns: int, watching_ns: int) -> None:
@@ -113,17 +78,13 @@ class Observer:
         elapsed_ns: int,
         checks_ns: int,
         copies_ns: int,
-        watching_ns: int,
-        runs: Sequence[tuple[int, int, int, int, int, int]],
-    ) -> AlikeCalls | None:
-        """A call began, ended after ``elapsed_ns`` without an error and returned (only with ``samples_calls``).
+        observing_ns: int,
+        runs: Sequence[Run],
+    ) -> None:
+        """A call began, ended after ``elapsed_ns`` without an error and returned (only with ``samples``).
 
-        Its begin and end are not told.  The other times are those of ``function_returned``; checks and copies are -1 where they
-        are in ``elapsed_ns``.  ``runs`` has what :class:`~scanviz.engine.told.RunsAlone` has.
-
-        The answer says where further calls like this one may be added instead, None where they are to be told.
+        Its begin and end are not told.  The other times are those of ``function_returned``; ``runs`` has the runs of loops in it.
         """
-        return None
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """A loop (``"scan"``), a gradient or a function is built from here on, by the user's line ``where``.
@@ -177,7 +138,7 @@ class Observer:
         """A run of a loop holds so many bytes of rows at its end: of each state, then of each step output, in order."""
 
     def side_taken(self, function: int, taken: Any) -> None:
-        """A call took a side of a branch so often: a :class:`scanviz.engine.runtime.sides.SideTaken`."""
+        """A call took a side of a branch so often: a :class:`scanviz.engine.observation.sides.SideTaken`."""
 
     def measured(self, function: int, loop: int | None, index: int | None, name: str, value: float) -> None:
         """A number of a run of a loop, or of instruction ``index`` of its step (of the function where ``loop`` is None).
@@ -199,17 +160,14 @@ class Observer:
         ``setup_ns`` of ``elapsed_ns`` lie before the first step and after the last.  What watching took is in neither.
         """
 
-    def loop_run(self, function: int, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
-        """A run of a loop began and ended after ``steps`` steps; its steps have no times (only with ``samples_runs``).
-
-        ``own_ns`` is what notifying the run before it took, which is in no time of the program.
-        """
-
     def loop_observed(self, function: int, loop: int, own_ns: int) -> None:
         """What watching the run of a loop that ended last took; it is in no time of the program."""
 
-    def loop_counted(self, function: int, loop: int, runs: CountedRuns) -> None:
-        """Runs were taken as if nobody watched, inside a control block of the loop around this one."""
+    def loop_counted(self, function: int, runs: Sequence[Run], control: bool) -> None:
+        """Whole runs of loops were noted, of which nothing else is told: of calls or steps that were not looked at.
+
+        ``control`` says whether these are steps of a control block.
+        """
 
 
 _lock = lock()

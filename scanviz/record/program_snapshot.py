@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import describe
 from scanviz.engine.graph.provenance import SourceLine
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import (
     Instruction,
     LoopInstruction,
@@ -34,7 +35,6 @@ from scanviz.engine.scan.variables import (
     taps_of,
 )
 from scanviz.engine.scan.variables import Sequence as LoopSequence
-from scanviz.engine.told import CompiledFunction
 from scanviz.record.gradient_pairs import forward_loops, read_backwards
 from scanviz.record.model import (
     FunctionRecord,

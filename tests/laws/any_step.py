@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
-from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.replay import MOST_STEPS, Replayer
 from scanviz.profiler.values.tracing import Tracer, with_traces

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
-from scanviz.engine.told import StepSeries
+from scanviz.engine.observation.events import StepSeries
+from scanviz.engine.observation.step_sampler import StepSampler, scheduled
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import OverheadCalibration
 from scanviz.record.loops import LoopRecord, Samples
@@ -67,8 +67,8 @@ def _told(loop: ChangingSteps) -> Iterator[StepSeries]:
     """Iterate over what an engine would tell of the loop, as its schedule has it."""
     operations = loop.operations_ns()
     plain = operations.sum(axis=0) + REST
-    schedule = SamplingSchedule(control=True)
-    for variant, first, end in scheduled(loop.steps, "steps", schedule):
+    schedule = StepSampler(control=True)
+    for variant, first, end in scheduled(loop.steps, True, schedule):
         span, times = slice(first, end), plain[first:end]
         schedule.took(end - first, int(times.sum()))
         if variant == "plain":

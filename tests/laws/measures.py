@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function import Function
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.export.tables import TABLES
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder

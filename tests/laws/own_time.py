@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from scanviz import Mode, function, scan
 from scanviz import tensor as T
 from scanviz.engine import function as functions
-from scanviz.engine import runtime
+from scanviz.engine import observation, runtime
+from scanviz.engine.observation import call_sampler, probe
+from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.runtime import call_schedule
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.told import StepSeries
 from tests.laws.law import law
 
 NOTIFIED = 1_000_000  # nanoseconds that each notification takes
 _EVENTS = (
-    "function_begin", "call_run", "loop_begin", "loop_steps", "loop_rows", "loop_run", "loop_end", "loop_observed",
+    "function_begin", "call_run", "loop_begin", "loop_steps", "loop_rows", "loop_counted", "loop_end", "loop_observed",
     "measured", "specialised",
 )  # fmt: skip
 
@@ -45,7 +45,11 @@ class Clock:
     @contextmanager
     def instead(self) -> Iterator[None]:
         """Let the engine read this clock in the block."""
-        for package in (runtime, functions):  # what is imported in a call would read the usual clock
+        for package in (
+            runtime,
+            observation,
+            functions,
+        ):  # what is imported in a call would read the usual clock
             for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
                 importlib.import_module(found.name)
         modules = [module for name, module in sys.modules.items() if name.startswith("scanviz.engine.")]
@@ -58,6 +62,9 @@ class Clock:
                 if getattr(module, "time", None) is time:
                     patched.enter_context(mock.patch.object(module, "time", clocks))
             patched.enter_context(mock.patch.object(ArrayModule, "clock", staticmethod(self)))
+            patched.enter_context(
+                mock.patch.object(probe, "note_cost", lambda: 0)
+            )  # which this clock does not show
             self.works = True
             try:
                 yield
@@ -74,7 +81,7 @@ class Slow(Observer):
     weighs = True
 
     def __init__(self, detail: Any, control: bool) -> None:
-        self.detail, self.samples_runs, self.samples_calls, self.control = detail, True, True, control
+        self.detail, self.samples = detail, control
         self.times: dict[str, list[int]] = {}
 
     def told(self, name: str, given: tuple[Any, ...]) -> None:
@@ -84,10 +91,10 @@ class Slow(Observer):
             case "loop_steps":
                 series: StepSeries = given[0]
                 found += [*series.interval_ns.tolist(), series.span_ns]
-            case "loop_run":
-                found.append(given[3])
+            case "loop_counted":
+                found += [run[5] for run in given[1]]
             case "call_run":
-                found += [*(max(0, ns) for ns in given[1:4]), *(max(0, run[-1]) for run in given[5])]
+                found += [*given[1:4], *(run[5] for run in given[5])]
             case "loop_end":
                 found += given[3:5]
         CLOCK.ns += NOTIFIED
@@ -123,7 +130,7 @@ def what_watching_takes_is_no_time_of_what_is_around(
     with CLOCK.instead():
         f = _built(depth)
         given = np.ones((rows, steps) if depth == 2 else (rows, 2, steps))
-        with observed_by(observer), mock.patch.object(call_schedule, "CLOSE_CALLS", close):
+        with observed_by(observer), mock.patch.object(call_sampler, "CLOSE_CALLS", close):
             for _ in range(calls):
                 f(given)
     for name, times in observer.times.items():

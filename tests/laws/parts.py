@@ -14,8 +14,8 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.function import Function
+from scanviz.engine.observation.events import CompiledFunction, StepSeries
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.told import CompiledFunction, StepSeries
 from scanviz.profiler.export import export
 from scanviz.profiler.export.frames import frames_of, stacks
 from scanviz.profiler.recording.overhead import FREE

@@ -18,9 +18,9 @@ from scanviz import tensor as T
 from scanviz.engine import observe
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function import function
-from scanviz.engine.runtime import call_schedule, schedule, specialised
-from scanviz.profiler.recording import recorder as recording
-from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.engine.observation import call_sampler, step_sampler
+from scanviz.engine.runtime import specialised
+from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.model import ProfileRecord
 from tests.laws.law import law
@@ -31,7 +31,7 @@ from tests.laws.watching import Expected, Tally, Walk, walks
 class Nesting(observe.Observer):
     """Checks that what it is told of calls, runs and building lies within one another."""
 
-    samples_runs = samples_calls = control = True
+    samples = True
 
     def __init__(self, around: int) -> None:
         self.around = around  # key of the function in whose calls things are done
@@ -61,8 +61,8 @@ class Nesting(observe.Observer):
         elapsed_ns: int,
         checks_ns: int,
         copies_ns: int,
-        watching_ns: int,
-        runs: Sequence[tuple[int, ...]],
+        observing_ns: int,
+        runs: Sequence[tuple[Any, ...]],
     ) -> None:
         """Count a call."""
         self._check(function)
@@ -127,26 +127,22 @@ def _build() -> object:
         st.sampled_from(["alone", "alone", "inside", "building", "long"]), min_size=1, max_size=40
     ),
     close=st.integers(1, 4),
-    alone_ns=st.sampled_from([0.0, 500.0, 1e9]),
     entered=st.sampled_from([1, 1000]),
 )
-def what_is_passed_over_is_counted(
-    case: Walk, tier: str, kinds: list[str], close: int, alone_ns: float, entered: int
-) -> None:
+def what_is_passed_over_is_counted(case: Walk, tier: str, kinds: list[str], close: int, entered: int) -> None:
     """Calls and runs are counted once each with their steps and errors, calls in calls too, however many are looked at.
 
     Their times add up to what the calls took, whatever it costs that they are watched.
     """
     writer, f = _Writer(), case.build(Mode(tier))
     around, expected = _around(writer), Expected()
-    recorder = Recorder(calibration=OverheadCalibration(alone_ns=alone_ns))
+    recorder = Recorder(calibration=FREE)
     nesting = Nesting(around.key)
     tables = [np.array(table, "int32") for table in case.tables]
     with ExitStack() as held:
-        held.enter_context(mock.patch.object(call_schedule, "CLOSE_CALLS", close))
-        held.enter_context(mock.patch.object(schedule, "CLOSE_RUNS", close))
+        held.enter_context(mock.patch.object(call_sampler, "CLOSE_CALLS", close))
+        held.enter_context(mock.patch.object(step_sampler, "CLOSE_RUNS", close))
         held.enter_context(mock.patch.object(specialised, "ENTERED", entered))
-        held.enter_context(mock.patch.object(recording, "MANY_ALONE", 0))
         held.enter_context(observe.observed_by(recorder))
         held.enter_context(observe.observed_by(nesting))
         for k, kind in enumerate(kinds):

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.engine.observation.events import CompiledFunction, StepSeries
 from scanviz.engine.program.instructions import LoopInstruction, Program
-from scanviz.engine.told import CompiledFunction, StepSeries
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 

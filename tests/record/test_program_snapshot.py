@@ -11,8 +11,8 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.traversal import leaves
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import Instruction
-from scanviz.engine.told import CompiledFunction
 from scanviz.record.model import LoopRecord
 from scanviz.record.program_snapshot import function_record, loop_records, value_name
 

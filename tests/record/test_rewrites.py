@@ -12,11 +12,11 @@ from hypothesis import given
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observe import observed_by
 from scanviz.engine.rewrites import cost
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
-from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.codec import encode
 from scanviz.record.graph_reading import levels_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from scanviz.engine.told import StepSeries
+from scanviz.engine.observation.events import StepSeries
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.record.loops import INSIDE, LoopRecord, TierRecord

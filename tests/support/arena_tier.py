@@ -9,10 +9,10 @@ import numpy as np
 
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observation.probe import Probe
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Grouping, Plan, chains
 from scanviz.engine.program.verify import verify_program
-from scanviz.engine.runtime.events import Watch
 from tests.support.arena import ArenaBackend, run_once
 
 
@@ -24,7 +24,7 @@ class ArenaExecutable:
         self.groups = groups
         self._plans: dict[int, Plan] = {}
 
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Array]:
+    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Array]:
         """Return the outputs for inputs; who watches is told of plans, and not of steps."""
 
         def told(loop: LoopInstruction, plan: Plan) -> None:

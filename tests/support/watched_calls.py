@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from scanviz.engine import observe
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.runtime.schedule import CLOSE_RUNS
+from scanviz.engine.observation.step_sampler import CLOSE_RUNS
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer

@@ -14,8 +14,8 @@ from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.declaration import MeaningTable
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import Instruction, Program
-    from scanviz.engine.runtime.events import Watch
 
 
 class Availability(NamedTuple):
@@ -94,7 +94,7 @@ class Executable(Protocol):
     there stands in the history of rewrites and beside the Program where that is printed.
     """
 
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Return the program's outputs for its inputs, both in the program's order."""
         ...
 

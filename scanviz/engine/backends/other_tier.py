@@ -16,9 +16,9 @@ from scanviz.engine.backends.registry import resolve
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import LoopInstruction, Program
     from scanviz.engine.runtime.array_module import ArrayModule
-    from scanviz.engine.runtime.events import Watch
 
 
 class OtherTierLoop:
@@ -55,9 +55,9 @@ class OtherTierLoop:
         flat: Any = self.executable.flat  # type: ignore[attr-defined]  # of executables that write source
         return flat.runners[0]
 
-    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def __call__(self, values: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Return the loop's results for the values of its instruction's inputs."""
         given = [np.asarray(self.module.to_host(values[k])) for k in self.places]
-        inside = None if watch is None or watch.is_alone else watch.inside()
+        inside = None if watch is None else watch.inside()
         results = self.executable.run(given, inside)
         return [self.module.from_host(result) for result in results]

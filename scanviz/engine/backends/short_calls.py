@@ -25,16 +25,16 @@ from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
+from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.program.effects import has_branches, has_effects
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, dtype_of
 from scanviz.engine.program.plan import Emits, Plan, plan, single
-from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.floating import as_before, ignore_errors
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.whole import WholeFunction
     from scanviz.engine.backends.source.library import Library
-    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.observation.probe import Probe
 
 COUNTED = 31  # of so many calls one is looked at, and stands for all of them, until there is machine code: counting takes time, too
 SELDOM = 127  # and of so many where many more are to come; no round number, for shapes may take turns
@@ -117,13 +117,13 @@ class ShortCalls:
         """Whether nothing will be decided any more for the shapes met."""
         return all(met.left == inf for met in list(self._met.values()))
 
-    def run(self, whole: WholeFunction, inputs: Sequence[Any], alone: Watch | None) -> list[Any] | None:
-        """Return the outputs of the whole function; None where an operation failed.  ``alone`` is given the runs of its loops."""
+    def run(self, whole: WholeFunction, inputs: Sequence[Any], watch: Probe | None) -> list[Any] | None:
+        """Return the outputs of the whole function; None where an operation failed.  ``watch`` is given the runs of its loops."""
         if self._steps:
             inputs = [array for k, array in enumerate(inputs) if k not in self._steps]
-        return whole(inputs) if alone is None else whole.run_alone(inputs, alone)
+        return whole(inputs) if watch is None else whole.run_noting(inputs, watch)
 
-    def whole_for(self, inputs: Sequence[Any], watch: Watch | None) -> WholeFunction | None:
+    def whole_for(self, inputs: Sequence[Any], watch: Probe | None) -> WholeFunction | None:
         """Count a call, and return what runs all of it; None where it is to be run by parts."""
         key: Key = tuple([array.shape for array in inputs])
         if self._steps:
@@ -151,7 +151,7 @@ class ShortCalls:
                 self._met.popitem(last=False)
         return met
 
-    def _further(self, met: _Met, key: Key, watch: Watch | None) -> WholeFunction | None:
+    def _further(self, met: _Met, key: Key, watch: Probe | None) -> WholeFunction | None:
         """Look what a call costs; later, compile it."""
         begun = perf_counter_ns()
         with self._lock:
@@ -320,53 +320,37 @@ class ShortCallsExecutable(SourceExecutable):
         """Return how many steps a run of a loop with a stop condition took on the average; infinity where that is not known."""
         return inf
 
-    def run_alone(self, inputs: Sequence[Any], watch: Watch) -> list[Any]:
-        """Return the outputs as if nobody watched; ``watch`` is given the runs of loops, of a call that is told as a whole."""
-        short, passed = self._short, self._passed
-        if passed or short is None:
-            self._passed = passed - 1
-            return SourceExecutable.run_alone(self, inputs, watch)
-        whole = short.whole_for(inputs, None)
-        self._passed = short.passed
-        if whole is not None and not short.branches:  # sides of branches are counted by parts
-            results = short.run(whole, inputs, watch)
-            if results is not None:
-                return results
-        if self._is_new:
-            return self._first(inputs, partial(SourceExecutable.run_alone, self, inputs, watch))
-        return SourceExecutable.run_alone(self, inputs, watch)
-
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Return the outputs for inputs."""
         passed = self._passed
         if not passed:
             return self._looked_at(inputs, watch)
         self._passed = passed - 1
-        if watch is not None:
+        if watch is not None and watch.level is not RUNS:
             return SourceExecutable.run(self, inputs, watch)
         # as there: this is the way of most calls, and asking it takes a part of a short one
         before = ignore_errors()
         try:
             given = inputs if self._takes_all else self._taken(self.program, inputs)
-            results: list[Any] = self._plain(given, None, None, None)
+            results: list[Any] = self._plain(given, watch, None, None)
             return results if self._gives_arrays else self._given(self.program, inputs, results)
         except Exception as error:
             raise self.flat.in_words(error) from error.__cause__
         finally:
             as_before(before)
 
-    def _looked_at(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def _looked_at(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Return the outputs in a call that is counted, and stands for those that follow it."""
         short = self._short
         assert short is not None  # else all calls are passed
-        whole = short.whole_for(inputs, watch)
+        is_noting = watch is not None and watch.level is RUNS
+        whole = short.whole_for(inputs, None if is_noting else watch)
         self._passed = short.passed
-        if whole is not None and watch is None:
-            alone = told_alone()
-            if alone is None or not short.branches:  # sides of branches are counted by parts
-                results = short.run(whole, inputs, alone)
-                if results is not None:
-                    return results
+        # sides of branches are counted by parts
+        if whole is not None and (watch is None or (is_noting and not short.branches)):
+            results = short.run(whole, inputs, watch)
+            if results is not None:
+                return results
         if self._is_new:
             return self._first(inputs, partial(SourceExecutable.run, self, inputs, watch))
         return SourceExecutable.run(self, inputs, watch)

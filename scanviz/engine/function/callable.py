@@ -29,21 +29,20 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable
     from scanviz.engine.function.forecast import MemoryForecast
     from scanviz.engine.function.spec import FunctionSpec
-    from scanviz.engine.function.watched import WatchedCall
-    from scanviz.engine.function.watching import Watching
     from scanviz.engine.graph.nodes import Apply, Array, Variable
+    from scanviz.engine.observation.calls import ObservedCalls
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
     from scanviz.engine.rewrites.history import RewriteHistory
     from scanviz.engine.rewrites.level import Refused
     from scanviz.engine.rewrites.pipeline import Application
-    from scanviz.engine.runtime.alone_watch import AloneWatch
 
 _keys = itertools.count(1)
 # what a function has once it is finished for NumPy
 _OF_THE_PROGRAM = frozenset(
-    {"_constants", "_executable", "_gives_own", "_graph", "_run_alone", "build_ns", "program", "rewrites"}
+    {"_constants", "_executable", "_gives_own", "_graph", "build_ns", "program", "rewrites"}
 )
 
 # Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
@@ -97,7 +96,7 @@ class Function(Shown):
         self._stored = list(plan.updates)
         self._updated = sorted(plan.updates, key=id)
         self._is_alone = not plan.shared and not plan.updates  # it has nothing in common with others
-        self._watching: Watching | None = None
+        self._observed: ObservedCalls | None = None
         self._making = lock()
         self._prepared: Function | None = None
         self._later: Function | None = None
@@ -150,7 +149,6 @@ class Function(Shown):
             self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
             self._gives_own = bool(getattr(executable, "gives_own", False))
             self._constants = Memory(constants_of(program))
-            self._run_alone = getattr(executable, "run_alone", None)
             self._executable, self._graph, self.rewrites = executable, graph, history
             self._counted = self._counts_for_machine_code()
             checked.clear()  # nobody asks again
@@ -322,7 +320,7 @@ class Function(Shown):
             watching = (*watching, self.profile_observer)
         if not watching:
             return self._given(self._arguments(values, named), None)
-        return (self._watching or self._seen()).call(values, named, watching)
+        return (self._observed or self._seen()).call(values, named, watching)
 
     def _foreseen(
         self, values: tuple[Any, ...], named: dict[str, Any]
@@ -379,18 +377,15 @@ class Function(Shown):
                 counted.foreseen.clear()
                 counted.let(due=False, is_new=True)
 
-    def _seen(self) -> Watching:
+    def _seen(self) -> ObservedCalls:
         """Return what tells of calls, made when the first is told of: most programs are run unseen."""
-        from scanviz.engine.function.watching import Watching
+        import scanviz.engine.runtime.observed  # noqa: F401  # here no clock runs: it is no time of the first call
+        from scanviz.engine.observation.calls import ObservedCalls
 
         with self._making:
-            if self._watching is None:
-                self._watching = Watching(self, self._arguments, self._given, self._given_alone)
-        return self._watching
-
-    def passes_over(self, calls: int) -> None:
-        """Let so many further calls be passed over by whoever watches, however long they are: to measure what that takes."""
-        self._seen().passes_over(calls)
+            if self._observed is None:
+                self._observed = ObservedCalls(self, self._arguments, self._given)
+        return self._observed
 
     def tell_of_building(self) -> None:
         """Tell those who list what is built that this function is there, before any call of it."""
@@ -398,34 +393,23 @@ class Function(Shown):
             if observer.lists_built:
                 self._seen().introduce(observer)
 
-    def _given_alone(self, arguments: list[Array], watch: AloneWatch) -> Any:
-        """Return the outputs in a call that goes on as if nobody watched."""
-        if not self._is_alone or CALLS or self._run_alone is None:
-            return self._given(arguments, None, watch)
-        results = self._run_alone(arguments, watch)
-        return self._structured(results if self._gives_own else self._unshared(results, arguments))
-
-    def _given(
-        self, arguments: list[Array], watched: WatchedCall | None, alone: AloneWatch | None = None
-    ) -> Any:
-        if self._is_alone and watched is None and not CALLS:
+    def _given(self, arguments: list[Array], probe: Probe | None) -> Any:
+        if self._is_alone and probe is None and not CALLS:
             results = self._executable.run(arguments, None)
             return self._structured(results if self._gives_own else self._unshared(results, arguments))
         if not self._updated:
-            return self._structured(self._computed(arguments, watched, alone))
+            return self._structured(self._computed(arguments, probe))
         if len(self._updated) == 1:
             with self._updated[0].lock:
-                return self._structured(self._computed(arguments, watched, alone))
+                return self._structured(self._computed(arguments, probe))
         locks = [shared_variable.lock for shared_variable in self._updated]
-        return self._structured(with_all(locks, self._computed, arguments, watched, alone))
+        return self._structured(with_all(locks, self._computed, arguments, probe))
 
-    def _computed(
-        self, arguments: list[Array], watched: WatchedCall | None, alone: AloneWatch | None
-    ) -> list[Array]:
+    def _computed(self, arguments: list[Array], probe: Probe | None) -> list[Array]:
         """Return the outputs, after updates of shared variables; whoever calls holds their locks."""
         if self.plan.shared:
             arguments = [*arguments, *values_of(self.plan.shared)]
-        results, count = self._run(arguments, watched, alone), len(self.plan.outputs)
+        results, count = self._run(arguments, probe), len(self.plan.outputs)
         outputs, fresh = results[:count], results[count:]
         if not self._gives_own:
             found = unshared([*map(to_host, fresh), *outputs], self._borrowed, arguments, self._constants)
@@ -438,18 +422,13 @@ class Function(Shown):
         """Return what a call found, copied where it shares memory with what it was given, with constants or with another result."""
         return found if self._gives_own else unshared(found, self._borrowed, arguments, self._constants)
 
-    def _run(self, arrays: list[Array], watched: WatchedCall | None, alone: AloneWatch | None) -> list[Array]:
+    def _run(self, arrays: list[Array], probe: Probe | None) -> list[Array]:
         if CALLS:
             for told in tuple(CALLS):  # another thread may end its watching now
                 told(self, arrays)
-        if watched is not None:
-            return self._seen().run(arrays, watched)
-        run_alone = self._run_alone
-        results: list[Array] = (
-            self._executable.run(arrays, None)
-            if alone is None or run_alone is None
-            else run_alone(arrays, alone)
-        )
+        if probe is not None:
+            return (self._observed or self._seen()).run(arrays, probe)
+        results: list[Array] = self._executable.run(arrays, None)
         return results
 
     def __repr__(self) -> str:

@@ -2,7 +2,7 @@
 
 The Program is planned for the shapes, and gone through as it will be run: an array is there from the instruction that makes it
 until nothing reads it or anything that looks into it; a loop holds its rows, its buffers, what a step makes anew and the loops
-inside, one at a time, while it runs.  What is counted is what :mod:`scanviz.engine.runtime.ledger` counts in a call.
+inside, one at a time, while it runs.  What is counted is what :mod:`scanviz.engine.observation.ledger` counts in a call.
 
 Limits: a loop that ends by a condition is taken to do all its steps; of the sides of a branch the larger one counts; arrays whose
 shape depends on the elements of arrays are named, and not counted.

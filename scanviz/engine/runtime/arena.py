@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from operator import index as whole_number
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -27,10 +28,10 @@ from scanviz.engine.runtime.rows import (
 )
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.ledger import Ledger
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.plan import RunMemory
     from scanviz.engine.runtime.array_module import ArrayModule
-    from scanviz.engine.runtime.events import Watch
-    from scanviz.engine.runtime.ledger import Ledger
 
 _Kept = Literal["state", "history", "output", "carry"]
 
@@ -71,6 +72,10 @@ class LoopInputs:
         self.constants = [(place[slot.outer], is_scalar(body, slot.inner)) for slot in loop.non_sequences]
         self.results = self._places_of_results()
 
+    def steps_of(self, values: Sequence[Any]) -> int:
+        """Return how many steps a run has at most, from the values of the instruction's inputs."""
+        return whole_number(self.module.to_host(values[self.n_steps]))
+
     def _places_of_results(self) -> list[tuple[_Kept, int]]:
         """Return for each result of the loop what keeps it, in order."""
         loop = self.loop
@@ -92,7 +97,7 @@ class LoopArena:
         Where values stand.
     values : sequence
         Of the inputs of the loop's instruction.
-    watch : Watch or None
+    watch : Probe or None
         Who observes.
 
     Attributes
@@ -126,7 +131,7 @@ class LoopArena:
         "watch",
     )  # fmt: skip
 
-    def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Watch | None) -> None:
+    def __init__(self, inputs: LoopInputs, values: Sequence[Any], watch: Probe | None) -> None:
         loop = self.loop = inputs.loop
         module = self.module = inputs.module
         self.inputs, self.watch = inputs, watch

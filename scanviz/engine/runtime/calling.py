@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from scanviz.engine.program.shapes import ConcreteShape
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.probe import Probe
+    from scanviz.engine.observation.stamps import Clock, Stamps
+    from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.plan import Plan, RunMemory
     from scanviz.engine.runtime.arena import LoopArena
-    from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.outcome import Outcome
-    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.runtime.pool import Pool
     from scanviz.engine.runtime.rows import StateRows
-    from scanviz.engine.runtime.schedule import Variant
-    from scanviz.engine.runtime.stamps import Clock, Stamps
 
 
 class CompiledLoop(Protocol):
@@ -110,7 +110,7 @@ class LoopTier(Protocol):
     """What a tier makes of one loop."""
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
     ) -> LoopCode:
         """Return the code for the shapes of a step's inputs and the rows of the states, to take so many steps at most."""
         ...

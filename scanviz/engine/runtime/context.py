@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scanviz.engine.observation.levels import Level
 from scanviz.engine.runtime.errors import Failure, in_words
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import LoopInstruction, Program
-    from scanviz.engine.runtime.events import Watch
 
 
 class RunContext:
@@ -17,7 +18,7 @@ class RunContext:
 
     Attributes
     ----------
-    watch : Watch or None
+    watch : Probe or None
         Who observes.
     loop, step : LoopInstruction or None, int
         The loop whose body it is, and the step.
@@ -33,7 +34,7 @@ class RunContext:
 
     def __init__(
         self,
-        watch: Watch | None,
+        watch: Probe | None,
         loop: LoopInstruction | None = None,
         step: int = 0,
         notify: bool = False,
@@ -51,7 +52,7 @@ class RunContext:
     @property
     def has_values(self) -> bool:
         """Whether observers are notified of values too."""
-        return self.notify and self.watch is not None and self.watch.detail == "values"
+        return self.notify and self.watch is not None and self.watch.level is Level.VALUES
 
     def in_words(self, error: BaseException, program: Program) -> BaseException:
         """Return what to raise for an error of the program."""

@@ -14,6 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scanviz.engine.graph.declaration import Op
+from scanviz.engine.observation.levels import RUNS, VALUES
+from scanviz.engine.observation.own_time import OwnTime
+from scanviz.engine.observation.probe import Probe
+from scanviz.engine.observation.stamps import OperationStamps, Stamps
 from scanviz.engine.ops.current_step import at_step
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import (
@@ -27,21 +31,18 @@ from scanviz.engine.program.instructions import (
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.context import RunContext
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.outcome import DONE, FAILED, STOPPED, Outcome
-from scanviz.engine.runtime.own_time import OwnTime
 from scanviz.engine.runtime.pool import Pool
-from scanviz.engine.runtime.stamps import OperationStamps, Stamps
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.rows import StateRows
-    from scanviz.engine.runtime.schedule import Variant
 
 Perform = Callable[[Op, Sequence[Any]], Sequence[Any]]
 # from the values of a loop's inputs to its results
-RunLoop = Callable[[Sequence[Any], Watch | None], list[Any]]
+RunLoop = Callable[[Sequence[Any], Probe | None], list[Any]]
 OtherTier = Callable[[Program, LoopInstruction, ArrayModule], RunLoop]
 
 
@@ -79,21 +80,17 @@ class Interpreter:
             if other_tier is not None and not loop.runs_on(name)
         }
 
-    def runs_alone(self, inputs: Sequence[Any], watch: Watch) -> bool:
-        """Return whether a call that is passed over may be run as if nobody watched."""
-        return watch.detail != "values"
-
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Return the outputs for inputs."""
         with np.errstate(all="ignore"):
             given = self.module.taken(self.program, inputs)
             results = self.run_whole(self.program, given, self._context(watch))
             return self.module.given(self.program, inputs, results)
 
-    def _context(self, watch: Watch | None) -> RunContext:
+    def _context(self, watch: Probe | None) -> RunContext:
         """Return how the function's program is looked at: its values one by one, or a time after each instruction."""
-        if watch is None or watch.detail == "values" or not watch.is_outer:
-            return RunContext(watch, notify=watch is not None)
+        if watch is None or watch.level is RUNS or watch.level is VALUES or not watch.is_outer:
+            return RunContext(watch, notify=watch is not None and watch.level is not RUNS)
         watch.stamps = stamps = array("q", [time.perf_counter_ns()])
         return RunContext(watch, record=stamps.append)
 
@@ -155,7 +152,7 @@ class Interpreter:
                 return self.run_branch(instruction, values, context)
 
     def run_apart(
-        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], watch: Watch | None = None
+        self, program: Program, instruction: AnyInstruction, values: Sequence[Any], watch: Probe | None = None
     ) -> Sequence[Any]:
         """Return the results of one instruction for the values of registers, outside of any run; its loops may be watched."""
         context = RunContext(watch)
@@ -174,11 +171,11 @@ class Interpreter:
         inside = RunContext(context.watch, context.loop, context.step)
         return self.run_whole(program, [values[number] for number in reads], inside)
 
-    def run_loop(self, loop: LoopInstruction, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def run_loop(self, loop: LoopInstruction, values: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Run a whole loop and return its results in the order of its outputs."""
         given = [values[number] for number in loop.inputs]
         other = self._other_tiers.get(loop.key)
-        if other is not None and (watch is None or watch.detail != "values"):
+        if other is not None and (watch is None or watch.level is not VALUES):
             return other(given, watch)
         runner = self._runners.get(id(loop))  # which lives as long as its runner
         if runner is None:
@@ -213,7 +210,7 @@ class Interpreted:
         self.effects = has_effects(loop.body)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
     ) -> Interpreted:
         """Return itself."""
         return self
@@ -239,7 +236,7 @@ class Interpreted:
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, as :mod:`scanviz.engine.runtime.calling` says."""
         record, watch = arena.record, arena.watch
-        notify = watch is not None and watch.detail == "values"
+        notify = watch is not None and watch.level is VALUES
         for step in range(first, last):
             if self.effects:
                 at_step(step)

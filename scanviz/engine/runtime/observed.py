@@ -6,17 +6,18 @@ from collections.abc import Iterable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from scanviz.engine.runtime.preemption import Preemption
-from scanviz.engine.runtime.schedule import LONGEST_BLOCK, PIECE_NS, SamplingSchedule, Variant, scheduled
-from scanviz.engine.runtime.stamps import BlockStamps, Stamps
+from scanviz.engine.observation.levels import RUNS, Level
+from scanviz.engine.observation.preemption import Preemption
+from scanviz.engine.observation.stamps import BlockStamps, Stamps
+from scanviz.engine.observation.step_sampler import LONGEST_BLOCK, PIECE_NS, StepSampler, Variant, scheduled
 from scanviz.engine.runtime.untimed import take_steps
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.events import StepSeries
+    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.calling import CompiledLoop, LoopCode
-    from scanviz.engine.runtime.events import Watch
-    from scanviz.engine.runtime.own_time import OwnTime
-    from scanviz.engine.told import StepSeries
 
 SHORT_NS = 5_000  # steps shorter than that share a time where observers allow it
 TOLD_NS = 500_000  # steps of a loop without loops inside are told when so many nanoseconds of them were taken
@@ -26,8 +27,8 @@ WARMED = 8  # steps of a control block that are not compared: their code is cold
 def run_observed(
     arena: LoopArena,
     code: LoopCode,
-    watch: Watch,
-    schedule: SamplingSchedule,
+    watch: Probe,
+    schedule: StepSampler,
     begun: int,
     holds_others: bool,
 ) -> int:
@@ -37,7 +38,7 @@ def run_observed(
     ----------
     arena, code, watch
         Of the run.
-    schedule : SamplingSchedule
+    schedule : StepSampler
         Which steps have their operations timed; is moved on.
     begun : int
         When the run began, by the clock that stands still while watching takes time.
@@ -53,7 +54,7 @@ def run_observed(
     watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:
         arena.check_rows()
-        for name, first, end in scheduled(arena.steps, watch.detail if code.samples else "ops", schedule):
+        for name, first, end in scheduled(arena.steps, watch.level is Level.STEPS and code.samples, schedule):
             run.part(name, first, end)
             if run.done == arena.steps:
                 break
@@ -84,8 +85,8 @@ class _ObservedRun:
     def __init__(
         self,
         arena: LoopArena,
-        watch: Watch,
-        schedule: SamplingSchedule,
+        watch: Probe,
+        schedule: StepSampler,
         begun: int,
         own: OwnTime | None,
     ) -> None:
@@ -106,7 +107,7 @@ class _ObservedRun:
         short = name == "steps" and 0 < schedule.step_ns < SHORT_NS and not schedule.plain_times
         control = name == "plain"
         block = 1 if control else _block(self.watch) if short else 0
-        arena.watch = self.watch.counting() if control else self.watch
+        watch, level = self.watch, self.watch.level
         while first < end and self.done < arena.steps:  # fewer are left where the stop condition held
             begun = perf_counter_ns()
             last = arena.chunk_end(first, end)  # rows that grow are the program's work
@@ -116,11 +117,14 @@ class _ObservedRun:
             stamps: Stamps
             if block:
                 is_timed_here = control and code.clock is perf_counter_ns
-                stamps = BlockStamps(first, code.clock, control, Preemption() if is_timed_here else None)
+                clock = code.clock if self.own is None else self.own.clock(code.clock)
+                stamps = BlockStamps(first, clock, control, Preemption() if is_timed_here else None)
             else:
                 stamps = code.stamps(name, first, last, self.own)
             arena.record = stamps.record
             begun = perf_counter_ns()
+            if control:
+                watch.level = RUNS
             try:
                 if isinstance(stamps, BlockStamps):
                     ends = (
@@ -134,11 +138,13 @@ class _ObservedRun:
                 stamps.end()
             finally:
                 self.inside += perf_counter_ns() - begun
-                timed, alike = arena.watch.tell_counted() if control else (0, 0)
+                watch.level = level
                 series = stamps.series(arena.loop, self.done)
-                series.tier, series.counted_runs, series.alike_runs = code.tier_name, timed, alike
-                if timed:
-                    series.inside_ns = {key: runs.usual_ns() for key, runs in arena.watch.runs_counted()}
+                series.tier = code.tier_name
+                if watch.runs:
+                    if control:
+                        series.inside_ns = watch.usual_ns()
+                    watch.tell_runs(control)
                 self.done, self.spent = self.done + series.steps, self.spent + series.span_ns
                 if series.steps:
                     if name == "ops":
@@ -166,7 +172,7 @@ class _ObservedRun:
         own.ns += perf_counter_ns() - self.entered - self.inside  # notifying that is watching too
 
 
-def _block(watch: Watch) -> int:
+def _block(watch: Probe) -> int:
     """Return how many very short steps share a time, 0 where each has its own: of long steps a time each costs little."""
     block = watch.steps_a_stamp
     return block if block > 1 else 0

@@ -16,23 +16,22 @@ from scanviz.engine.locks import lock
 from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.plan import Emits, Grouping, Plan, RunMemory, plan_loop, run_memory, single
 from scanviz.engine.program.verify import verify_plan
-from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.pool import Pool
 
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.probe import Probe
+    from scanviz.engine.observation.stamps import Clock, Stamps
+    from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program
     from scanviz.engine.program.shapes import ConcreteShape
     from scanviz.engine.runtime.array_module import ArrayModule
     from scanviz.engine.runtime.calling import CompiledLoop
-    from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.interpreter import Interpreter
     from scanviz.engine.runtime.outcome import FailedRun
-    from scanviz.engine.runtime.own_time import OwnTime
     from scanviz.engine.runtime.rows import StateRows
-    from scanviz.engine.runtime.schedule import Variant
-    from scanviz.engine.runtime.stamps import Clock, Stamps
 
     class WrittenLoop(Protocol):
         """Code that was written for a plan."""
@@ -200,7 +199,7 @@ class Specialised:
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
-        from scanviz.engine.runtime.stamps import (
+        from scanviz.engine.observation.stamps import (
             OperationStamps,
             StampsAtOnce,
             StepStamps,
@@ -253,7 +252,7 @@ class SpecialisedLoop:
         return self.tier.interpreted(program).run_apart(program, instruction, values)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
     ) -> Specialised:
         """Return the code for shapes, making it where they are new.
 
@@ -263,7 +262,7 @@ class SpecialisedLoop:
             Of the body's inputs.
         states : sequence of StateRows
             The rows of each state.
-        watch : Watch or None
+        watch : Probe or None
             Is notified of new code.
         steps : int
             How many steps are to be taken at most.
@@ -297,7 +296,6 @@ class SpecialisedLoop:
             found.variant("plain")
             if not changing:
                 self._latest = (key, found)
-        watch = watch or told_alone()
         if watch is not None:
             why = "the shapes change from run to run" if changing else found.why
             if found.at_once:

@@ -19,10 +19,10 @@ from scanviz.record.rewrites_source import RewritesSource, rewrites_source
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
+    from scanviz.engine.observation.events import CompiledFunction
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
-    from scanviz.engine.told import CompiledFunction
     from scanviz.profiler.recording.work import AllWork
     from scanviz.record.costs import CostNumbersRecord
     from scanviz.record.model import FunctionRecord, LoopRecord
@@ -115,7 +115,7 @@ class Descriptions:
 
     def add(self, event: CompiledFunction) -> None:
         """Keep what a function is for later."""
-        from scanviz.engine.told import CompiledFunction  # when there is one
+        from scanviz.engine.observation.events import CompiledFunction  # when there is one
 
         alone = CompiledFunction(
             event.key, event.name, None, event.program, event.backend, event.build_ns, event.where

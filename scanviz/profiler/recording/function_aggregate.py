@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from scanviz.profiler.recording.loop_aggregate import LoopAggregate
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally
-from scanviz.profiler.recording.passed_calls import AloneTimes, CallShares
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, median_of
@@ -106,8 +105,8 @@ class FunctionAggregate:
     """
 
     __slots__ = (
-        "_alone", "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts",
-        "_passed", "_processor", "_shares", "_timed", "_what", "loops", "operations",
+        "_elapsed", "_errors", "_first_ns", "_histogram", "_measures", "_open", "_operations", "_parts", "_passed", "_processor",
+        "_timed", "_what", "loops", "operations",
     )  # fmt: skip
 
     def __init__(self, what: KnownFunction | FunctionRecord, operations: int | None = None) -> None:
@@ -124,15 +123,6 @@ class FunctionAggregate:
         self._processor = ProcessorTally()
         self._open: dict[int, _Call] = {}
         self._parts = _CallParts()
-        self._shares: CallShares | None = None
-        self._alone = AloneTimes()
-
-    @property
-    def shares(self) -> CallShares:
-        """How the time of its calls divides into parts."""
-        if self._shares is None:
-            self._shares = CallShares({loop.record.key for loop in self.loops if loop.record.parent is None})
-        return self._shares
 
     @property
     def record(self) -> FunctionRecord:
@@ -184,9 +174,8 @@ class FunctionAggregate:
             for loop, count in zip(self.loops, kept, strict=True):
                 loop.abandon(thread, count, now)
 
-    def passed_over(self, elapsed_ns: np.ndarray[Any, Any], checks_ns: int, copies_ns: int) -> None:
-        """Count whole calls of which nothing was told but runs of their loops."""
-        self._alone.add(len(elapsed_ns), int(elapsed_ns.sum()), checks_ns, copies_ns)
+    def passed_over(self, elapsed_ns: np.ndarray[Any, Any]) -> None:
+        """Count calls that were told as wholes."""
         self._passed.add(elapsed_ns)
 
     def _count(self) -> None:
@@ -233,21 +222,7 @@ class FunctionAggregate:
         else:
             self._operations.measured(index, name, value)
 
-    @property
-    def calls_alone(self) -> int:
-        """How many of its calls were told as a whole."""
-        return self._alone.calls
-
-    def alone_cost_ns(self, alone_ns: float) -> int:
-        """Return what these took more than alone, at so much a call."""
-        alone = self._alone
-        return round((alone.run_ns + alone.checks_ns + alone.copies_ns) * alone.price(alone_ns))
-
-    def price(self, alone_ns: float) -> float:
-        """Return which share of the time of calls that were passed over they took more than alone, at so much a call."""
-        return self._alone.price(alone_ns)
-
-    def snapshot(self, call_ns: float = 0.0, running_ns: int = 0, alone_ns: float = 0.0) -> FunctionRecord:
+    def snapshot(self, call_ns: float = 0.0, running_ns: int = 0) -> FunctionRecord:
         """Return the record so far.
 
         Parameters
@@ -256,22 +231,9 @@ class FunctionAggregate:
             What entering and leaving a call takes, which is in no time of it.
         running_ns : int
             How long calls ran that have not ended.
-        alone_ns : float
-            What a call that was passed over took more than alone: it is recording.
         """
         self._count()
         self._add_up()
-        alone, price = self._alone, self._alone.price(alone_ns)
-        times = self._histogram.record()
-        taken = round(alone.run_ns * price)
-        parts = self._parts.record(call_ns, running_ns, self._histogram.count)
-        checks, copies = round(alone.checks_ns * price), round(alone.copies_ns * price)
-        parts = replace(
-            parts,
-            checks_ns=parts.checks_ns - checks,
-            copies_ns=parts.copies_ns - copies,
-            recording_ns=parts.recording_ns + taken + checks + copies,
-        )
         return replace(
             self.record,
             operations=self._operations.records(self.record.operations),
@@ -279,9 +241,9 @@ class FunctionAggregate:
             errors=self._errors,
             running=len(self._open),
             first_ns=self._first_ns,
-            call_times=replace(times, total_ns=times.total_ns - taken),
+            call_times=self._histogram.record(),
             measures=self._measures | self._processor.measures(self._histogram.total),
-            call_parts=parts,
+            call_parts=self._parts.record(call_ns, running_ns, self._histogram.count),
         )
 
 

@@ -22,7 +22,7 @@ from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.steps import DETAIL_BYTES
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
-    from scanviz.engine.told import CompiledFunction
+    from scanviz.engine.observation.events import CompiledFunction
     from scanviz.record.model import FunctionRecord, LoopRecord
     from scanviz.record.rewrites_snapshot import Written
 

@@ -6,16 +6,13 @@ Runs are kept apart by thread.  The callers hold a lock.
 from __future__ import annotations
 
 import math
-from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 from msgspec.structs import replace
 
 from scanviz.profiler.recording.open_runs import OpenRuns
 from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
-from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.processor import ProcessorTally
 from scanviz.profiler.recording.run_totals import RunTotals
 from scanviz.profiler.recording.steps import StepTimes, TierTimes
@@ -23,7 +20,7 @@ from scanviz.profiler.recording.tier_steps import TierSteps
 from scanviz.record.measures import aggregated, declared
 
 if TYPE_CHECKING:
-    from scanviz.engine.told import CountedRuns, StepSeries
+    from scanviz.engine.observation.events import Run, StepSeries
     from scanviz.profiler.recording.division import Division
     from scanviz.record.model import (
         LoopRecord,
@@ -65,8 +62,6 @@ class LoopAggregate:
 
     Attributes
     ----------
-    passed_over : deque
-        Steps, nanoseconds, and nanoseconds of notifying, of runs that wait to be counted and have no times of steps.
     detailed : bool or None
         Whether single steps are kept, else totals alone; None until the loop runs and it is decided.
     has_loops : bool
@@ -96,7 +91,6 @@ class LoopAggregate:
         "detailed",
         "has_loops",
         "operations",
-        "passed_over",
         "recorder_ns",
         "stamps",
     )
@@ -110,7 +104,6 @@ class LoopAggregate:
     ) -> None:
         self._what, self._calibration = what, calibration
         self.operations = len(self.record.operations) if operations is None else operations
-        self.passed_over: deque[tuple[int, int, int]] = deque()
         self.detailed: bool | None = None
         self.has_loops = False
         self._times = StepTimes()
@@ -138,27 +131,14 @@ class LoopAggregate:
     @property
     def steps(self) -> int:
         """Steps told so far."""
-        self.count_passed_over()
         return self._steps
 
     def describe(self, whole: LoopRecord, totals_alone: LoopRecord) -> None:
         """Take what the loop is, as much of it as there is memory for."""
         self._what = whole if self.operations or not whole.operations else totals_alone
 
-    def count_passed_over(self) -> None:
-        """Count runs that were passed over; others may be added meanwhile."""
-        waiting = self.passed_over
-        count = len(waiting)
-        if not count:
-            return
-        steps, elapsed, own = zip(*[waiting.popleft() for _ in range(count)], strict=True)
-        self._unseen(sum(steps), sum(elapsed))
-        self.recorder_ns += sum(own)
-        self._totals.add_unseen(count, 0, sum(elapsed), max(steps), sum(steps))
-
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
-        self.count_passed_over()
         totals = self._totals
         self._open.begin(thread, totals.runs, now)
         totals.runs += 1
@@ -187,10 +167,6 @@ class LoopAggregate:
 
     def take(self, thread: int, series: StepSeries) -> None:
         """Take a chunk of steps of the run that the thread has open."""
-        if series.counted_runs and series.steps:
-            cost = series.counted_runs * self._calibration.counted_ns
-            cost += series.alike_runs * self._calibration.alike_ns if series.alike_runs else 0.0
-            series = series.shorter(cost / series.steps)
         self._steps += series.steps
         self._totals.longest_run = max(self._totals.longest_run, series.first + series.steps)  # it may go on
         self.chunks += 1
@@ -224,29 +200,19 @@ class LoopAggregate:
         told = self._totals.stamp_ns
         return self._calibration.stamp_ns if told is None else told
 
-    def counted(self, runs: CountedRuns) -> None:
-        """Take whole runs of which nothing else was told."""
-        self._totals.add_counted(runs)
-        self._unseen(runs.steps - runs.inside_steps, max(0, runs.elapsed_ns - runs.inside_ns))
-        if runs.inside_steps:
-            self._steps += runs.inside_steps
-            self._steps_by_tier.inside(runs)
-        self._control_steps += runs.steps
+    def count(self, run: Run, control: bool = False) -> None:
+        """Count runs of which nothing else was told, and whether they are of a control block of the loop around."""
+        from scanviz.engine.observation.own_time import note_cost  # who tells of runs has imported it
 
-    def ran(self, run: Run, times: np.ndarray[Any, Any]) -> None:
-        """Take the same runs of as many calls as there are times, of which nothing else was told."""
-        (_, runs, steps, longest, failed, _), calls, totals = run, len(times), self._totals
-        together = max(0, int(times.sum()))
-        totals.add_unseen(runs * calls, failed * calls, together, longest, steps * calls)
-        totals.alone_ns += together
-        self._unseen(steps * calls, together)
-        if runs != 1 or failed:
-            self._control_steps += steps * calls
-
-    def _unseen(self, steps: int, elapsed_ns: int) -> None:
-        """Count steps of whole runs."""
+        _, runs, steps, longest, failed, elapsed_ns, tier = run
+        self._totals.add_unseen(runs, failed, max(0, elapsed_ns), longest, steps)
         self._steps += steps
-        self._steps_by_tier.unseen(steps, elapsed_ns)
+        self._control_steps += steps * (control or bool(tier))
+        if tier:
+            self._steps_by_tier.inside(tier, steps, elapsed_ns)
+        else:
+            self._steps_by_tier.unseen(steps, elapsed_ns)
+            self.recorder_ns += runs * note_cost()
 
     def timed(self, index: int, elapsed_ns: int) -> None:
         """Take the time of one operation in one step, told on its own."""
@@ -283,7 +249,6 @@ class LoopAggregate:
 
     def made(self, tier: str, why: str, elapsed_ns: int) -> None:
         """Count code that was made for the loop."""
-        self.count_passed_over()
         self._steps_by_tier.made(tier)
         key = (tier, why)
         if key not in self._tiers and len(self._tiers) >= TIERS:
@@ -301,22 +266,9 @@ class LoopAggregate:
         timed_steps = (self.stamps - self._ticks) / (len(division.operations) + 2)
         return self._ticked_steps * division.tick_ns + timed_steps * division.timing_ns
 
-    @property
-    def counted_runs(self) -> int:
-        """How many of its runs were counted one by one in steps of a loop around, with nothing else told of them."""
-        return self._totals.counted_runs + self._totals.alike_runs
-
-    @property
-    def counting_ns(self) -> float:
-        """What that took, which is part of the steps around: the price is measured when it is asked for."""
-        timed, alike = self._totals.counted_runs, self._totals.alike_runs
-        found = timed * self._calibration.counted_ns if timed else 0.0
-        return found + alike * self._calibration.alike_ns if alike else found
-
-    def snapshot(self, now: int, price: float = 0.0) -> LoopRecord:
-        """Return the record so far; runs that go on count up to now, and those of calls passed over took that share less."""
+    def snapshot(self, now: int) -> LoopRecord:
+        """Return the record so far; runs that go on count up to now."""
         self._times.count_gathered()
-        self.count_passed_over()
         from scanviz.record.loops import INSIDE, TierRecord
 
         totals, tier = self._totals, self._steps_by_tier.usual
@@ -324,7 +276,7 @@ class LoopAggregate:
         division = divisions.get(tier)
         around, means = self._around_ns(division), self._means(divisions)
         parts, going_on = self._steps_by_tier.parts, list(self._open)
-        running = sum(max(0, now - run.begun) for run in going_on) - round(totals.alone_ns * price)
+        running = sum(max(0, now - run.begun) for run in going_on)
         tick, inside = division.tick_ns if division is not None else 0.0, self._steps_by_tier.inside_times()
         made = [TierRecord(*key, *found) for key, found in self._tiers.items()]
         if self._steps_by_tier.part_of and all(code.tier != tier for code in made):
@@ -351,7 +303,7 @@ class LoopAggregate:
             copy_ns=division.copies if division is not None else 0.0,
             overhead_ns=division.rest if division is not None else 0.0,
             cost_ns=self.cost_ns(division),
-            watching_ns=self.recorder_ns + round(self.counting_ns),
+            watching_ns=self.recorder_ns,
             buffer_bytes=totals.buffer_bytes,
             clock=totals.clock,
             resolution_ns=totals.resolution_ns,
@@ -402,8 +354,7 @@ class LoopAggregate:
 
     def _inside_ns(self, tally: StepTally, loop: int | None) -> float | None:
         """Return what an operation that is a loop takes in a plain step, where its runs were timed there."""
-        found = None if loop is None else tally.inside_ns(loop)
-        return None if found is None else found + self._calibration.entered_ns
+        return None if loop is None else tally.inside_ns(loop)
 
 
 def _mean_measures(means: tuple[float, ...]) -> dict[str, float]:

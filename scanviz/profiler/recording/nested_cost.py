@@ -18,28 +18,21 @@ def with_nested_costs(
 ) -> list[LoopRecord]:
     """Return loops with what recording the loops inside them cost.
 
-    Runs that are only counted are timed in a step of the loop around, between its parts: what that takes is a cost of that loop.
-
     Parameters
     ----------
     records, loops : mapping
         By key, what is told of each loop, and what is known of it.
     """
-    costs = {key: record.cost_ns for key, record in records.items()}
-    for key, record in records.items():
-        if record.parent is not None:
-            costs[record.parent] += loops[key].counting_ns
     inner_cost, inner_watching = dict.fromkeys(records, 0.0), dict.fromkeys(records, 0)
     for key, record in records.items():
         around = record.parent
         while around is not None:  # a loop is known only where those around it are
-            inner_cost[around] += costs[key]
+            inner_cost[around] += record.cost_ns
             inner_watching[around] += loops[key].recorder_ns
             around = records[around].parent
     return [
         replace(
             record,
-            cost_ns=costs[key],
             inner_cost_ns=inner_cost[key],
             inner_watching_ns=inner_watching[key],
         )

@@ -17,7 +17,7 @@ from scanviz.record.measures import aggregated, declared
 from scanviz.record.statistics import Histogram, HistogramTable, median_of
 
 if TYPE_CHECKING:
-    from scanviz.engine.told import StepSeries
+    from scanviz.engine.observation.events import StepSeries
     from scanviz.record.loops import Samples
     from scanviz.record.model import OperationRecord
 

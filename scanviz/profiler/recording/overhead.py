@@ -2,7 +2,7 @@
 
 It is the difference that stamps make to a short loop of NumPy calls, by many short rounds in turns, and it is measured when it is
 first asked for, not at start-up.  So is what entering and leaving a function takes, which no clock inside it can see.  What else
-watching takes is measured where it happens (``OwnTime`` in :mod:`scanviz.engine.runtime.own_time`).
+watching takes is measured where it happens (``OwnTime`` in :mod:`scanviz.engine.observation.own_time`).
 """
 
 from __future__ import annotations
@@ -28,26 +28,6 @@ class Prices(Protocol):
         """Nanoseconds of entering and leaving a call, before its clock is read first and after it is read last."""
         ...
 
-    @property
-    def alone_ns(self) -> float:
-        """Nanoseconds that a call which is passed over takes more than alone, beyond what it is timed itself."""
-        ...
-
-    @property
-    def counted_ns(self) -> float:
-        """Nanoseconds that a run of a loop in a step takes more for being timed and counted."""
-        ...
-
-    @property
-    def alike_ns(self) -> float:
-        """Nanoseconds that such a run takes more for being counted without a time."""
-        ...
-
-    @property
-    def entered_ns(self) -> float:
-        """Nanoseconds of entering and leaving such a run, which are in no time of it."""
-        ...
-
 
 class OverheadCalibration(NamedTuple):
     """A price that is known.
@@ -58,22 +38,10 @@ class OverheadCalibration(NamedTuple):
         Nanoseconds of one time stamp, while the step runs.
     call_ns : float
         Nanoseconds of entering and leaving a call.
-    alone_ns : float
-        Nanoseconds that a call which is passed over takes more than alone.
-    counted_ns : float
-        Nanoseconds that a run of a loop in a step takes more for being timed and counted.
-    entered_ns : float
-        Nanoseconds of entering and leaving such a run.
-    alike_ns : float
-        Nanoseconds that such a run takes more for being counted without a time.
     """
 
     stamp_ns: float = 0.0
     call_ns: float = 0.0
-    alone_ns: float = 0.0
-    counted_ns: float = 0.0
-    entered_ns: float = 0.0
-    alike_ns: float = 0.0
 
 
 class MeasuredOverhead:
@@ -91,39 +59,12 @@ class MeasuredOverhead:
         """Nanoseconds of entering and leaving a call."""
         return call_cost()
 
-    @property
-    def alone_ns(self) -> float:
-        """Nanoseconds that a call which is passed over takes more than alone."""
-        from scanviz.profiler.recording.alone_cost import alone_cost  # when the script has ended
-
-        return alone_cost()
-
-    @property
-    def counted_ns(self) -> float:
-        """Nanoseconds that a run of a loop in a step takes more for being timed and counted."""
-        from scanviz.profiler.recording.counting_cost import counting_costs  # when the script has ended
-
-        return counting_costs().timed
-
-    @property
-    def alike_ns(self) -> float:
-        """Nanoseconds that such a run takes more for being counted without a time."""
-        from scanviz.profiler.recording.counting_cost import counting_costs  # when the script has ended
-
-        return counting_costs().alike
-
-    @property
-    def entered_ns(self) -> float:
-        """Nanoseconds of entering and leaving such a run, which are in no time of it."""
-        return entering_cost()
-
 
 FREE = OverheadCalibration()
 _STAMPS = 40
 _PAIRS = 35  # of pairs of rounds in turns, each some thirty microseconds
 _ROUNDS = 7
 _CALLS = 60
-_RUNS = 15
 
 
 @cache
@@ -150,7 +91,7 @@ def call_cost() -> float:
 
     called, values, told = Function.__new__(Function), (np.ones(64), np.empty(64)), _Told()
     made: Any = called  # of a program that there is not
-    made._counted, made._watching, made.profile_observer = None, told, told
+    made._counted, made._observed, made.profile_observer = None, told, told
 
     def around() -> int:
         told.inside_ns, begun = 0, perf_counter_ns()
@@ -159,33 +100,6 @@ def call_cost() -> float:
         return perf_counter_ns() - begun - told.inside_ns
 
     return max(0, sorted(around() for _ in range(_ROUNDS))[_ROUNDS // 2]) / _CALLS
-
-
-@cache
-def entering_cost() -> float:
-    """Return the nanoseconds of the calls that lead to the code of a run of a short loop in a step."""
-    # which a script that builds no function does not wait for
-    from scanviz.engine.runtime.driver import LoopRunner
-
-    values, result = np.ones(64), np.empty(64)
-
-    def enter(given: Any) -> list[Any]:
-        for _ in range(2):
-            np.tanh(np.multiply(given[0], 0.5, result), result)
-        return [result]
-
-    runner: Any = LoopRunner.__new__(LoopRunner)  # of a loop that there is not
-    runner.enter, runner.effects = enter, False
-
-    def entered() -> None:
-        for _ in range(_RUNS):
-            runner([values], None)
-
-    def alone() -> None:
-        for _ in range(_RUNS):
-            enter([values])
-
-    return _difference(entered, alone) / _RUNS
 
 
 class _Told:

@@ -21,25 +21,22 @@ from msgspec.structs import replace
 
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.locks import lock
-from scanviz.engine.observe import AlikeCalls, Building, Observer
-from scanviz.profiler.recording.function_aggregate import MOST_WAITING
+from scanviz.engine.observe import Building, Observer
 from scanviz.profiler.recording.functions_met import FunctionsMet
 from scanviz.profiler.recording.overhead import MeasuredOverhead, Prices
-from scanviz.profiler.recording.passed_calls import Run
 from scanviz.profiler.recording.sides import SidesTaken
 from scanviz.profiler.recording.timeline import Timeline
-from scanviz.profiler.recording.waiting_calls import MOST_ALIKE, CountedIn, WaitingCalls
+from scanviz.profiler.recording.waiting_calls import WaitingCalls
 from scanviz.profiler.recording.whole_run import WholeRun
 from scanviz.record.outcome import OutcomeRecord
 
 if TYPE_CHECKING:  # a script starts without the classes of its record
-    from scanviz.engine.runtime.sides import SideTaken
-    from scanviz.engine.told import CompiledFunction, CountedRuns, StepSeries
+    from scanviz.engine.observation.events import CompiledFunction, Run, StepSeries
+    from scanviz.engine.observation.sides import SideTaken
     from scanviz.record.model import CostRecord, LoopRecord, ProfileRecord
     from scanviz.record.operations import SideRecord
 
 DEFAULT_BYTES = 64 * 2**20
-MANY_ALONE = 500  # calls that were passed over
 _PACKAGE = sys.modules["scanviz"]  # a program may take it out of there
 
 
@@ -60,8 +57,8 @@ class Recorder(Observer):
         What a time stamp costs; measured when it is first needed if not given.
     steps_a_stamp : int
         How many steps may share one time where steps are very short.
-    samples_runs : bool
-        Whether of very many short runs of a loop, and of very many short calls, some are counted with their whole time alone.
+    samples : bool
+        Whether of very many short runs of a loop, and of very many short calls, most are only counted, with their times.
 
     Examples
     --------
@@ -79,9 +76,9 @@ class Recorder(Observer):
         clock: Callable[[], int] = time.perf_counter_ns,
         calibration: Prices | None = None,
         steps_a_stamp: int = 1,
-        samples_runs: bool = True,
+        samples: bool = True,
     ) -> None:
-        self.samples_runs = self.samples_calls = self.control = samples_runs
+        self.samples = samples
         self.detail: Literal["steps", "ops"] = detail
         self.steps_a_stamp = steps_a_stamp
         self._clock = clock
@@ -157,28 +154,18 @@ class Recorder(Observer):
         elapsed_ns: int,
         checks_ns: int,
         copies_ns: int,
-        watching_ns: int,
+        observing_ns: int,
         runs: Sequence[Run],
-    ) -> AlikeCalls | None:
-        """Count a call that was passed over: very many come, so they wait without the lock."""
-        alike = self._waiting.expected.get(function)
-        if alike is not None and checks_ns < 0 and alike.runs == runs and alike.thread == get_ident():
-            alike.watching_ns += watching_ns
-            waiting = alike.elapsed
-            waiting.append(elapsed_ns)
-            are_many = len(waiting) >= MOST_ALIKE
-        else:
-            alike = None
-            are_many = self._waiting.add(function, elapsed_ns, checks_ns, copies_ns, watching_ns, runs)
-        if are_many:
+    ) -> None:
+        """Count a call that was not looked at: very many come, so they wait without the lock."""
+        if self._waiting.add(function, (elapsed_ns, checks_ns, copies_ns, observing_ns), runs):
             with self._lock:
                 self._count_waiting()
-        return alike
 
     def _count_waiting(self) -> None:
         """Count calls that were passed over, before what their threads have open changes."""
         if self._waiting:
-            self._waiting.count(CountedIn(self._met.functions, self._met.loops, self._timeline))
+            self._waiting.count(self._met.functions, self._met.loops, self._timeline)
 
     def build_begin(self, kind: Building, where: SourceLine | None) -> None:
         """Open the building of something."""
@@ -230,16 +217,6 @@ class Recorder(Observer):
             if found is not None:
                 found.take(threading.get_ident(), series)
 
-    def loop_run(self, function: int, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
-        """Count a run that was passed over: very many come, so they wait without the lock."""
-        found = self._met.loops.get(loop)
-        if found is not None:
-            passed_over = found.passed_over
-            passed_over.append((steps, elapsed_ns, own_ns))
-            if len(passed_over) >= MOST_WAITING:
-                with self._lock:
-                    found.count_passed_over()
-
     def loop_rows(self, function: int, loop: int, row_bytes: tuple[int, ...]) -> None:
         """Take the bytes of a loop's rows."""
         with self._lock:
@@ -275,12 +252,12 @@ class Recorder(Observer):
             if found is not None:
                 found.end(threading.get_ident(), steps, elapsed_ns, setup_ns, error is not None)
 
-    def loop_counted(self, function: int, loop: int, runs: CountedRuns) -> None:
-        """Count runs of a loop inside a control block."""
+    def loop_counted(self, function: int, runs: Sequence[Run], control: bool) -> None:
+        """Count runs of loops that were not looked at."""
         with self._lock:
-            found = self._met.loops.get(loop)
-            if found is not None:
-                found.counted(runs)
+            for run in runs:
+                if run[0] in self._met.loops:
+                    self._met.loops[run[0]].count(run, control)
 
     # what is asked of it
 
@@ -309,11 +286,11 @@ class Recorder(Observer):
         self._met.write(wait=self._run.has_ended)
         with self._lock:
             self._count_waiting()
-            now, alone_ns = self._clock(), self._alone_ns()
+            now = self._clock()
             call_ns = self._call_ns(now)
             running = self._timeline.running(now)
             functions = [
-                self._met.plans.completed(function.snapshot(call_ns, running.get(key, 0), alone_ns))
+                self._met.plans.completed(function.snapshot(call_ns, running.get(key, 0)))
                 for key, function in self._met.functions.items()
             ]
             names = numbered([function.name for function in functions])
@@ -329,7 +306,7 @@ class Recorder(Observer):
                 detail=self.detail,
                 wall_ns=self._run.wall_ns(now),
                 outcome=self._run.outcome,
-                cost=self._cost(alone_ns),
+                cost=self._cost(),
                 functions=tuple(
                     replace(
                         function,
@@ -340,7 +317,7 @@ class Recorder(Observer):
                 ),
                 loops=tuple(
                     replace(loop, operations=with_work(loop.operations, work.get((loop.function, loop.key))))
-                    for loop in self._with_sides(self._loop_records(now, alone_ns))
+                    for loop in self._with_sides(self._loop_records(now))
                 ),
                 left_out=self._met.left_out,
                 measures=self._run.measures(),
@@ -348,13 +325,10 @@ class Recorder(Observer):
                 threads=self._timeline.record(now, call_ns),
             )
 
-    def _loop_records(self, now: int, alone_ns: float) -> list[LoopRecord]:
+    def _loop_records(self, now: int) -> list[LoopRecord]:
         from scanviz.profiler.recording.nested_cost import with_nested_costs  # when the script has ended
 
-        records = {}
-        for key, loop in self._met.loops.items():
-            function = self._met.functions.get(loop.record.function)
-            records[key] = loop.snapshot(now, 0.0 if function is None else function.price(alone_ns))
+        records = {key: loop.snapshot(now) for key, loop in self._met.loops.items()}
         return with_nested_costs(records, self._met.loops)
 
     def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
@@ -372,27 +346,16 @@ class Recorder(Observer):
             return 0.0
         return min(self._calibration.call_ns, times.most_call_ns(self._run.wall_ns(now), now))
 
-    def _alone_ns(self) -> float:
-        """Return what calls that were passed over took more than alone; it is not measured where there were few."""
-        passed = sum(function.calls_alone for function in self._met.functions.values())
-        return self._calibration.alone_ns if passed >= MANY_ALONE else 0.0
-
-    def _cost(self, alone_ns: float) -> CostRecord:
+    def _cost(self) -> CostRecord:
         from scanviz.record.model import CostRecord
 
         loops = self._met.loops.values()
-        counted = sum(loop.counted_runs for loop in loops)
+        observing = sum(function.recorder_ns for function in self._met.functions.values())
         return CostRecord(
             stamps=sum(loop.stamps for loop in loops),
             stamp_ns=self._calibration.stamp_ns if any(loop.stamps for loop in loops) else 0.0,
             chunks=sum(loop.chunks for loop in loops),
-            recorder_ns=self._timeline.recording_ns
-            + sum(
-                function.recorder_ns + function.alone_cost_ns(alone_ns)
-                for function in self._met.functions.values()
-            ),
-            counted=counted,
-            counted_ns=sum(loop.counting_ns for loop in loops) / counted if counted else 0.0,
+            recorder_ns=self._timeline.recording_ns + observing,
         )
 
 

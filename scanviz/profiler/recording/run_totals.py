@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scanviz.record.statistics import median_of
 
 if TYPE_CHECKING:
-    from scanviz.engine.told import CountedRuns, StepSeries
+    from scanviz.engine.observation.events import StepSeries
 
 RECENT_RUNS = 256  # runs whose time around their steps is kept, the last ones
 
@@ -18,16 +18,14 @@ class RunTotals:
 
     Attributes
     ----------
-    runs, failed_runs, unseen_runs, counted_runs, alike_runs : int
-        All runs; of them those that an error ended, those that were passed over, so that there is no time of their steps, and of
-        these those that were timed one by one in steps of a loop around, and those that were counted there without a time.
+    runs, failed_runs, unseen_runs : int
+        All runs; of them those that an error ended, and those of whose steps there is no time.
     unseen_steps : int
-        Steps of those passed over.
+        Steps of those.
     longest_run : int
         Steps of the longest one.
-    total_ns, unseen_ns, setup_ns, first_run_ns, alone_ns : int
-        Time of all runs, of those passed over, around the steps of the others, of the first one, and of those in calls that were
-        told as a whole.
+    total_ns, unseen_ns, setup_ns, first_run_ns : int
+        Time of all runs, of those without times of steps, around the steps of the others, and of the first one.
     buffer_bytes : int
         The most that a run held.
     clock, resolution_ns, stamp_ns
@@ -35,11 +33,8 @@ class RunTotals:
     """
 
     __slots__ = (
-        "alike_runs",
-        "alone_ns",
         "buffer_bytes",
         "clock",
-        "counted_runs",
         "failed_runs",
         "first_run_ns",
         "longest_run",
@@ -55,9 +50,9 @@ class RunTotals:
     )
 
     def __init__(self) -> None:
-        self.runs = self.failed_runs = self.unseen_runs = self.counted_runs = self.alike_runs = 0
+        self.runs = self.failed_runs = self.unseen_runs = 0
         self.longest_run = self.buffer_bytes = self.unseen_steps = 0
-        self.total_ns = self.unseen_ns = self.setup_ns = self.first_run_ns = self.alone_ns = 0
+        self.total_ns = self.unseen_ns = self.setup_ns = self.first_run_ns = 0
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
@@ -71,12 +66,6 @@ class RunTotals:
         self.total_ns += elapsed_ns
         self.unseen_ns += elapsed_ns
         self.longest_run = max(self.longest_run, longest)
-
-    def add_counted(self, runs: CountedRuns) -> None:
-        """Count runs in steps of a loop around."""
-        self.add_unseen(runs.runs, runs.failed, runs.elapsed_ns, runs.longest, runs.steps)
-        self.counted_runs += runs.timed
-        self.alike_runs += runs.let_pass
 
     def add_ended(self, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Count the time of a run that was counted when it began."""

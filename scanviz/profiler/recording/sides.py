@@ -11,8 +11,8 @@ import numpy as np
 from scanviz.record.statistics import median_of
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.sides import SideTaken
     from scanviz.engine.program.instructions import LoopInstruction, Program
-    from scanviz.engine.runtime.sides import SideTaken
     from scanviz.record.operations import SideRecord
 
 KEPT = 256  # takings whose times are kept

@@ -14,7 +14,7 @@ from scanviz.record.sample import FIRST, LAST, SLOWEST, SPREAD, StepSample
 from scanviz.record.statistics import FINE, Histogram
 
 if TYPE_CHECKING:
-    from scanviz.engine.told import StepSeries
+    from scanviz.engine.observation.events import StepSeries
     from scanviz.profiler.recording.division import Division
     from scanviz.record.loops import Samples
     from scanviz.record.values import DurationRecord

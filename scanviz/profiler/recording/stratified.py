@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scanviz.engine.told import StepSeries
+    from scanviz.engine.observation.events import StepSeries
 
 Times = np.ndarray[Any, Any]
 

@@ -14,7 +14,7 @@ from scanviz.profiler.recording.stratified import Stretch
 from scanviz.record.statistics import Histogram
 
 if TYPE_CHECKING:
-    from scanviz.engine.told import CountedRuns, StepSeries
+    from scanviz.engine.observation.events import StepSeries
     from scanviz.profiler.recording.division import Division
     from scanviz.record.model import OperationRecord
 
@@ -64,11 +64,12 @@ class TierSteps:
             if steps and tier in self._parts:
                 self._parts[tier].pass_by(Stretch(steps, elapsed_ns))
 
-    def inside(self, runs: CountedRuns) -> None:
-        """Count steps that were part of a tier's code of the loop around, and the time of those that have one."""
-        tier, (steps, elapsed_ns) = runs.inside_tier, self._inside.get(runs.inside_tier, (0, 0))
-        self._inside[tier] = steps + runs.inside_timed, elapsed_ns + runs.inside_ns
-        self._steps[tier] = self._steps.get(tier, 0) + runs.inside_steps
+    def inside(self, tier: str, steps: int, elapsed_ns: int) -> None:
+        """Count steps that were part of a tier's code of the loop around, and their time where it is known."""
+        timed, known_ns = self._inside.get(tier, (0, 0))
+        is_known = elapsed_ns > 0
+        self._inside[tier] = timed + steps * is_known, known_ns + elapsed_ns * is_known
+        self._steps[tier] = self._steps.get(tier, 0) + steps
 
     @property
     def part_of(self) -> str:

@@ -21,7 +21,7 @@ from types import ModuleType
 # Who of scanviz imports these of Python while a program runs; then the names are the program's.
 ONE_READER = {
     "queue": ("scanviz.engine.backends.native.workers",),
-    "resource": ("scanviz.engine.runtime.preemption", "scanviz.profiler.recording.processor"),
+    "resource": ("scanviz.engine.observation.preemption", "scanviz.profiler.recording.processor"),
 }
 # Imported then in many places, inside functions too: these names stay Python's.
 MANY_READERS = {"array", "difflib", "fractions", "hashlib", "mmap"}

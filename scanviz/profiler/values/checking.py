@@ -19,10 +19,10 @@ import numpy as np
 from scanviz.engine import observe
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.locks import lock
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observe import Observer
 from scanviz.engine.program.casts import as_written, is_added_cast
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
-from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.values.finding import finding_of
 from scanviz.profiler.values.frame import OpenCall
 from scanviz.profiler.values.origin import moves_only

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import LoopInstruction, Program
-from scanviz.engine.told import CompiledFunction
 
 
 class OpenCall:

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops
-from scanviz.engine.told import CompiledFunction
 from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRecord, LoopRunsRecord
 
 BUDGET = 16 * 2**20  # bytes of all calls that are held

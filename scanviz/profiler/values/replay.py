@@ -14,6 +14,7 @@ import numpy as np
 
 from scanviz.engine.backends.reference import perform
 from scanviz.engine.errors import ScanvizError
+from scanviz.engine.observation.probe import Probe
 from scanviz.engine.ops.current_step import running_loop
 from scanviz.engine.ops.effects import without_printing
 from scanviz.engine.program.file import from_bytes
@@ -26,7 +27,6 @@ from scanviz.engine.program.instructions import (
 )
 from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.interpreter import Interpreted, Interpreter
 from scanviz.engine.runtime.untimed import take_steps
 from scanviz.profiler.values.budgets import SECONDS
@@ -212,7 +212,7 @@ class _Call:
     def computed(self, window: StepWindow, loop: int, point: CheckpointRecord | None) -> ScanvizError | None:
         """Compute until the window is full or the run has ended; return the error that ended it before."""
         instruction = self._around(loop)
-        watch = Watch(self.held.function, (window,))
+        watch = Probe(self.held.function, (window,))
         try:
             with np.errstate(all="ignore"), without_printing():
                 self._enter(instruction, window.seconds)
@@ -236,7 +236,7 @@ class _Call:
         return None
 
     def _run(
-        self, loop: LoopInstruction, watch: Watch, window: StepWindow, point: CheckpointRecord | None
+        self, loop: LoopInstruction, watch: Probe, window: StepWindow, point: CheckpointRecord | None
     ) -> None:
         """Run a loop of the function's Program from a checkpoint on."""
         given = self._given(loop)
@@ -273,7 +273,7 @@ class _Call:
 
     def _enter(self, instruction: AnyInstruction, seconds: float) -> None:
         """Compute what an instruction reads, as far as that is not known."""
-        program, watch = self.known.program, Watch(self.held.function, (Deadline(seconds),))
+        program, watch = self.known.program, Probe(self.held.function, (Deadline(seconds),))
         makers = {number: maker for maker in program.instructions for number in maker.outputs}
         waiting = [instruction]
         while waiting:

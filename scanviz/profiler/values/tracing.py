@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.locks import lock
+from scanviz.engine.observation.events import CompiledFunction
 from scanviz.engine.observe import Observer
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
-from scanviz.engine.told import CompiledFunction
 from scanviz.profiler.values.held import FIRST_STRIDE, HeldCalls
 from scanviz.profiler.values.kept import RunTrace
 from scanviz.record.held_calls import HeldCallRecord

@@ -8,10 +8,10 @@ import numpy as np
 
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.graph.nodes import Variable, build
+from scanviz.engine.observation.probe import Probe
 from scanviz.engine.observe import Observer
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.program.lower import lower
-from scanviz.engine.runtime.events import Watch
 from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.variables import Until
 from tests.engine.backends.cupy import stand_in
@@ -44,7 +44,7 @@ def run(
     before = [array.copy() for array in arrays]
     for array in arrays:
         array.flags.writeable = False  # writing into an input is an error at once
-    watch = None if observer is None else Watch(1, (observer,))
+    watch = None if observer is None else Probe(1, (observer,))
     results = compiled(tier, inputs, outputs).run(arrays, watch)
     for old, new in zip(before, arrays, strict=True):
         np.testing.assert_array_equal(old, new)

@@ -9,11 +9,11 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import resolve
 from scanviz.engine.errors import ScanvizIndexError
+from scanviz.engine.observation.probe import Probe
+from scanviz.engine.observation.step_sampler import FIRST_SAMPLE, LONG_NS, LONG_SHARE, StepSampler, scheduled
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import all_loops, loops
 from scanviz.engine.program.lower import lower
-from scanviz.engine.runtime.events import Watch
-from scanviz.engine.runtime.schedule import FIRST_SAMPLE, LONG_NS, LONG_SHARE, SamplingSchedule, scheduled
 from tests.engine.backends.running import TIERS, compiled, run
 
 X, H0 = T.matrix("X"), T.vector("h0")
@@ -79,7 +79,7 @@ def test_every_step_is_told_once_and_nothing_changes(tier, detail, steps):
     (loop,) = loops(program)
     from scanviz.engine.backends.registry import resolve
 
-    (watched,) = resolve(tier).compile(program).run([ROWS[:steps].copy(), START], Watch(1, (listener,)))
+    (watched,) = resolve(tier).compile(program).run([ROWS[:steps].copy(), START], Probe(1, (listener,)))
     np.testing.assert_array_equal(watched, quiet)
     assert check_series(listener, loop, len(loop.body.instructions)) == steps
     ((_, most, held),) = listener.begun
@@ -114,7 +114,7 @@ def test_detail_steps_times_operations_in_about_a_sixtieth_of_the_steps():
 @given(steps=st.integers(0, 10**5), detail=st.sampled_from(["steps", "ops"]))
 def test_chunks_cover_all_steps_in_order(steps, detail):
     at = 0
-    for variant, first, end in scheduled(steps, detail):
+    for variant, first, end in scheduled(steps, detail == "steps"):
         assert first == at < end
         assert detail == "steps" or variant == "ops"
         at = end
@@ -152,7 +152,7 @@ def test_inner_loops_are_told_before_the_chunk_around_them(tier):
     from scanviz.engine.backends.registry import resolve
 
     listener = Listener()
-    resolve(tier).compile(program).run([ROWS[:5].copy()], Watch(1, (listener,)))
+    resolve(tier).compile(program).run([ROWS[:5].copy()], Probe(1, (listener,)))
     keys = [series.loop for series in listener.series]
     assert keys.count(inner.key) >= 5
     assert keys[-1] == outer.key
@@ -169,7 +169,7 @@ def test_branches_are_one_instruction_each(tier):
     chosen = ifelse(x.sum() > 0, T.exp(x) * 2, x - 1) + 1
     inputs, outputs = [x], [chosen]
     listener, program = Listener("steps"), lower(inputs, outputs, "test")
-    watch = Watch(1, (listener,))
+    watch = Probe(1, (listener,))
     resolve(tier).compile(program).run([np.array([1.0, 2.0])], watch)
     watch.operations_of_call(10**9)
     ((elapsed, around),) = listener.operations_told
@@ -207,10 +207,10 @@ def test_new_code_is_told_once_for_each_set_of_shapes():
     inputs, outputs = rnn()
     executable, listener = compiled("numpy", inputs, outputs), Listener()
     for width in (2, 3, 2, 3, 2):
-        executable.run([np.ones((4, width)), np.ones(width)], Watch(1, (listener,)))
+        executable.run([np.ones((4, width)), np.ones(width)], Probe(1, (listener,)))
     assert [tier for _, tier, _ in listener.code] == ["numpy", "numpy"]
     for width in range(4, 60):
-        executable.run([np.ones((4, width)), np.ones(width)], Watch(1, (listener,)))
+        executable.run([np.ones((4, width)), np.ones(width)], Probe(1, (listener,)))
     assert "change from run to run" in listener.code[-1][2]
     assert len(listener.code) < 30
 
@@ -218,9 +218,9 @@ def test_new_code_is_told_once_for_each_set_of_shapes():
 def test_short_steps_are_told_in_long_chunks_and_long_steps_in_short_ones():
     lengths = {}
     for step_ns in (1_000, 100_000, 10**9):
-        schedule = SamplingSchedule()
+        schedule = StepSampler()
         schedule.step_ns = step_ns
-        told = list(scheduled(20_000, "steps", schedule))
+        told = list(scheduled(20_000, True, schedule))
         lengths[step_ns] = max(end - first for _, first, end in told)
         timed = sum(end - first for variant, first, end in told if variant == "ops")
         assert 0.0125 < timed / 20_000 < 0.02 or (step_ns >= LONG_NS and timed / 20_000 >= 1 / LONG_SHARE)

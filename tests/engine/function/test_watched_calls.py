@@ -13,10 +13,9 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.observation.call_sampler import A_SAMPLE, CLOSE_CALLS, FIRST
+from scanviz.engine.observation.own_time import THREADS
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.runtime.alone import ALONE
-from scanviz.engine.runtime.call_schedule import A_SAMPLE, CLOSE_CALLS, FIRST, PARTED
-from scanviz.engine.runtime.own_time import THREADS
 
 
 class Listener(Observer):
@@ -81,7 +80,9 @@ def test_a_call_that_fails_does_not_return():
 
 
 def test_operations_of_short_calls_are_timed_in_a_sample_of_them_and_with_detail_ops_in_all(monkeypatch):
-    monkeypatch.setattr("scanviz.engine.runtime.call_schedule.LONG_NS", 10**12)  # short ones on any machine
+    monkeypatch.setattr(
+        "scanviz.engine.observation.call_sampler.LONG_NS", 10**12
+    )  # short ones on any machine
     x = T.vector("x")
     calls = FIRST + 4 * A_SAMPLE
     for detail, least in (("steps", 0), ("ops", calls)):
@@ -266,7 +267,7 @@ def test_nothing_is_told_of_building_that_nobody_watches():
 class Sampling(Listener):
     """Allows calls to be passed over, and counts those that were."""
 
-    samples_runs = samples_calls = True
+    samples = True
 
     def __init__(self):
         super().__init__()
@@ -295,7 +296,7 @@ def test_a_call_that_was_passed_over_and_fails_after_its_run_is_told_as_one_that
     with observed_by(listener):
         for _ in range(CLOSE_CALLS + 2):
             f(np.ones(3))
-        f.passes_over(2)  # also where the last one was slow
+        pass_over(f, 2)
         begun, passed = len(listener.begun), len(listener.passed_over)
         monkeypatch.setattr("scanviz.engine.function.callable.set_values", lambda updated, fresh: 1 // 0)
         with pytest.raises(ZeroDivisionError):
@@ -306,58 +307,24 @@ def test_a_call_that_was_passed_over_and_fails_after_its_run_is_told_as_one_that
     assert len(listener.passed_over) == passed + 1
 
 
-class Alone(Sampling):
-    """Lets calls that are passed over go on as if nobody watched."""
-
-    control = True
+def pass_over(f, calls):
+    """Let the next calls of a function be passed over, also where the last one was slow."""
+    f._observed.sampler.left, f._observed.sampler.longest_ns = calls, sys.maxsize
 
 
 def passed_over_by(listener):
-    """Return a function whose next call goes on as if nobody watched."""
+    """Return a function whose next call is passed over."""
     out, x = sums()
     f = scanviz.function([x], out)
-    while not listener.passed_over or listener.passed_over[-1][1] >= 0:
+    while not listener.passed_over:
         f(np.ones(3))
-    f.passes_over(1)  # also where the last one was slow
+    pass_over(f, 1)
     return f
-
-
-def test_ctrl_c_when_a_call_that_is_passed_over_has_run_ends_it(monkeypatch):
-    listener = Alone()
-    with observed_by(listener):
-        f, reads = passed_over_by(listener), []
-
-        def clock():
-            reads.append(1)
-            if len(reads) == 2:
-                raise KeyboardInterrupt
-            return time.perf_counter_ns()
-
-        monkeypatch.setattr("scanviz.engine.function.watching.perf_counter_ns", clock)
-        with pytest.raises(KeyboardInterrupt):
-            f(np.ones(3))
-        assert not ALONE and THREADS.own.waiting is None
-    assert len(listener.begun) == len(listener.ended)
-
-
-def test_ctrl_c_before_a_call_that_is_passed_over_has_begun_leaves_nothing_of_it(monkeypatch):
-    class Interrupted(dict):
-        def get(self, thread):
-            raise KeyboardInterrupt
-
-    listener = Alone()
-    with observed_by(listener):
-        f = passed_over_by(listener)
-        monkeypatch.setattr("scanviz.engine.function.watching.ALONE", Interrupted({-1: None}))
-        with pytest.raises(KeyboardInterrupt):
-            f(np.ones(3))
-        assert THREADS.own.waiting is None
-    assert len(listener.begun) == len(listener.ended)
 
 
 def test_ctrl_c_at_any_place_of_a_call_that_is_passed_over_leaves_nothing_of_it():
     """It comes where a function begins, or where one of C has ended: then Python asks for signals."""
-    listener, places, interrupted = Alone(), 0, True
+    listener, places, interrupted = Sampling(), 0, True
     with observed_by(listener):
         f = passed_over_by(listener)
         while interrupted:
@@ -372,7 +339,7 @@ def test_ctrl_c_at_any_place_of_a_call_that_is_passed_over_leaves_nothing_of_it(
                     raise KeyboardInterrupt
 
             f(np.ones(3))
-            assert f.passes_over(2 * PARTED + 1) is None  # of which the first is none that is timed in parts
+            pass_over(f, 2)
             try:
                 sys.setprofile(told)
                 f(np.ones(3))
@@ -380,7 +347,7 @@ def test_ctrl_c_at_any_place_of_a_call_that_is_passed_over_leaves_nothing_of_it(
                 interrupted = True
             finally:
                 sys.setprofile(None)
-            assert not ALONE and THREADS.own.waiting is None, places
+            assert THREADS.own.waiting is None, places
             assert len(listener.begun) == len(listener.ended), places
     assert places > 20
 
@@ -410,7 +377,7 @@ def test_nobody_who_watched_is_kept_when_watching_has_ended():
     f = scanviz.function([x], out)
 
     def calls():
-        listener = Alone()
+        listener = Sampling()
         with observed_by(listener):
             while len(listener.passed_over) < 200:
                 f(np.ones(3))

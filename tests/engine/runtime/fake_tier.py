@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 import scanviz
+from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.told import StepSeries
 
 STEP_NS = 10  # step k takes (k + 1) times that, on the clock of the fake tier
 

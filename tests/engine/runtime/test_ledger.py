@@ -9,7 +9,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.runtime.ledger import Ledger, Weighing
+from scanviz.engine.observation.ledger import Ledger, Weighing
 from scanviz.profiler.report.overview import render_report
 from tests.laws.memory import counted, traced
 

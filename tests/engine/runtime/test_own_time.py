@@ -10,17 +10,17 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.observation.events import StepSeries
+from scanviz.engine.observation.step_sampler import CLOSE_RUNS
 from scanviz.engine.observe import Observer, observed_by
-from scanviz.engine.runtime.schedule import CLOSE_RUNS
 from scanviz.engine.runtime.specialised import Specialised
-from scanviz.engine.told import StepSeries
 from scanviz.profiler.recording.recorder import Recorder
 
 
 class Slow(Observer):
     """Takes a millisecond for all that it is notified of a loop, and adds up what it is told."""
 
-    samples_runs = True
+    samples = True
 
     def __init__(self, seconds: float = 0.001) -> None:
         self.seconds = seconds
@@ -32,7 +32,8 @@ class Slow(Observer):
 
     def loop_steps(self, series: StepSeries) -> None:
         time.sleep(self.seconds)
-        self.steps.setdefault(series.loop, []).extend(series.interval_ns.tolist())
+        times = series.interval_ns if series.covers is None else np.repeat(series.step_ns, series.covers)
+        self.steps.setdefault(series.loop, []).extend(times.tolist())
 
     def loop_end(
         self, function: int, loop: int, steps: int, elapsed_ns: int, setup_ns: int, error: Any
@@ -40,9 +41,18 @@ class Slow(Observer):
         time.sleep(self.seconds)
         self.runs.setdefault(loop, []).append((steps, elapsed_ns))
 
-    def loop_run(self, function: int, loop: int, steps: int, elapsed_ns: int, own_ns: int) -> None:
-        self.passed_over[loop] = self.passed_over.get(loop, 0) + 1
-        self.runs.setdefault(loop, []).append((steps, elapsed_ns))
+    def loop_counted(self, function: int, runs: Any, control: bool) -> None:
+        for loop, count, steps, longest, failed, elapsed_ns, _ in runs:
+            self.passed_over[loop] = self.passed_over.get(loop, 0) + count
+            each = [(steps - longest) // max(1, count - 1)] * (count - 1) + [longest]
+            if failed:
+                each = [longest] * (count - failed) + [steps - longest * (count - failed)]
+            self.runs.setdefault(loop, []).extend((one, elapsed_ns // count) for one in each)
+
+    def call_run(
+        self, function: int, elapsed: int, checks: int, copies: int, observing: int, runs: Any
+    ) -> None:
+        self.loop_counted(function, runs, False)
 
     def operations(self, function: int, elapsed_ns: Any, around_ns: int) -> None:
         self.outside.extend(elapsed_ns)
@@ -69,6 +79,7 @@ def test_what_watching_an_inner_loop_takes_is_in_no_time_of_what_is_around_it() 
     f(values)
     for _ in range(50):  # where the machine stood still meanwhile, another run is looked at
         slow = Slow(sleeping / 1e9)
+        slow.samples = False
         with observed_by(slow):
             f(values)
         if max(slow.calls) < 30 * sleeping and sorted(next(iter(slow.steps.values())))[15] < sleeping:
@@ -119,7 +130,7 @@ def test_of_very_many_short_runs_some_are_passed_over_and_all_are_counted(plante
 
 def test_who_wants_times_of_all_steps_gets_them() -> None:
     f, slow = _nested(), Slow(0.0)
-    slow.samples_runs = False
+    slow.samples = False
     with observed_by(slow):
         f(np.ones((400, 2)))
     assert not slow.passed_over and sorted(map(len, slow.steps.values())) == [400, 800]
@@ -158,6 +169,7 @@ def test_a_run_of_many_more_steps_than_those_before_is_looked_at_closely(planted
     with observed_by(slow):
         for _ in range(2 * CLOSE_RUNS):
             f(np.ones(2))
+        f._observed.sampler.left = 0  # the next call is looked at
         f(np.ones(5000))
     (loop,) = slow.runs
     assert slow.passed_over[loop] and slow.runs[loop][-1][0] == 5000

@@ -6,17 +6,17 @@ from itertools import pairwise
 
 import pytest
 
+from scanviz.engine.observation.step_sampler import StepSampler, scheduled
 from scanviz.engine.runtime.observed import control_ends
-from scanviz.engine.runtime.schedule import SamplingSchedule, scheduled
 
 PART_NS = 20_000  # about what a part costs beside its steps
 
 
 @pytest.mark.parametrize("step_ns", [2, 20, 150, 900])
 def test_of_steps_of_nanoseconds_parts_are_so_long_that_what_each_costs_is_little(step_ns: int) -> None:
-    schedule, steps = SamplingSchedule(control=True), 200_000_000 // step_ns
+    schedule, steps = StepSampler(control=True), 200_000_000 // step_ns
     schedule.step_ns = step_ns
-    parts = list(scheduled(steps, "steps", schedule))
+    parts = list(scheduled(steps, True, schedule))
     pieces = sum(len(control_ends(first, end, step_ns)) for name, first, end in parts if name == "plain")
     assert parts[-1][2] == steps and all(a[2] == b[1] for a, b in pairwise(parts))
     assert len(parts) * PART_NS + pieces * 2_000 <= 0.03 * steps * step_ns
@@ -25,7 +25,7 @@ def test_of_steps_of_nanoseconds_parts_are_so_long_that_what_each_costs_is_littl
 
 @pytest.mark.parametrize("step_ns", [2, 20, 150, 500, 900, 1500, 5000])
 def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> None:
-    schedule, elapsed, parts = SamplingSchedule(control=True), 0, 0
+    schedule, elapsed, parts = StepSampler(control=True), 0, 0
     while elapsed < 1_000_000_000:
         part = schedule.part(10**9)
         span = 30_000 + part.steps * step_ns
@@ -40,7 +40,7 @@ def test_what_entering_a_part_takes_is_no_time_of_its_steps(step_ns: int) -> Non
 def test_where_a_stamp_is_cheap_all_steps_of_some_microseconds_have_a_time_but_those_that_are_compared(
     step_ns: int,
 ) -> None:
-    schedule, steps = SamplingSchedule(control=True), {"plain": 0, "steps": 0, "ops": 0}
+    schedule, steps = StepSampler(control=True), {"plain": 0, "steps": 0, "ops": 0}
     schedule.step_ns, schedule.cheap_stamps, parts = step_ns, True, 0
     while sum(steps.values()) * step_ns < 6_000_000_000:
         part = schedule.part(10**9)
@@ -57,7 +57,7 @@ def test_where_a_stamp_is_cheap_all_steps_of_some_microseconds_have_a_time_but_t
 def test_where_times_cost_nothing_all_steps_have_one_but_those_whose_operations_are_timed_and_few_are(
     step_ns: int, longer: int
 ) -> None:
-    schedule, spent = SamplingSchedule(control=True), {"plain": 0, "steps": 0, "ops": 0}
+    schedule, spent = StepSampler(control=True), {"plain": 0, "steps": 0, "ops": 0}
     schedule.plain_times, parts = True, 0
     while sum(spent.values()) < 4_000_000_000:
         part = schedule.part(10**9)
@@ -77,7 +77,7 @@ def test_long_steps_that_take_twice_as_long_with_their_operations_timed_are_time
     step_ns: int,
 ) -> None:
     """Threads take such a step together, and one alone where each operation gets a time."""
-    schedule, steps = SamplingSchedule(control=True), dict.fromkeys(("plain", "steps", "ops"), 0)
+    schedule, steps = StepSampler(control=True), dict.fromkeys(("plain", "steps", "ops"), 0)
     for _ in range(400):
         part = schedule.part(10**9)
         if part.variant == "ops":
@@ -89,21 +89,21 @@ def test_long_steps_that_take_twice_as_long_with_their_operations_timed_are_time
 
 
 def test_of_runs_that_end_early_the_pauses_are_as_short_as_their_samples() -> None:
-    schedule = SamplingSchedule(control=True)
+    schedule = StepSampler(control=True)
     schedule.step_ns = 300
     taken = {"plain": 0, "steps": 0, "ops": 0}
     for _ in range(2000):
-        for name, first, end in scheduled(3, "steps", schedule):
+        for name, first, end in scheduled(3, True, schedule):
             taken[name] += end - first
     assert taken["ops"] >= 6000 // 128
 
 
 def test_code_of_a_tier_that_runs_for_the_first_time_is_looked_at_closely_at_once_and_no_more_later() -> None:
-    schedule = SamplingSchedule(control=True)
+    schedule = StepSampler(control=True)
 
     def steps_looked_at(tier: str, step_ns: int) -> int:
         schedule.runs_on(tier)
-        parts = list(scheduled(300, "steps", schedule))
+        parts = list(scheduled(300, True, schedule))
         schedule.took(300, 300 * step_ns)
         return sum(end - first for name, first, end in parts if name == "ops")
 

@@ -10,21 +10,13 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
-from scanviz.engine.told import CountedRuns, RunsAlone, StepSeries
-from scanviz.profiler.recording.overhead import OverheadCalibration
+from scanviz.engine.observation.events import StepSeries
+from scanviz.engine.observation.own_time import note_cost
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.run_totals import RunTotals
 from tests.profiler.events import loop_keys, recorder
 
 ROWS, CELLS = loop_keys()
-PRICE = OverheadCalibration(counted_ns=700.0, alike_ns=100.0)
-
-
-def counted(runs: int) -> CountedRuns:
-    found = CountedRuns()
-    for _ in range(runs):
-        found.add(1, 500, False)
-    return found
 
 
 def nested(mode: str) -> Callable[..., object]:
@@ -41,115 +33,41 @@ def nested(mode: str) -> Callable[..., object]:
     return scanviz.function([x], totals, mode=mode)
 
 
-def of_runs(runs: int, noted: CountedRuns) -> Recorder:
-    """Return a recorder that was told of one control block of the outer loop, a run of the inner one in each of its steps."""
-    made = recorder(calibration=PRICE)
-    made.loop_begin(1, ROWS, runs, 0)
-    made.loop_counted(1, CELLS, noted)
-    block = StepSeries(
-        ROWS, 0, np.array([runs * 3000], np.int64), covers=np.array([runs], np.int64), control=True
-    )
-    block.counted_runs, block.alike_runs = noted.timed, noted.let_pass
-    made.loop_steps(block)
-    made.loop_end(1, ROWS, runs, runs * 3000, 0, None)
-    return made
-
-
-def test_timing_runs_inside_is_a_cost_of_the_loop_around_and_of_the_run() -> None:
-    record = of_runs(40, counted(40)).record()
+def test_noting_runs_inside_is_observing_them_and_no_time_of_the_loop_around() -> None:
+    made = recorder()
+    made.loop_begin(1, ROWS, 40, 0)
+    made.loop_counted(1, [(CELLS, 40, 40, 1, 0, 20_000, "")], True)
+    block = np.array([40 * 3000], np.int64)
+    made.loop_steps(StepSeries(ROWS, 0, block, covers=np.array([40], np.int64), control=True))
+    made.loop_end(1, ROWS, 40, 40 * 3000, 0, None)
+    record = made.record()
     rows, cells = (next(loop for loop in record.loops if loop.key == key) for key in (ROWS, CELLS))
-    assert (rows.cost_ns, cells.cost_ns, cells.watching_ns) == (28_000, 0, 28_000)
-    assert rows.slowdown == 3000 / 2300
-    assert (record.cost.counted, record.cost.counted_ns, record.cost.total_ns) == (40, 700, 28_000)
-    assert (rows.measures["plain_steps"], rows.measures["plain_ns"]) == (40, 40 * 2300)
-
-
-def noted(given: object, runs: int, elapsed_ns: int = 500) -> tuple[CountedRuns, int]:
-    """Return runs that were all given one number of steps, as a loop's runner counts them, and how many of them it timed."""
-    found, timed = CountedRuns(), 0
-    for _ in range(runs):
-        if found.alike and found.given is given:
-            found.alike -= 1
-        else:
-            timed += 1
-            found.note(given, elapsed_ns)
-    found.count_noted()
-    return found, timed
-
-
-def test_of_many_runs_that_are_alike_most_have_no_time_and_all_are_counted() -> None:
-    found, timed = noted(np.int64(3), 4000)
-    assert (found.runs, found.steps, found.longest, found.elapsed_ns) == (4000, 12_000, 3, 4000 * 500)
-    assert (found.timed, found.let_pass) == (timed, 4000 - timed)
-    assert timed < 400
-    assert len(found.lengths) == len(found.times) == 4000
-
-
-def test_runs_that_are_few_long_or_given_what_may_change_are_all_timed() -> None:
-    steps = np.array(3)
-    for given, runs, elapsed in ((3, 30, 500), (3, 400, 10**6), (steps, 400, 500)):
-        found, timed = noted(given, runs, elapsed)
-        assert timed == found.timed == found.runs == runs and not found.let_pass
-    steps.flags.writeable = False  # as a constant of a loop is
-    assert noted(steps, 400)[0].let_pass > 200
-
-
-def test_runs_of_several_lengths_take_what_those_of_their_length_take() -> None:
-    found = CountedRuns()
-    found.noted += [(2, 100, 0), (9, 400, 50), (2, 140, 20), (9, 10**6, 0)]
-    found.count_noted()
-    assert (found.runs, found.timed, found.let_pass) == (74, 4, 70)
-    assert found.steps == 2 * 52 + 9 * 22
-    usual = (400 + 10 * 10**6 // 10) // 2  # one of two is no outlier
-    assert found.elapsed_ns == 100 + 400 + 140 + 10**6 + 50 * 120 + 20 * usual
-
-
-def test_what_runs_without_a_time_cost_is_stated_with_its_own_price() -> None:
-    found, timed = noted(3, 1000)
-    record = of_runs(1000, found).record()
-    cost = timed * 700 + (1000 - timed) * 100
-    rows = next(loop for loop in record.loops if loop.key == ROWS)
-    assert rows.cost_ns == cost and record.cost.total_ns == pytest.approx(cost)
-    assert record.cost.counted == 1000
-    assert rows.measures["plain_ns"] == pytest.approx(1000 * 3000 - cost, abs=1000)
+    assert rows.cost_ns == cells.cost_ns == 0
+    assert cells.watching_ns == rows.inner_watching_ns == 40 * note_cost() > 0
+    assert (rows.measures["plain_steps"], rows.measures["plain_ns"]) == (40, 40 * 3000)
 
 
 def test_runs_that_machine_code_counts_cost_nothing() -> None:
-    found = CountedRuns()
-    found.add_all(RunsAlone(CELLS, 40, 40, 1, 0, -1))
-    record = of_runs(40, found).record()
+    made = recorder()
+    made.loop_counted(1, [(CELLS, 40, 40, 1, 0, -1, "native")], True)
+    record = made.record()
     assert record.cost.total_ns == 0 and all(loop.slowdown == 1 for loop in record.loops)
-    assert record.loops[0].measures["plain_ns"] == 40 * 3000
-
-
-def test_what_is_told_of_steps_that_share_a_recorder_is_not_changed() -> None:
-    series = StepSeries(
-        ROWS, 3, np.array([900, 10], np.int64), covers=np.array([3, 1], np.int64), control=True
-    )
-    less = series.shorter(100.0)
-    assert (less.interval_ns.tolist(), less.span_ns) == ([600, 0], 510)
-    assert (series.interval_ns.tolist(), series.span_ns, less.first) == ([900, 10], 910, 3)
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])
-def test_every_run_inside_of_a_loop_that_is_timed_in_a_plain_block_is_stated_with_its_price(
+def test_every_run_inside_of_a_loop_in_a_plain_block_is_counted(
     mode: str, planted: Callable[..., None]
 ) -> None:
     planted(step_ns=6_000)
     f = nested(mode)
-    made = Recorder(calibration=PRICE)
+    made = Recorder()
     with scanviz.engine.observe.observed_by(made):
         f(np.ones((4000, 1)))
-    record = made.record()
-    outer, inner = sorted(record.loops, key=lambda loop: loop.parent is not None)
+    outer, inner = sorted(made.record().loops, key=lambda loop: loop.parent is not None)
     assert inner.runs == outer.steps == 4000
-    if mode == "native":
-        assert record.cost.counted == 0  # they stay in the code
-    else:
-        assert 2000 < record.cost.counted <= outer.control_steps
-        assert outer.cost_ns >= inner.watching_ns - made._met.loops[inner.key].recorder_ns > 2000 * 100
-        assert outer.inner_watching_ns == made._met.loops[inner.key].recorder_ns
-    assert record.cost.total_ns >= record.cost.counted * 100
+    if mode == "numpy":
+        assert outer.control_steps > 2000 and inner.step_times.count < 2000
+        assert outer.inner_watching_ns == inner.watching_ns >= 2000 * note_cost()
 
 
 def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_watching_them_closely_takes() -> (
@@ -169,9 +87,7 @@ def test_a_loop_inside_takes_of_a_step_what_its_runs_took_there_however_long_wat
 
 def count_inside(made: Recorder) -> None:
     """Tell of 50 runs, of 20 steps each, that were part of the machine code of the loop around: a step took 15 ns."""
-    inside = CountedRuns()
-    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
-    made.loop_counted(1, CELLS, inside)
+    made.loop_counted(1, [(CELLS, 50, 1000, 20, 0, 15_000, "native")], False)
 
 
 def test_where_most_steps_were_part_of_the_code_around_the_typical_step_is_theirs() -> None:
@@ -195,16 +111,14 @@ def test_runs_in_calls_that_are_passed_over_are_of_the_code_that_the_loop_around
     """A few steps in which a loop is looked at run on NumPy: most calls are passed over, and run it inside machine code."""
     made = recorder()
     made.loop_begin(1, ROWS, 50, 0)
-    inside = CountedRuns.of(RunsAlone(CELLS, 0, 0, 0, 0, -1))
-    inside.add_inside("native", RunsAlone(CELLS, 50, 1000, 20, 0, 15_000))
-    made.loop_counted(1, CELLS, inside)
+    count_inside(made)
     made.loop_begin(1, CELLS, 20, 0)
     few = np.full(20, 900, np.int64)
     made.loop_steps(StepSeries(CELLS, 0, few, np.full((2, 20), 400, np.int64), tier="numpy"))
     made.loop_end(1, CELLS, 20, 20_000, 2_000, None)
     made.loop_steps(StepSeries(ROWS, 0, np.array([17_000]), covers=np.array([50]), tier="native"))
     made.loop_end(1, ROWS, 50, 40_000, 0, None)
-    made.loop_counted(1, CELLS, CountedRuns.of(RunsAlone(CELLS, 5000, 100_000, 20, 0, 1_500_000)))
+    made.loop_counted(1, [(CELLS, 5000, 100_000, 20, 0, 1_500_000, "")], False)
     [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
     assert cells.step_times.p50_ns == 15 and cells.measures["other_code_steps"] == 20
     assert cells.setup_ns == 2_000, "what is around steps inside is in the time of these"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.engine.told import StepSeries
+from scanviz.engine.observation.events import StepSeries
 from scanviz.profiler.recording.division import divided
 from scanviz.profiler.recording.operations import RECENT_CALLS, OperationTally, StepTally
 from scanviz.profiler.recording.steps import StepTimes

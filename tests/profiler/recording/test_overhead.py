@@ -7,9 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scanviz.engine.observe import Observer, observed_by
 from scanviz.profiler.recording import overhead
-from scanviz.profiler.recording.alone_cost import alone_cost
 from scanviz.profiler.recording.overhead import MeasuredOverhead, call_cost, stamp_cost
 from scanviz.profiler.recording.recorder import Recorder
 
@@ -61,9 +59,3 @@ def test_a_stamp_costs_at_least_what_it_takes_alone(monkeypatch: pytest.MonkeyPa
         [2_400, 3_800, 2_200, 2_400, 2_400, 2_800, 2_400],
     )
     assert stamp_cost() == 2_200 / 40
-
-
-def test_what_a_call_takes_more_that_is_passed_over_is_measured_where_nobody_else_is_told_of_it():
-    with observed_by(Observer()):
-        assert alone_cost() == 0
-    assert 0 <= alone_cost() == MeasuredOverhead().alone_ns <= 2_000_000

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scanviz.engine.told import StepSeries
+from scanviz.engine.observation.events import StepSeries
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.record.file import load, save
 from scanviz.record.model import LoopRecord

@@ -6,21 +6,22 @@ import threading
 
 import pytest
 
+from scanviz.engine.observation.events import Run
 from scanviz.profiler.recording.overhead import FREE
 from scanviz.profiler.recording.recorder import Recorder
-from scanviz.profiler.recording.waiting_calls import KINDS, MANY, MOST_ALIKE
+from scanviz.profiler.recording.waiting_calls import MOST
 from tests.profiler.events import compiled, loop_keys, recorder
 
 ROWS, CELLS = loop_keys()
 
 
-def runs(steps: int) -> list[tuple[int, int, int, int, int, int]]:
-    return [(ROWS, 1, steps, steps, 0, -1), (CELLS, steps, steps, 1, 0, -1)]
+def runs(steps: int) -> list[Run]:
+    return [(ROWS, 1, steps, steps, 0, 50, ""), (CELLS, steps, steps, 1, 0, 30, "")]
 
 
 def call(made: Recorder, elapsed: int, steps: int, times: int = 1) -> None:
     for _ in range(times):
-        made.call_run(1, elapsed, -1, -1, 10, runs(steps))
+        made.call_run(1, elapsed, 20, 5, 10, runs(steps))
 
 
 def totals(made: Recorder) -> tuple[int, int, int, int]:
@@ -29,42 +30,23 @@ def totals(made: Recorder) -> tuple[int, int, int, int]:
     return found.calls, found.total_ns, found.call_parts.recording_ns, record.loops[0].steps
 
 
-def test_calls_like_those_before_wait_as_one_number_each_and_are_counted_with_the_others() -> None:
+def test_calls_wait_and_are_counted_with_their_runs() -> None:
     made = recorder()
-    call(made, 1000, 2, MANY)
-    assert totals(made) == (MANY, MANY * 1000, MANY * 10, MANY * 2)
-    call(made, 500, 2, 10)
-    (alike,) = made._waiting._kinds
-    assert alike.elapsed == [500] * 10 and not made._waiting._calls
+    call(made, 1000, 2, 16)
     call(made, 300, 3, 4)  # with other runs
-    assert len(made._waiting._calls) == 4
-    count = MANY + 14
-    expected = MANY * 1000 + 5000 + 1200
-    assert totals(made) == (count, expected, count * 10, (MANY + 10) * 2 + 12)
-    assert alike.elapsed == []
-    assert made.record().threads.inside_ns == expected + count * 10
+    assert len(list(made._waiting._calls)) == 20
+    assert totals(made) == (20, 17_200, 200, 44)
+    parts, (rows, cells) = made.record().functions[0].call_parts, made.record().loops
+    assert (parts.checks_ns, parts.copies_ns) == (400, 100)
+    assert (rows.runs, rows.total_ns, cells.runs, cells.total_ns) == (20, 1000, 44, 600)
+    assert made.record().threads.inside_ns == 17_200 + 20 * 35
 
 
 def test_many_that_wait_are_counted_while_the_program_runs() -> None:
     made = recorder()
-    call(made, 1000, 2, MANY)
-    made.progress()
-    call(made, 1000, 2, 2 * MOST_ALIKE + 5)
-    (alike,) = made._waiting._kinds
-    assert len(alike.elapsed) == 5
-    assert totals(made)[0] == MANY + 2 * MOST_ALIKE + 5
-
-
-def test_functions_that_change_their_runs_now_and_then_are_counted_right() -> None:
-    made = recorder()
-    for steps in range(1, KINDS + 10):
-        call(made, 100, steps, MANY)
-        made.progress()
-        call(made, 100, steps, 3)
-    assert len(made._waiting._kinds) == KINDS
-    kinds = KINDS + 9
-    assert totals(made) == (kinds * (MANY + 3), kinds * (MANY + 3) * 100, kinds * (MANY + 3) * 10,
-                            (MANY + 3) * kinds * (kinds + 1) // 2)  # fmt: skip
+    call(made, 1000, 2, 2 * MOST + 5)
+    assert len(list(made._waiting._calls)) == 5
+    assert totals(made)[0] == 2 * MOST + 5
 
 
 def test_threads_that_call_one_function_lose_no_call() -> None:
@@ -92,13 +74,13 @@ def test_calls_before_a_profile_goes_on_are_no_time_of_what_is_recorded_then() -
     call(made, 500, 2)
     record = made.record()
     assert record.functions[0].calls == 4
-    assert record.threads is not None and record.threads.inside_ns == 510
+    assert record.threads is not None and record.threads.inside_ns == 535
 
 
 @pytest.mark.parametrize("function", [7, 8])
 def test_calls_of_functions_that_there_was_no_room_for_are_time_inside_alone(function: int) -> None:
     made = recorder()
-    for _ in range(2 * MANY):
-        made.call_run(function, 100, -1, -1, 5, [])
+    for _ in range(30):
+        made.call_run(function, 100, 0, 0, 5, [])
         made.progress()
-    assert made.record().threads.inside_ns == 2 * MANY * 105
+    assert made.record().threads.inside_ns == 30 * 105

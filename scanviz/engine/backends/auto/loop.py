@@ -41,7 +41,6 @@ from scanviz.engine.backends.registry import availability
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError, ScanvizError
 from scanviz.engine.program.effects import has_effects
-from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.specialised import (
     RUNS_LEFT,
     Allowance,
@@ -54,11 +53,11 @@ from scanviz.engine.runtime.specialised import (
 )
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.instructions import LoopInstruction
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.runtime.arena import LoopArena
     from scanviz.engine.runtime.beside import MadeBeside
-    from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.outcome import FailedRun
     from scanviz.engine.runtime.rows import StateRows
 
@@ -112,7 +111,7 @@ class AutoLoop(SpecialisedLoop):
         self._saved: tuple[Plan | None, float] = (None, 0.0)
 
     def code_for(
-        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Watch | None, steps: int
+        self, shapes: Sequence[Any], states: Sequence[StateRows], watch: Probe | None, steps: int
     ) -> Specialised:
         """Return the code for shapes: machine code from the call on in which it pays."""
         latest, met = self._latest  # where rows count for the key it is never that
@@ -133,7 +132,7 @@ class AutoLoop(SpecialisedLoop):
         found: Begun,
         shapes: Sequence[Any],
         states: Sequence[StateRows],
-        watch: Watch | None,
+        watch: Probe | None,
         steps: int,
     ) -> Specialised:
         """Return the code for shapes, of which NumPy's is there: what the run costs is counted, and it may be compiled."""
@@ -394,7 +393,7 @@ class AutoLoop(SpecialisedLoop):
         begun: Begun,
         shapes: Sequence[Any],
         states: Sequence[StateRows],
-        watch: Watch | None,
+        watch: Probe | None,
         steps: int,
     ) -> Specialised:
         """Return machine code in place of NumPy's; where there can be none, NumPy's stays, and says why."""
@@ -408,7 +407,6 @@ class AutoLoop(SpecialisedLoop):
             finally:
                 self.opened = ()
             self.put_in_place(begun, made)
-        watch = watch or told_alone()
         if watch is not None:
             watch.specialised(self.loop.key, time.perf_counter_ns() - started, made.tier.name, made.why)
         return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,8 +13,6 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction,
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.places import ArrayPlace, Base
     from scanviz.engine.graph.nodes import Array
-
-Counts = Literal["nothing", "runs", "times"]
 
 
 class Site(NamedTuple):
@@ -122,4 +120,4 @@ class CallArguments(Struct, frozen=True):
     counted: tuple[CountedLoop, ...]
 
 
-__all__ = ["CallArguments", "Callout", "CountedLoop", "Counts", "Site"]
+__all__ = ["CallArguments", "Callout", "CountedLoop", "Site"]

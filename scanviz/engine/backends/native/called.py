@@ -19,10 +19,10 @@ from scanviz.engine.runtime.arena import LoopArena
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.places import ArrayPlace, Base
     from scanviz.engine.backends.native.stamps import NativeRecord
-    from scanviz.engine.runtime.events import Watch
+    from scanviz.engine.observation.probe import Probe
 
 Runners = Mapping[int, Any]  # what runs the loops and branches of a program, by index
-Perform = Callable[[Sequence[Any], "Watch | None"], Sequence[Any]]
+Perform = Callable[[Sequence[Any], "Probe | None"], Sequence[Any]]
 Look = Callable[[int], Array]
 _NONE = np.empty(0)
 _ROWS = frozenset({"sequence", "state", "output"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from scanviz.engine.backends.native.arguments import CallArguments, Counts
+from scanviz.engine.backends.native.arguments import CallArguments
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.jit import Machine, compiled, target
 from scanviz.engine.backends.native.loop import LoopEmitter
@@ -15,7 +15,7 @@ from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.verify import verify_plan
 
 if TYPE_CHECKING:
-    from scanviz.engine.runtime.schedule import Variant
+    from scanviz.engine.observation.step_sampler import Variant
 
 
 class Kind(NamedTuple):
@@ -27,8 +27,8 @@ class Kind(NamedTuple):
         Of a loop's code: plain, or one that notes times.
     inline : bool
         Whether loops and branches inside are written where they stand.
-    counts : str
-        What is counted of runs of loops inside.
+    counts : bool
+        Whether runs of loops inside are counted of runs of loops inside.
     share : tuple of int
         How many rows of a batch the loop has, and how many of them the part whose code it is; (1, 1) for the whole loop.
     calls_out : bool
@@ -37,7 +37,7 @@ class Kind(NamedTuple):
 
     variant: Variant
     inline: bool = True
-    counts: Counts = "nothing"
+    counts: bool = False
     share: tuple[int, int] = (1, 1)
     calls_out: bool = True
 

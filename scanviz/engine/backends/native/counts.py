@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scanviz.engine.backends.native.frame import Shared
     from scanviz.engine.backends.native.ir import Value
     from scanviz.engine.backends.native.places import Base
-    from scanviz.engine.told import RunsAlone
+    from scanviz.engine.observation.events import Run
 
 COUNTS: Base = ("counts", 0, 0)
 WIDTH = 4  # runs, steps, the most steps of a run, ticks
@@ -34,9 +34,9 @@ def count_begin(shared: Shared, key: int, is_inner: bool) -> tuple[int, Value | 
     is_inner : bool
         Whether the loop is in another one but the outermost.
     """
-    if shared.counts == "nothing":
+    if not shared.counts:
         return -1, None
-    is_timed = shared.counts == "times" and not is_inner and is_steady()
+    is_timed = not is_inner and is_steady()
     shared.counted.append(CountedLoop(key, is_timed))
     shared.address(COUNTS)
     return len(shared.counted) - 1, write_now(shared.code, False) if is_timed else None
@@ -88,11 +88,9 @@ class Rates:
         return round(elapsed / count * steps) if count else -1
 
 
-def runs_counted(loops: Sequence[CountedLoop], numbers: Array, rates: Rates) -> list[RunsAlone]:
+def runs_counted(loops: Sequence[CountedLoop], numbers: Array, rates: Rates) -> list[Run]:
     """Return what was counted of loops that ran; those without times have the usual ones."""
-    from scanviz.engine.told import RunsAlone  # when somebody watches
-
-    found = []
+    found: list[Run] = []
     for loop, (runs, steps, longest, ticks) in zip(loops, numbers.tolist(), strict=False):
         if not runs:
             continue
@@ -100,19 +98,11 @@ def runs_counted(loops: Sequence[CountedLoop], numbers: Array, rates: Rates) -> 
             known = counter()
             elapsed = max(0.0, ticks * known.tick_ns - runs * known.stamp_ns)
             rates.know(loop.key, elapsed, steps + runs)
-            found.append(RunsAlone(loop.key, runs, steps, longest, 0, round(elapsed)))
+            taken = round(elapsed)
         else:
-            found.append(RunsAlone(loop.key, runs, steps, longest, 0, rates.estimate(loop.key, steps + runs)))
+            taken = rates.estimate(loop.key, steps + runs)
+        found.append((loop.key, runs, steps, longest, 0, taken, "native"))
     return found
 
 
-def runs_untimed(loops: Sequence[CountedLoop], numbers: Array) -> list[tuple[int, int, int, int, int, int]]:
-    """Return what was counted of loops that ran but their times, as in :class:`RunsAlone`; it is done in very many short calls."""
-    return [
-        (loop.key, runs, steps, longest, 0, -1)
-        for loop, (runs, steps, longest, _) in zip(loops, numbers.tolist(), strict=False)
-        if runs
-    ]
-
-
-__all__ = ["COUNTS", "Rates", "count_begin", "count_end", "runs_counted", "runs_untimed", "table"]
+__all__ = ["COUNTS", "Rates", "count_begin", "count_end", "runs_counted", "table"]

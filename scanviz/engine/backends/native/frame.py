@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import Callout, CountedLoop, Counts, Site
+from scanviz.engine.backends.native.arguments import Callout, CountedLoop, Site
 from scanviz.engine.backends.native.elements import Operand
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.jit import module_text
@@ -49,7 +49,7 @@ class Shared:
         How many programs are written.
     inside, written : int
         How many loops and branches inside are among them, and how many operations have native code.
-    counts : str
+    counts : bool
         What is counted of loops inside: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
     counted : list of CountedLoop
         The loops of which it is, in order.
@@ -60,7 +60,7 @@ class Shared:
         "scratch", "sites", "written",
     )  # fmt: skip
 
-    def __init__(self, code: Code, counts: Counts = "nothing") -> None:
+    def __init__(self, code: Code, counts: bool = False) -> None:
         self.code, self.scratch, self.counts = code, Scratch(), counts
         self.counted: list[CountedLoop] = []
         self.addresses: dict[Base, Value] = {}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import CallArguments, Counts
+from scanviz.engine.backends.native.arguments import CallArguments
 from scanviz.engine.backends.native.frame import Shared
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.operations import WRITE  # noqa: F401  # which is filled with it
@@ -26,7 +26,7 @@ from scanviz.engine.program.plan import Plan, StoreKind
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.stamps import StampWriter
-    from scanviz.engine.runtime.schedule import Variant
+    from scanviz.engine.observation.step_sampler import Variant
 
 
 class LoopEmitter(StepsWriter):
@@ -38,8 +38,8 @@ class LoopEmitter(StepsWriter):
         Whether loops and branches inside are written where they stand; else they are called out, so that who observes is notified.
     share : tuple of int
         How many rows of a batch states and outputs have in memory, and with how many of them the code goes on; (1, 1) with all.
-    counts : str
-        What is counted of runs of loops inside (:mod:`scanviz.engine.backends.native.counts`).
+    counts : bool
+        Whether runs of loops inside are counted (:mod:`scanviz.engine.backends.native.counts`).
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class LoopEmitter(StepsWriter):
         marked: bool = False,
         inline: bool = True,
         share: tuple[int, int] = (1, 1),
-        counts: Counts = "nothing",
+        counts: bool = False,
     ) -> None:
         super().__init__(loop, plan, vector_bytes, Shared(Code(marked), counts))
         self.share = share

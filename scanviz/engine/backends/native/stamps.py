@@ -19,11 +19,11 @@ import numpy as np
 from scanviz.engine.backends.native.cycles import counter, is_steady, reading, write_now
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observation.events import StepSeries
+from scanviz.engine.observation.own_time import OwnTime
+from scanviz.engine.observation.stamps import RESOLUTION, Clock, stamps_a_step
+from scanviz.engine.observation.step_sampler import Variant
 from scanviz.engine.program.instructions import LoopInstruction
-from scanviz.engine.runtime.own_time import OwnTime
-from scanviz.engine.runtime.schedule import Variant
-from scanviz.engine.runtime.stamps import RESOLUTION, Clock, stamps_a_step
-from scanviz.engine.told import StepSeries
 
 HEAD = 4  # the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done
 OFTEN_NS = 200  # steps that take longer have a stamp each: a stamp costs some ten nanoseconds

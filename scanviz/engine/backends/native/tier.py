@@ -8,7 +8,6 @@ from functools import cached_property
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.backends.native.arguments import Counts
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
 from scanviz.engine.backends.native.code import Kind, code_of, text_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted
@@ -16,12 +15,12 @@ from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observation.levels import RUNS, Level
 from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
-from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.beside import taken
@@ -30,11 +29,11 @@ from scanviz.engine.runtime.pages import HUGE
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.probe import Probe
+    from scanviz.engine.observation.stamps import Clock, Stamps
+    from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.runtime.beside import MadeBeside
-    from scanviz.engine.runtime.events import Watch
-    from scanviz.engine.runtime.own_time import OwnTime
-    from scanviz.engine.runtime.schedule import Variant
-    from scanviz.engine.runtime.stamps import Clock, Stamps
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
 LOOKS = 8  # of so many samples of operations one watches loops inside themselves
@@ -64,8 +63,8 @@ class NativeCode:
         What runs the loops and branches of the step that are called out.
     inline : bool
         Whether those that can be are part of the code.
-    counts : str
-        What is counted of loops that are.
+    counts : bool
+        Whether runs of those are counted.
     rates : Rates, optional
         What these take, known to all code for the same shapes.
     in_parts : InParts, optional
@@ -81,7 +80,7 @@ class NativeCode:
         variant: Variant,
         runners: Runners,
         inline: bool = True,
-        counts: Counts = "nothing",
+        counts: bool = False,
         rates: Rates | None = None,
         in_parts: InParts | None = None,
         others: Callable[[], None] | None = None,
@@ -92,7 +91,7 @@ class NativeCode:
         self._in_parts = None if variant == "ops" else in_parts
         self.loop, self.plan, self.variant, self.runners = loop, plan, variant, runners
         self._rates = rates or Rates()
-        self._others: dict[Counts, NativeCode] = {}
+        self._others: dict[bool, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
         self.machine, self.handed = code_of(loop, plan, self._kind, others)
@@ -132,13 +131,11 @@ class NativeCode:
 
     def __call__(self, arena: LoopArena, first: int, last: int) -> Outcome:
         """Take steps, in chunks between which ctrl+c is heard; see :mod:`scanviz.engine.runtime.calling`."""
-        if self.handed.holds_inside:
-            watch = arena.watch or told_alone()
-            if watch is not None:
-                return self._observed(arena, first, last, watch)
+        if self.handed.holds_inside and arena.watch is not None:
+            return self._observed(arena, first, last, arena.watch)
         # times of steps, and a control block, show what steps take without a profile: threads take them where they would
         times = self.variant == "steps"
-        is_usual = times or arena.watch is None or arena.watch.counted is not None
+        is_usual = times or arena.watch is None or arena.watch.level is RUNS
         if self._in_parts is not None and is_usual and self._in_parts.run(arena, first, last, times):
             return last, DONE, -1
         return self._as_whole(arena, first, last)
@@ -160,17 +157,15 @@ class NativeCode:
         done, outcome = found >> 2, found & 3
         if self._in_parts is not None and done > first:
             self._in_parts.note(done - first, perf_counter_ns() - begun)
-        watch = arena.watch or told_alone() if self.handed.counted else None
+        watch = arena.watch if self.handed.counted else None
         if watch is not None:
-            counted = arrays[self._place_of("counts")]
-            watch.count("native", runs_counted(self.handed.counted, counted, self._rates))
+            for run in runs_counted(self.handed.counted, arrays[self._place_of("counts")], self._rates):
+                watch.note(run)
         if outcome == FAILED:
             left = arrays[self._place_of("report")].tolist()
             if watch is not None:
-                from scanviz.engine.told import RunsAlone  # when somebody watches
-
-                ended = runs_ended(calls, self.handed.sites, left)
-                watch.count("native", [RunsAlone(key, 1, steps, steps, 1, 0) for key, steps in ended])
+                for key, steps in runs_ended(calls, self.handed.sites, left):
+                    watch.note((key, 1, steps, steps, 1, 0, "native"))
             return done, outcome, put_error(arena, calls, self.handed.sites, left)
         if self.loop.carries:
             self._hand_on(arena, arrays)
@@ -205,26 +200,26 @@ class NativeCode:
             dict.fromkeys(f"called out: {call.why}" for call in self.handed.callouts if not call.seldom)
         )
 
-    def _observed(self, arena: LoopArena, first: int, last: int, watch: Watch) -> Outcome:
-        """Take steps while somebody watches: loops inside are counted, and now and then called out, to be watched themselves."""
-        counts: Counts = "times" if self.variant == "ops" or watch.times_runs else "runs"
-        if self._is_look(watch):
-            counts = "nothing"
+    def _observed(self, arena: LoopArena, first: int, last: int, watch: Probe) -> Outcome:
+        """Take steps while somebody observes: loops inside are counted, and now and then called out, to be observed themselves."""
+        inline = not self._is_look(watch)
+        if not inline:
             from scanviz.engine.backends.native.stamps import NativeRecord
 
             if not self._branches and watch.control and isinstance(arena.record, NativeRecord):
-                arena.record.is_slower = watch.detail == "steps"
-        if counts not in self._others:
+                arena.record.is_slower = watch.level is Level.STEPS
+        elif self._kind.counts:
+            return self._as_whole(arena, first, last)
+        if inline not in self._others:
             with watch.own.aside():  # no time of the program
-                inline = counts != "nothing"
-                self._others[counts] = NativeCode(
-                    self.loop, self.plan, self.variant, self.runners, inline, counts, self._rates
+                self._others[inline] = NativeCode(
+                    self.loop, self.plan, self.variant, self.runners, inline, inline, self._rates
                 )
-        return self._others[counts]._as_whole(arena, first, last)
+        return self._others[inline]._as_whole(arena, first, last)
 
-    def _is_look(self, watch: Watch) -> bool:
+    def _is_look(self, watch: Probe) -> bool:
         """Return whether loops and branches inside are called out."""
-        if self._branches or watch.detail != "steps" or not watch.control:
+        if self._branches or watch.level > Level.STEPS or not watch.control:
             return True
         if self.variant == "plain":  # a control block, or a call that is made as if nobody watched
             return False
@@ -346,7 +341,7 @@ class NativeLoop(SpecialisedLoop):
         def write(plan: Plan, variant: Variant) -> NativeCode:
             if variant == "plain":
                 return code
-            return NativeCode(self.loop, plan, variant, self.runners, rates=rates, in_parts=in_parts)
+            return NativeCode(self.loop, plan, variant, self.runners, True, True, rates, in_parts)
 
         code = NativeCode(
             self.loop,

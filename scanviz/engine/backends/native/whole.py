@@ -15,11 +15,11 @@ import numpy as np
 
 from scanviz.engine.backends.native.arguments import CallArguments
 from scanviz.engine.backends.native.code import Kind, code_of
-from scanviz.engine.backends.native.counts import Rates, runs_counted, runs_untimed, table
+from scanviz.engine.backends.native.counts import Rates, runs_counted, table
 from scanviz.engine.backends.native.tier import EMITS
 from scanviz.engine.graph.nodes import Array
+from scanviz.engine.observation.probe import Probe
 from scanviz.engine.program.instructions import (
-    BranchInstruction,
     LoopInstruction,
     NonSequenceSlot,
     Program,
@@ -28,10 +28,8 @@ from scanviz.engine.program.instructions import (
     dtype_of,
     next_loop_key,
 )
-from scanviz.engine.program.plan import Plan, RunMemory, chains, plan_loop, run_memory
-from scanviz.engine.program.plan.arena import inner_steps
+from scanviz.engine.program.plan import RunMemory, chains, plan_loop, run_memory
 from scanviz.engine.runtime.address import address
-from scanviz.engine.runtime.events import Watch
 from scanviz.engine.runtime.pool import Pool
 from scanviz.engine.runtime.recycled import lent_bytes
 
@@ -148,41 +146,23 @@ class WholeFunction:
 
     def __init__(self, program: Program, shapes: Sequence[tuple[int, ...]], counts: bool = False) -> None:
         loop = as_loop(program)
-        plan = self._plan = plan_loop(loop, tuple(map(tuple, shapes)), chains, EMITS, ())
-        kind = Kind("plain", counts="times" if counts else "nothing", calls_out=False)
+        plan = plan_loop(loop, tuple(map(tuple, shapes)), chains, EMITS, ())
+        kind = Kind("plain", counts=counts, calls_out=False)
         machine, handed = code_of(loop, plan, kind)
         self._machine, self._function = machine, machine.function
         memory = run_memory(plan)
         self._memory: Pool[_Memory] = Pool(lambda: _Memory(program, shapes, memory, handed), THREADS)
         self._program, self._shapes, self._counted, self._rates = program, shapes, handed.counted, Rates()
         self._counting: WholeFunction | None = None
-        self._are_same = False  # known once runs are counted
-        self._runs: list[tuple[int, int, int, int, int, int]] | None = (
-            None  # where they are the same, once counted
-        )
 
-    def run_alone(self, inputs: Sequence[Any], watch: Watch) -> list[Array] | None:
-        """Return the outputs as a call does, and give ``watch`` the runs of the loops: known from a call before, or counted."""
-        if self._runs is not None and not watch.times_runs:
-            results = self(inputs)
-            if results is not None:
-                watch.runs = [*watch.runs, *self._runs] if watch.runs else self._runs
-            return results
-        before = len(watch.runs)
-        results = self._with_counts(watch)(inputs, watch)
-        if results is not None and self._are_same:
-            self._runs = [(*run[:5], -1) for run in watch.runs[before:]]
-        return results
-
-    def _with_counts(self, watch: Watch) -> WholeFunction:
-        """Return the same code that counts runs of the loops too, for calls that somebody is told of."""
+    def run_noting(self, inputs: Sequence[Any], watch: Probe) -> list[Array] | None:
+        """Return the outputs as a call does, and note the runs of the loops: by the same code that counts them too."""
         if self._counting is None:
             with watch.own.aside():  # no time of the program
-                self._are_same = runs_are_same(self._program, self._plan)
                 self._counting = WholeFunction(self._program, self._shapes, counts=True)
-        return self._counting
+        return self._counting(inputs, watch)
 
-    def __call__(self, inputs: Sequence[Any], watch: Watch | None = None) -> list[Array] | None:
+    def __call__(self, inputs: Sequence[Any], watch: Probe | None = None) -> list[Array] | None:
         """Return the outputs, in new arrays; None where an operation failed: run by parts the function says which.
 
         Of code that counts, ``watch`` is given the runs of the loops.
@@ -194,39 +174,10 @@ class WholeFunction:
         results = [result.copy() for result in memory.results] if found == ENDED_WELL else None
         if memory.counts is not None:
             if results is not None and watch is not None:
-                if watch.times_runs:
-                    watch.runs += runs_counted(self._counted, memory.counts, self._rates)
-                else:
-                    watch.runs += runs_untimed(self._counted, memory.counts)
+                watch.runs += runs_counted(self._counted, memory.counts, self._rates)
             memory.counts.fill(0)
         self._memory.give_back(memory)
         return results
 
 
-def runs_are_same(program: Program, made: Plan) -> bool:
-    """Return whether every call runs the loops equally often and long: no stop condition and no value says how.
-
-    Examples
-    --------
-    >>> import scanviz
-    >>> from scanviz import tensor as T
-    >>> from scanviz.engine.program.plan import plan
-    >>> x = T.vector("x")
-    >>> rows, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t + h), x, 0.0)
-    >>> program = scanviz.function([x], rows).program
-    >>> runs_are_same(program, plan(program, [(5,)], chains, EMITS)), runs_are_same(program, plan(program, None, chains, EMITS))
-    (True, False)
-    """
-    for index, instruction in enumerate(program.instructions):
-        if isinstance(instruction, BranchInstruction):
-            return False
-        if isinstance(instruction, LoopInstruction):
-            is_known = instruction.until is None and inner_steps(program, made, instruction) is not None
-            if not is_known or index not in made.inner:
-                return False
-            if not runs_are_same(instruction.body, made.inner[index][0]):
-                return False
-    return True
-
-
-__all__ = ["WholeFunction", "as_loop", "runs_are_same"]
+__all__ = ["WholeFunction", "as_loop"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
 from scanviz.engine.backends.source.runners import all_made, expected_tiers, make_runner
+from scanviz.engine.observation.levels import RUNS, VALUES
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, is_scalar, programs_in
 from scanviz.engine.program.lifetimes import gives_own
 from scanviz.engine.runtime.array_module import ArrayModule
@@ -15,12 +16,12 @@ from scanviz.engine.runtime.floating import as_before, ignore_errors
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.observation.ledger import Weighing
+    from scanviz.engine.observation.probe import Probe
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.plan import Emits, Plan
-    from scanviz.engine.runtime.events import Watch
     from scanviz.engine.runtime.interpreter import Interpreter
-    from scanviz.engine.runtime.ledger import Weighing
     from scanviz.engine.runtime.specialised import Tier
 
 
@@ -59,7 +60,7 @@ class SourceExecutable:
     def _weighing(self) -> Weighing:
         """Which calls have what they hold counted: made when somebody watches."""
         if self._kept_weighing is None:
-            from scanviz.engine.runtime.ledger import Weighing
+            from scanviz.engine.observation.ledger import Weighing
 
             self._kept_weighing = Weighing(len(self.program.instructions))
         return self._kept_weighing
@@ -73,15 +74,11 @@ class SourceExecutable:
             self._call_met = CallMet(self.program, self.library.tier.emits)
         return self._call_met
 
-    def runs_alone(self, inputs: Sequence[Any], watch: Watch) -> bool:
-        """Return whether a call that is passed over may be run as if nobody watched: it need not be weighed.
-
-        Loops note their runs then (:mod:`scanviz.engine.runtime.alone`).
-        """
-        return not (watch.weighs and self._weighing.is_due(inputs))
-
-    def run_alone(self, inputs: Sequence[Any], watch: Watch) -> list[Any]:
-        """Return the outputs as if nobody watched; ``watch`` is given the runs of loops, of a call that is told as a whole."""
+    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+        """Return the outputs for inputs."""
+        if watch is not None and watch.level is not RUNS:
+            return self._watched(inputs, watch)
+        # what is called here takes a part of a short call
         before = ignore_errors()
         try:
             given = inputs if self._takes_all else self._taken(self.program, inputs)
@@ -92,24 +89,9 @@ class SourceExecutable:
         finally:
             as_before(before)
 
-    def run(self, inputs: Sequence[Any], watch: Watch | None) -> list[Any]:
-        """Return the outputs for inputs."""
-        if watch is not None:
-            return self._watched(inputs, watch)
-        # what is called here takes a part of a short call
-        before = ignore_errors()
-        try:
-            given = inputs if self._takes_all else self._taken(self.program, inputs)
-            results: list[Any] = self._plain(given, None, None, None)
-            return results if self._gives_arrays else self._given(self.program, inputs, results)
-        except Exception as error:
-            raise self.flat.in_words(error) from error.__cause__
-        finally:
-            as_before(before)
-
-    def _watched(self, inputs: Sequence[Any], watch: Watch) -> list[Any]:
+    def _watched(self, inputs: Sequence[Any], watch: Probe) -> list[Any]:
         """Return the outputs where somebody watches."""
-        if watch.detail == "values":
+        if watch.level is VALUES:
             if self._interpreter is None:
                 self._interpreter = self.library.tier.interpreted(self.program)
             return self._interpreter.run(inputs, watch)
@@ -127,8 +109,6 @@ class SourceExecutable:
         if ledger is not None:
             with watch.own.aside():
                 watch.weighed(ledger)
-        if watch.branches:
-            watch.sides_taken()
         return results
 
     @property

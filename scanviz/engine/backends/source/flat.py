@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.backends.source.compiled import CompiledSource, compile_source, failure_of, raised_in
+from scanviz.engine.observation.levels import Level
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
     from scanviz.engine.backends.source.emitter import Emitter
     from scanviz.engine.backends.source.library import Library
-    from scanviz.engine.runtime.call_schedule import CallSchedule
-    from scanviz.engine.runtime.events import Watch
-    from scanviz.engine.runtime.ledger import Ledger, Weigh
+    from scanviz.engine.observation.call_sampler import OperationSampler
+    from scanviz.engine.observation.ledger import Ledger, Weigh
+    from scanviz.engine.observation.probe import Probe
 
 _Variant = Literal["plain", "timed", "weighed"]
 MakeRunner = Callable[[Program, LoopInstruction | BranchInstruction], Any]
@@ -57,15 +58,15 @@ class FlatProgram:
         self._plain = self._compile("plain")
         self.plain = self._plain.function
         self._others: dict[_Variant, CompiledSource] = {}
-        self._kept_schedule: CallSchedule | None = None
+        self._kept_schedule: OperationSampler | None = None
 
     @property
-    def _schedule(self) -> CallSchedule:
+    def _schedule(self) -> OperationSampler:
         """Which calls have their instructions timed: made when somebody watches."""
         if self._kept_schedule is None:
-            from scanviz.engine.runtime.call_schedule import CallSchedule
+            from scanviz.engine.observation.call_sampler import OperationSampler
 
-            self._kept_schedule = CallSchedule()
+            self._kept_schedule = OperationSampler()
         return self._kept_schedule
 
     @property
@@ -132,11 +133,11 @@ class FlatProgram:
         emitter.call_it(instruction.outputs[0], emitter.name(source))
         return emitter.name(source)
 
-    def run(self, inputs: Sequence[Any], watch: Watch | None, tell: bool) -> list[Any]:
+    def run(self, inputs: Sequence[Any], watch: Probe | None, tell: bool) -> list[Any]:
         """Return the outputs; with ``tell`` the times of instructions are left with ``watch``, in the calls that are timed so."""
         if watch is not None and watch.ledger is not None and (tell or watch.ledger.weighs_inside()):
             return self._run_weighed(inputs, watch, watch.ledger, tell)
-        if not tell or watch is None or watch.waiting is not None or not self._timed(watch):
+        if not tell or watch is None or not self._timed(watch):
             return self._results(self._plain, inputs, watch, None, None)
         code, stamps = self._others.get("timed") or self._made("timed", watch), _no_times()
         record = watch.own.without(stamps.append) if self.runners else stamps.append
@@ -144,20 +145,20 @@ class FlatProgram:
         self._stamped(watch, stamps)
         return results
 
-    def _timed(self, watch: Watch) -> bool:
+    def _timed(self, watch: Probe) -> bool:
         """Return whether a call that is looked at has its instructions timed."""
-        return watch.detail == "ops" or watch.is_sample or self._schedule.timed()
+        return watch.level is Level.OPERATIONS or watch.is_sample or self._schedule.timed()
 
-    def run_timed(self, inputs: Sequence[Any], watch: Watch) -> tuple[list[Any], array[int]]:
+    def run_timed(self, inputs: Sequence[Any], watch: Probe) -> tuple[list[Any], array[int]]:
         """Return the outputs, and the times before the first instruction and after each, less what watching took."""
         code, stamps = self._others.get("timed") or self._made("timed", watch), _no_times()
         return self._results(code, inputs, watch, watch.own.without(stamps.append), None), stamps
 
-    def _stamped(self, watch: Watch, stamps: array[int]) -> None:
+    def _stamped(self, watch: Probe, stamps: array[int]) -> None:
         watch.stamps = stamps
         self._schedule.took(stamps[-1] - stamps[0], len(stamps) - 1)
 
-    def _run_weighed(self, inputs: Sequence[Any], watch: Watch, ledger: Ledger, tell: bool) -> list[Any]:
+    def _run_weighed(self, inputs: Sequence[Any], watch: Probe, ledger: Ledger, tell: bool) -> list[Any]:
         """Return the outputs, with what the program holds counted in a ledger; counting is no time of the program."""
         own, stamps = watch.own, _no_times()
         with own.aside():
@@ -184,7 +185,7 @@ class FlatProgram:
         self,
         code: CompiledSource,
         inputs: Sequence[Any],
-        watch: Watch | None,
+        watch: Probe | None,
         record: Callable[[int], object] | None,
         weigh: Weigh | None,
     ) -> list[Any]:
@@ -202,7 +203,7 @@ class FlatProgram:
 
         return in_words(error, self.program, failure_of(raised_in(error, code), code, self.program))
 
-    def _made(self, variant: _Variant, watch: Watch) -> CompiledSource:
+    def _made(self, variant: _Variant, watch: Probe) -> CompiledSource:
         """Return a variant that notes more than the plain one; making it is no time of the program."""
         begun = perf_counter_ns()
         self._others[variant] = made = self._compile(variant)

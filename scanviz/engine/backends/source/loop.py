@@ -17,7 +17,7 @@ from scanviz.engine.runtime.outcome import STOPPED
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.library import Library
-    from scanviz.engine.runtime.schedule import Variant
+    from scanviz.engine.observation.step_sampler import Variant
 
 # of states of which only the last row is kept: two rows that change places, one that is written over, or a number in a variable
 LAST_ROW_ALONE = (StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)

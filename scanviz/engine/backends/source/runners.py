@@ -7,18 +7,18 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.source.flat import FlatProgram
+from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
-from scanviz.engine.runtime.alone import told_alone
 from scanviz.engine.runtime.driver import LoopRunner
 from scanviz.engine.runtime.specialised import Allowance, Entry, Specialised, SpecialisedLoop, Tier
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.compiled import CompiledSource
     from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.observation.probe import Probe
+    from scanviz.engine.observation.step_sampler import Variant
     from scanviz.engine.program.plan import Plan
-    from scanviz.engine.runtime.events import Watch
-    from scanviz.engine.runtime.schedule import Variant
 
 Runner = Any  # called with the values of an instruction's inputs and who observes
 
@@ -77,16 +77,13 @@ class BranchRunner:
             for program, reads in branch.sides
         ]
 
-    def __call__(self, values: Sequence[Any], watch: Watch | None) -> list[Any]:
+    def __call__(self, values: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Return the results of the side that the condition chooses."""
         side = 0 if values[self.condition] else 1
         program, reads = self.sides[side]
         given = [values[k] for k in reads]
-        if watch is not None and watch.is_alone:
-            watch = None
-        alone = told_alone() if watch is None else watch
-        taken = None if alone is None else alone.branch(self.branch).take(side)
-        if taken is None or watch is None or watch.counted is not None or watch.weighs_inside:
+        taken = None if watch is None else watch.branch(self.branch).take(side)
+        if taken is None or watch is None or watch.level is RUNS or watch.weighs_inside:
             return program.run(given, watch, False)
         results, stamps = program.run_timed(given, watch)
         taken.add(stamps)

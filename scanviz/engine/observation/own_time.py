@@ -1,12 +1,14 @@
-"""What watching itself takes, thread by thread: it is no time of the program.
+"""What observing itself takes, thread by thread: it is no time of the program.
 
-The clock of whatever goes on around it stands still meanwhile.
+The clock of whatever goes on around it stands still meanwhile.  Noting a run of a loop is so short that its time is not taken each
+time: :func:`note_cost` says what it is.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from time import perf_counter_ns
 from typing import Any
 from weakref import WeakSet
@@ -14,64 +16,49 @@ from weakref import WeakSet
 from scanviz.engine.building import BEFORE_BUILDING
 from scanviz.engine.locks import lock
 from scanviz.engine.observe import LEFT, Observer
-from scanviz.engine.runtime.wanted import Wanted, wanted_by
 
 
 class OwnTime:
-    """Nanoseconds that watching has taken in one thread so far.
+    """Nanoseconds that observing has taken in one thread so far.
 
     Attributes
     ----------
     ns : int
         They only grow: what goes on around looks at the difference.
-    thread : int
-        The thread, as ``threading.get_ident`` has it.
-    waiting : Watch or None
-        Who watches the innermost call of the thread, where nobody has been told yet that it began.
+    waiting : Probe or None
+        The probe of the innermost call of the thread, where nobody has been told yet that it began.
     wanted : tuple
         The observers of the thread's last call, and what they want together.
-    spare, spare_alone : object
-        What a call that was passed over was watched by, for the next; what one was that went on as if nobody watched.
+    spare : Probe or None
+        The probe of a call in which runs were noted, for the next such call.
     untold, untold_of : int, tuple of Observer
         What telling a call took that its observers have not been told yet, and who they are.
     """
 
-    __slots__ = (
-        "__weakref__",
-        "ns",
-        "spare",
-        "spare_alone",
-        "thread",
-        "untold",
-        "untold_of",
-        "waiting",
-        "wanted",
-    )
+    __slots__ = ("__weakref__", "ns", "spare", "untold", "untold_of", "waiting", "wanted")
 
     def __init__(self) -> None:
-        self.ns, self.thread = 0, threading.get_ident()
-        self.waiting: Any = None  # a Watch: of a file that needs this one
-        self.spare: Any = None  # of the layer above
-        self.spare_alone: Any = None
-        self.wanted: tuple[tuple[Observer, ...], Wanted] = (), wanted_by(())
+        self.ns = 0
+        self.waiting: Any = None  # a Probe: of a file that needs this one
+        self.spare: Any = None
+        self.wanted: tuple[tuple[Observer, ...], Any] = (), None
         self.untold, self.untold_of = 0, tuple[Observer, ...]()
 
     def aside(self) -> Aside:
-        """Return a context in which all that is done counts as watching, once: part of it may count itself."""
+        """Return a context in which all that is done counts as observing, once: part of it may count itself."""
         return Aside(self)
 
     def forget(self, observer: Observer) -> None:
-        """Keep nothing of one who watches no more; a call that goes on in the thread keeps it until others watch."""
+        """Keep nothing of one who observes no more; a call that goes on in the thread keeps it until others observe."""
         if observer in self.wanted[0] or observer in self.untold_of:
-            self.wanted, self.untold_of = ((), wanted_by(())), ()
-            self.spare = self.spare_alone = None
+            self.wanted, self.untold_of, self.spare = ((), None), (), None
 
     def without(self, record: Callable[[int], object]) -> Callable[[int], object]:
-        """Return what notes times of the clock less what watching has taken up to then."""
+        """Return what notes times of the clock less what observing has taken up to then."""
         return lambda now: record(now - self.ns)
 
     def clock(self, usual: Callable[[], int]) -> Callable[[], int]:
-        """Return a clock that stands still while watching takes time.
+        """Return a clock that stands still while observing takes time.
 
         Examples
         --------
@@ -86,7 +73,7 @@ class OwnTime:
 
 
 class Aside:
-    """A block in which all that is done is watching; its own beginning is counted too."""
+    """A block in which all that is done is observing; its own beginning is counted too."""
 
     __slots__ = ("_begun", "_held", "_own")
 
@@ -144,5 +131,24 @@ def tell_what_began() -> int:
 
 BEFORE_BUILDING.append(tell_what_began)
 
+NOTES = 200  # of a round
+ROUNDS = 5
+BESIDE = 1.5  # between calls of NumPy, noting finds caches and predictors as these left them
 
-__all__ = ["THREADS", "Aside", "OwnTime", "tell_what_began"]
+
+@cache
+def note_cost() -> int:
+    """Return the nanoseconds that noting a run takes: the least of some rounds of what is done for one, once a process."""
+    found = []
+    for _ in range(ROUNDS):
+        own, runs = OwnTime(), list[Any]()
+        begun = perf_counter_ns()
+        for steps in range(NOTES):
+            held, before = own.ns, perf_counter_ns()
+            runs.append((0, 1, steps, steps, 0, perf_counter_ns() - before - own.ns + held, ""))
+            own.ns += 1
+        found.append(perf_counter_ns() - begun)
+    return int(min(found) / NOTES * BESIDE)
+
+
+__all__ = ["THREADS", "Aside", "OwnTime", "note_cost", "tell_what_began"]

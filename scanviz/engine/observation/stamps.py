@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from scanviz.engine.told import StepSeries
+from scanviz.engine.observation.events import StepSeries
 
 if TYPE_CHECKING:
+    from scanviz.engine.observation.own_time import OwnTime
+    from scanviz.engine.observation.preemption import Preemption
     from scanviz.engine.program.instructions import LoopInstruction
-    from scanviz.engine.runtime.own_time import OwnTime
-    from scanviz.engine.runtime.preemption import Preemption
 
 Clock = Callable[[], int]
 RESOLUTION = get_clock_info("perf_counter").resolution * 1e9  # nanoseconds

@@ -105,7 +105,7 @@ class Part(NamedTuple):
     in_pairs: bool = False
 
 
-class SamplingSchedule:
+class StepSampler:
     """Where a loop stands between samples, from run to run: short runs are one part, most of them.
 
     A run has it to itself while it goes on: runs of the same loop in other threads have others.
@@ -123,25 +123,17 @@ class SamplingSchedule:
         Who watches, by ``id``; 0 while nobody did.
     step_ns : int
         What a step took lately, 0 while that is not known.
-    passed_over : int
-        How many runs follow whose steps need no times.
     cheap_stamps : bool
         Whether a stamp takes some ten nanoseconds: the code itself takes it.
     plain_times : bool
         Whether steps with times run the code that runs while nobody watches: samples have no plain steps then.
-    most_steps : int
-        Runs of more steps than that are looked at closely in any case.
-    run_ns : int
-        How long a run that was passed over took lately; 0 where none was.
-    own_ns : int
-        What notifying a run that was passed over took, not notified itself yet.
     timed_ns : int
         What a step took lately whose operations were timed, 0 while that is not known.
     """
 
     __slots__ = (
-        "_close_runs", "_done", "_known_by", "_pace", "_parts", "_pause", "_samples", "_span_ns", "_tiers", "_timed", "_usual_ns",
-        "_wanted", "cheap_stamps", "control", "most_steps", "nested", "observer", "own_ns", "passed_over", "plain_times", "run_ns",
+        "_close_runs", "_done", "_known_by", "_most_steps", "_pace", "_parts", "_passed_over", "_pause", "_run_ns", "_samples",
+        "_span_ns", "_tiers", "_timed", "_usual_ns", "_wanted", "cheap_stamps", "control", "nested", "observer", "plain_times",
         "step_ns", "timed_ns",
     )  # fmt: skip
 
@@ -150,7 +142,7 @@ class SamplingSchedule:
         self.plain_times = self.cheap_stamps = False
         self._span_ns = self._samples = self._usual_ns = 0
         self._done = 0  # steps
-        self._close_runs, self.passed_over, self.own_ns, self.run_ns, self.most_steps = 0, 0, 0, 0, 0
+        self._close_runs, self._passed_over, self._run_ns, self._most_steps = 0, 0, 0, 0
         self._pace = NESTED if nested else USUAL
         self._tiers: set[str] = set()
         self._begin()
@@ -171,17 +163,21 @@ class SamplingSchedule:
     def ran(self, steps: int, elapsed_ns: int) -> None:
         """Note that a run was looked at closely, and how long it took: many short ones need no times of their steps."""
         self._close_runs += 1
-        self.most_steps = max(self.most_steps, MUCH_LONGER * steps)
+        self._most_steps = max(self._most_steps, MUCH_LONGER * steps)
         if self._close_runs >= CLOSE_RUNS:
-            usual = self._usual_ns = min(elapsed_ns, self.run_ns or elapsed_ns)
-            self.passed_over = min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
+            usual = self._usual_ns = min(elapsed_ns, self._run_ns or elapsed_ns)
+            self._passed_over = min(CLOSE_NS // max(1, usual), MOST_PASSED_OVER)
+
+    def passes_over(self, steps: int) -> bool:
+        """Return whether a run of at most so many steps needs no times of them."""
+        return self._passed_over > 0 and steps <= self._most_steps
 
     def took(self, steps: int, span_ns: int) -> None:
         """Note what the steps of a part took; of one with few steps much may be what entering its code takes.
 
         Examples
         --------
-        >>> schedule = SamplingSchedule()
+        >>> schedule = StepSampler()
         >>> for steps, span_ns in [(2000, 1_000_000), (40, 90_000), (2000, 1_200_000)]:
         ...     schedule.took(steps, span_ns)
         ...     schedule.step_ns
@@ -205,10 +201,10 @@ class SamplingSchedule:
         if not self._parts or self._parts[-1].variant != "ops":
             self._parts.append(Part("ops", self._pace.timed))
 
-    def ran_unseen(self, elapsed_ns: int) -> None:
+    def passed(self, elapsed_ns: int) -> None:
         """Note that a run was passed over, and how long it took: where that is much longer than usual the next one is not."""
-        self.passed_over = 0 if elapsed_ns > MUCH_LONGER * self._usual_ns else self.passed_over - 1
-        self.run_ns = elapsed_ns
+        self._passed_over = 0 if elapsed_ns > MUCH_LONGER * self._usual_ns else self._passed_over - 1
+        self._run_ns = elapsed_ns
 
     def part(self, steps: int) -> Part:
         """Return what to do next in a run that has so many steps left, and count it as done."""
@@ -283,21 +279,23 @@ class SamplingSchedule:
 
 
 def scheduled(
-    steps: int, detail: str, schedule: SamplingSchedule | None = None
+    steps: int, samples: bool = True, schedule: StepSampler | None = None
 ) -> Iterator[tuple[Variant, int, int]]:
     """Iterate over (variant, first step, end) for a run of at most ``steps`` steps, moving ``schedule`` on.
 
+    ``samples`` says whether operations are timed in a sample of the steps, else they are in all.
+
     Examples
     --------
-    >>> list(scheduled(100, "steps"))
+    >>> list(scheduled(100))
     [('steps', 0, 2), ('ops', 2, 18), ('steps', 18, 82), ('ops', 82, 86), ('steps', 86, 100)]
-    >>> list(scheduled(200, "steps", SamplingSchedule(control=True)))[3:]
+    >>> list(scheduled(200, schedule=StepSampler(control=True)))[3:]
     [('plain', 82, 122), ('steps', 122, 162), ('ops', 162, 166), ('steps', 166, 200)]
     """
-    if detail != "steps":
+    if not samples:
         yield from _all_timed(steps, schedule is not None and schedule.control and not schedule.plain_times)
         return
-    schedule, first = schedule or SamplingSchedule(), 0
+    schedule, first = schedule or StepSampler(), 0
     while first < steps:
         part = schedule.part(steps - first)
         yield part.variant, first, first + part.steps

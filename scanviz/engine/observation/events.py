@@ -1,0 +1,174 @@
+"""What observers are told of, as data: a function that was built, times of steps, runs of loops that were only noted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+
+class CompiledFunction:
+    """A function was built: told once, before its first call.
+
+    Attributes
+    ----------
+    key : int
+        Identifies the function in later events.
+    name : str
+        The user's name, or where it was made.
+    function : object
+        The compiled :class:`~scanviz.engine.function.Function`.
+    program : object
+        Its :class:`~scanviz.engine.program.instructions.Program`; loops are found in it, each with a ``key``.
+    backend : str
+        Name of the tier that will run it, such as ``"numpy"``.
+    build_ns : dict[str, int]
+        Nanoseconds of each build stage (``rewrite``, ``lower``, ``compile``).
+    where : object
+        Source line of the ``function(...)`` call.
+    """
+
+    __slots__ = ("backend", "build_ns", "function", "key", "name", "program", "where")
+
+    def __init__(
+        self,
+        key: int,
+        name: str,
+        function: Any,
+        program: Any,
+        backend: str,
+        build_ns: dict[str, int],
+        where: object,
+    ) -> None:  # function and program are typed above this layer
+        self.key, self.name, self.function, self.program = key, name, function, program
+        self.backend, self.build_ns, self.where = backend, build_ns, where
+
+
+class StepSeries:
+    """Times of steps of one run of one loop, in order: of single steps, of every k-th, or of blocks of steps.
+
+    A time is measured over an *interval*, which covers one step or several.  Steps that no interval covers were done, but have no
+    time.
+
+    Attributes
+    ----------
+    loop : int
+        Key of the loop.
+    first : int
+        Number of the first step in this chunk, from 0.
+    steps, timed_steps : int
+        How many steps were done, and how many of them have a time.
+    interval_ns : numpy.ndarray
+        int64, shape (intervals,): nanoseconds of each interval (slices, body, stores and loop overhead of its steps).
+    starts : numpy.ndarray or None
+        int64, shape (intervals,): the first step of each interval; None where they follow one another from ``first`` on.
+    covers : numpy.ndarray or None
+        int64, shape (intervals,): how many steps each covers; None where that is one.
+    op_ns : numpy.ndarray or None
+        Shape (instructions of the body, intervals): nanoseconds of each instruction of the loop's body program, in program
+        order, for chunks run with the per-operation variant; None otherwise.  Shares of what several take that are done as one
+        are no whole numbers.
+    copy_ns : numpy.ndarray or None
+        int64, shape (intervals,): nanoseconds spent copying results into the rows kept; given with ``op_ns``.
+    op_stamps : sequence of float or None
+        How many stamps the time of each instruction holds: a part of one where several are done as one, none where it has no time
+        of its own; None where each holds one.
+    span_ns : int
+        Nanoseconds of all these steps, those without a time included.
+    entry_ns : int
+        Nanoseconds of ``span_ns`` before the first of them.
+    source : str
+        Where times come from: ``"perf_counter"``, ``"cycle counter"``, ``"cuda events"``.
+    resolution_ns : float
+        Times are multiples of that; 0 where it is not known.
+    stamp_ns : float or None
+        What taking one time costs; None where it is the clock of the process, whose cost is measured elsewhere.
+    control : bool
+        Whether these steps ran as they do when nobody watches, for what stamps cost to be seen by comparison.
+    plain : bool
+        Whether the code with stamps is that which runs when nobody watches: beside so many steps what a stamp costs is nothing.
+    off_cpu_ns : int
+        How long of ``span_ns`` the thread did not run, where that was looked for; of control steps it is in no interval.
+    tier : str
+        Of the code that ran, which may change from run to run: its typical step is one of its own.
+    inside_ns : dict of int to int
+        By key of the loop, nanoseconds of its runs in these steps together if each had taken what they take mostly; of a
+        control block with loops inside.
+    """
+
+    __slots__ = (
+        "control", "copy_ns", "covers", "entry_ns", "first", "inside_ns", "interval_ns", "loop",
+        "off_cpu_ns", "op_ns", "op_stamps", "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier",
+        "timed_steps",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        loop: int,
+        first: int,
+        interval_ns: np.ndarray[Any, Any],
+        op_ns: np.ndarray[Any, Any] | None = None,
+        copy_ns: np.ndarray[Any, Any] | None = None,
+        source: str = "perf_counter",
+        *,
+        starts: np.ndarray[Any, Any] | None = None,
+        covers: np.ndarray[Any, Any] | None = None,
+        steps: int | None = None,
+        timed_steps: int | None = None,
+        span_ns: int | None = None,
+        entry_ns: int | None = None,
+        resolution_ns: float = 0.0,
+        stamp_ns: float | None = None,
+        control: bool = False,
+        plain: bool = False,
+        off_cpu_ns: int = 0,
+        tier: str = "",
+        op_stamps: Sequence[float] | None = None,
+    ) -> None:
+        self.loop, self.first, self.interval_ns, self.op_ns, self.tier = loop, first, interval_ns, op_ns, tier
+        self.control, self.plain, self.off_cpu_ns, self.op_stamps = control, plain, off_cpu_ns, op_stamps
+        self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
+        if timed_steps is None:
+            timed_steps = len(interval_ns) if covers is None else int(covers.sum())
+        self.steps, self.timed_steps = timed_steps if steps is None else steps, timed_steps
+        self.span_ns = int(interval_ns.sum()) if span_ns is None else span_ns
+        self.entry_ns = self.span_ns - int(interval_ns.sum()) if entry_ns is None else entry_ns
+        self.resolution_ns, self.stamp_ns = resolution_ns, stamp_ns
+        self.inside_ns: dict[int, int] = {}
+
+    @property
+    def step_ns(self) -> np.ndarray[Any, Any]:
+        """Nanoseconds a step of each interval, the average where it covers several: int64, shape (intervals,)."""
+        if self.covers is None:
+            return self.interval_ns
+        rounded: np.ndarray[Any, Any] = (self.interval_ns + self.covers // 2) // self.covers
+        return rounded
+
+
+# Runs of a loop that were noted: its key; how many; steps of all and of the longest; how many an error ended; nanoseconds of
+# all, -1 where that is not known; and of runs that were part of the code of the loop around, the tier of that code, else "".
+Run = tuple[int, int, int, int, int, int, str]
+
+
+def together(runs: Iterable[Run]) -> list[Run]:
+    """Return runs added up, loop by loop; those whose time is not known apart.
+
+    Examples
+    --------
+    >>> together([(7, 1, 3, 3, 0, 40, ""), (8, 1, 1, 1, 1, 9, ""), (7, 1, 5, 5, 0, 50, "")])
+    [(7, 2, 8, 5, 0, 90, ''), (8, 1, 1, 1, 1, 9, '')]
+    """
+    found: dict[tuple[int, str, bool], Run] = {}
+    for run in runs:
+        loop, count, steps, longest, failed, ns, tier = run
+        key = loop, tier, ns < 0
+        if key in found:
+            _, counts, all_steps, most, failures, all_ns, _ = found[key]
+            all_ns = -1 if ns < 0 else all_ns + ns
+            run = loop, counts + count, all_steps + steps, max(most, longest), failures + failed, all_ns, tier
+        found[key] = run
+    return list(found.values())
+
+
+__all__ = ["CompiledFunction", "Run", "StepSeries", "together"]

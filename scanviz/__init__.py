@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from scanviz.profiler import profile
     from scanviz.profiler.values.call import trace
     from scanviz.render.draw import draw
-    from scanviz.render.dump import dprint
+    from scanviz.render.text import dprint
     from scanviz.tensor import dot, ifelse
 
 __version__ = "0.2.0"
@@ -66,7 +66,7 @@ _LATER = {
     "consider_constant": "scanviz.engine.ops.stop_gradient",
     "disconnected_grad": "scanviz.engine.ops.stop_gradient",
     "dot": "scanviz.tensor.products",
-    "dprint": "scanviz.render.dump",
+    "dprint": "scanviz.render.text",
     "draw": "scanviz.render.draw",
     "equal_computations": "scanviz.engine.ops.clone",
     "filter": "scanviz.engine.scan.views",

@@ -141,7 +141,7 @@ RECOMPUTE = Option(
 
 def seconds_of(given: Given) -> float | None:
     """Return how long computing again may take; None where it is not asked for."""
-    from scanviz.profiler.values.budgets import SECONDS
+    from scanviz.profiler.values.recompute import SECONDS
 
     seconds: float | None = SECONDS if given.recompute == "" else given.recompute
     return seconds

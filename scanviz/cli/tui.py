@@ -75,8 +75,7 @@ def main(arguments: list[str]) -> int:
 
 def _service(seconds: float | None) -> RecomputeService:
     """Return what computes values that were not kept; it starts when it is first asked."""
-    from scanviz.profiler.values.budgets import SECONDS
-    from scanviz.profiler.values.recompute import RecomputeService
+    from scanviz.profiler.values.recompute import SECONDS, RecomputeService
 
     return RecomputeService(None, SECONDS if seconds is None else seconds)
 

@@ -16,8 +16,7 @@ from msgspec import Struct, field
 from scanviz.record.plain_text import sanitize
 from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
 from scanviz.render.labels import cluster_lines, kind_name, short, signed, time_text
-from scanviz.render.rails import fitting, lanes_of, rail_rows, without
-from scanviz.render.reading_order import reading_order
+from scanviz.render.rails import fitting, lanes_of, rail_rows, reading_order, without
 
 WIDEST_RAILS = (
     40  # columns that lines may take, more on a wide terminal: the longest beyond that are named instead

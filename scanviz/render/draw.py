@@ -88,11 +88,11 @@ def written(
         case "txt":
             text = drawing_text(diagram, options.width, types=options.types, ascii_only=options.ascii_only)
         case "json":
-            from scanviz.render.diagram.export import to_json
+            from scanviz.render.diagram.analysis import to_json
 
             text = json.dumps({"made_by": MARK, **to_json(diagram)}, indent=1, ensure_ascii=False) + "\n"
         case "graphml":
-            from scanviz.render.diagram.export import to_graphml
+            from scanviz.render.diagram.analysis import to_graphml
 
             text = to_graphml(diagram) + f"<!-- {MARK} -->\n"
         case "html":

@@ -19,18 +19,16 @@ from textual.screen import Screen
 from textual.widgets import Input, Tab, Tabs
 
 from scanviz.tui.around import Around
-from scanviz.tui.ending import leave_on_signals
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
 from scanviz.tui.help import HelpScreen
 from scanviz.tui.jumps import to_first_bad, to_other_loop, to_slowest_step
-from scanviz.tui.leave import LeaveScreen
+from scanviz.tui.leave import LeaveScreen, leave_on_signals
 from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.news import News
 from scanviz.tui.palette import commands
-from scanviz.tui.panels import Panels
+from scanviz.tui.panels import ONE_LINE, Panels, give_way
 from scanviz.tui.place import Scrolled
-from scanviz.tui.room import ONE_LINE, give_way
 from scanviz.tui.search_input import SearchInput, focus_now
 from scanviz.tui.searching import Searching
 from scanviz.tui.source import Source

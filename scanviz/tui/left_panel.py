@@ -2,17 +2,239 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+from rich.text import Text
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.events import Resize
 from textual.widgets import Tree
 
-from scanviz.tui.facts import LEAST, facts
+from scanviz.profiler.report.loops import headings
+from scanviz.profiler.report.units import counted, duration, share, size
+from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.model import FunctionRecord
+from scanviz.record.parts import CONTAINERS, parts_of
+from scanviz.record.plain_text import sanitize
+from scanviz.tui.chart import Window, cells_of
+from scanviz.tui.colours import CYAN, RED, share_style
 from scanviz.tui.state import ViewState
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views.base import TextBlock
+from scanviz.tui.views.tables import place_cell
+
+# What there is to know of the loop or function that is looked at, in a few lines below the tree: seen beside every tab.
+#
+# A line is a word and what it stands for; what matters least comes last, and is left out first.
+
+WORD = 9  # columns of the word before
+LEAST = 5  # lines below which the panel is not worth its rule
+APART = 30  # times the smallest: heights are then of equal ratios, else of equal times
+LOWEST, HIGHEST = 2, 12  # rows of the timeline
+LINES, BAR = 8, 8  # how many of the user's lines are listed, and columns of their bars
+_EIGHTHS = " ▁▂▃▄▅▆▇█"
+_WORDS = {
+    "reads": ("sequence",),
+    "carries": ("mitmot", "mitsot", "sitsot", "carry"),
+    "gives": ("nitsot",),
+    "shares": ("non_sequence",),
+}
+
+
+def facts(state: ViewState, width: int, most: int) -> Text:
+    """Return what there is to know of what is looked at, in at most so many columns and lines."""
+    loop, function = state.loop_record, state.function_record
+    if loop is not None:
+        lines = list(_of_loop(state, loop, width))
+        tall = max(LOWEST, min(HIGHEST, most - len(lines) - 1))
+        lines[1:1] = _timeline(state, loop, width, tall)
+    elif function is not None:
+        lines = list(_of_function(function, width))
+    else:
+        return Text("")
+    for line in lines[:most]:
+        line.truncate(width, overflow="ellipsis")
+    return Text("\n", no_wrap=True).join(lines[:most])
+
+
+def _line(word: str, text: str, style: str = "") -> Text:
+    return Text(f"{word:<{WORD}}", "dim").append(text, style or "not dim")
+
+
+def _numbers(word: str, width: int, *texts: str) -> Text:
+    """Return a line of as many texts as fit whole: half a number is none."""
+    kept = list(texts)
+    while len(kept) > 1 and len(" · ".join(kept)) > width - WORD:
+        kept.pop()
+    return _line(word, " · ".join(kept))
+
+
+def _of_loop(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
+    """Iterate over the lines of a loop."""
+    yield _heading(loop.name, str(loop.source or ""), width)
+    yield _numbers(
+        "took", width, duration(loop.total_ns), counted(loop.runs, "run"), counted(loop.steps, "step")
+    )
+    if loop.step_times.count:
+        median, p95, longest = map(duration, loop.step_quantiles_ns)
+        yield _numbers("a step", width, median, f"p95 {p95}", f"max {longest}")
+    found = state.first_bad()
+    if found is not None:
+        bad = _numbers("NaN", width, f"step {found[1].step}", sanitize(found[1].variable.name))
+        bad.stylize(f"bold {RED}", WORD)
+        yield bad
+    forward = [other for other in state.record.loops if other.key in loop.forward_keys]
+    backward = [other for other in state.record.loops if loop.key in other.forward_keys]
+    if forward:
+        yield _numbers(
+            "gradient", width, "of " + sanitize(", ".join(other.name for other in forward)), "b: there"
+        )
+    if backward:
+        yield _numbers("gradient", width, sanitize(", ".join(other.name for other in backward)), "b: there")
+    for word, kinds in _WORDS.items():
+        names = [_named(variable) for variable in loop.variables if variable.kind in kinds]
+        if names:
+            yield _line(word, _listed(names, width - WORD))
+    yield from _rewritten(state.function_record, loop, width)
+    if loop.buffer_bytes:
+        yield _numbers("memory", width, size(loop.buffer_bytes))
+    if loop.tiers:
+        made = sum(tier.total_ns for tier in loop.tiers)
+        yield _numbers("code", width, sanitize(loop.tiers[-1].tier), f"made in {duration(made)}")
+    yield from _hot_lines(state, loop, width)
+
+
+def _hot_lines(state: ViewState, loop: LoopRecord, width: int) -> Iterator[Text]:
+    """Iterate over the user's lines that take most of a loop, each with its share of the run."""
+    spent: Counter[str] = Counter()
+    parts = parts_of(state.record)
+    for part in parts:
+        if (
+            part.loop == loop.key
+            and part.source is not None
+            and part.kind not in (*CONTAINERS, "recording", "code")
+        ):
+            spent[sanitize(str(part.source))] += part.own_ns
+    whole = parts[0].total_ns if spent.total() else 0
+    for place, time in spent.most_common(LINES):
+        if not whole:  # no operation has a time
+            return
+        bar = f"{'█' * round(BAR * time / whole):<{BAR}}"
+        text = Text(f"{share(time, whole):>6} ", share_style(time, whole)).append(
+            bar, f"not bold not dim {CYAN}"
+        )
+        yield text.append(" " + place_cell(place, max(8, width - BAR - 8)).text, "not bold not dim default")
+
+
+def _of_function(function: FunctionRecord, width: int) -> Iterator[Text]:
+    """Iterate over the lines of a function."""
+    yield _heading(function.name, str(function.source or ""), width)
+    yield _numbers("took", width, duration(function.total_ns), counted(function.calls, "call"))
+    if function.first_ns:
+        yield _line("first", duration(function.first_ns))
+    if function.call_times.count > 1:
+        times = function.call_times
+        yield _numbers("a call", width, duration(times.p50_ns), f"p95 {duration(times.p95_ns)}")
+    for stage, spent in function.build_ns.items():
+        yield _line("built", f"{duration(spent)} {sanitize(stage)}")
+    if function.rewrites is not None:
+        yield _line("rewrites", counted(len(function.rewrites.applications), "application") + " (5)")
+    for words in headings(function):
+        yield _line("", words)
+    yield _line("on", sanitize(function.backend))
+
+
+def _heading(name: str, place: str, width: int) -> Text:
+    """Return a name, and the line that it was written in at the end of the row, where both fit."""
+    text = Text(sanitize(name), "bold")
+    room = width - text.cell_len - 2
+    if place and place not in name and room >= len(place.rpartition("/")[2]) // 2:
+        end = place_cell(sanitize(place), room).text
+        text.append(" " * (width - text.cell_len - len(end))).append(end, f"not bold {CYAN}")
+    return text
+
+
+def _named(variable: LoopVariableRecord) -> str:
+    """Return a variable's name, with how far back it is read where that is not the step before alone."""
+    far = [tap for tap in variable.reads if tap not in (-1, 0)]
+    taps = (
+        ",".join(f"t{tap:+d}" for tap in sorted(variable.reads)) if far and variable.kind != "mitmot" else ""
+    )
+    return sanitize(variable.name) + (f"[{taps}]" if taps else "")
+
+
+def _listed(names: list[str], width: int) -> str:
+    """Return as many names as fit, and how many more there are.
+
+    Examples
+    --------
+    >>> _listed(["W", "U", "b", "scale"], 20), _listed(["W", "U", "b", "scale"], 8)
+    ('W, U, b, scale', 'W, U +2')
+    """
+    kept = list(names)
+    while len(kept) > 1 and len(_with_rest(kept, len(names))) > width:
+        kept.pop()
+    return _with_rest(kept, len(names))
+
+
+def _with_rest(kept: list[str], count: int) -> str:
+    return ", ".join(kept) + (f" +{count - len(kept)}" if len(kept) < count else "")
+
+
+def _rewritten(function: FunctionRecord | None, loop: LoopRecord, width: int) -> Iterator[Text]:
+    """Iterate over what rewriting made of the loop: operations of a step before and after."""
+    rewrites = function.rewrites if function is not None else None
+    if rewrites is None or rewrites.cost is None:
+        return
+    before, after = (
+        rewrites.steps(0).get(loop.name),
+        rewrites.steps(len(rewrites.applications)).get(loop.name),
+    )
+    if before is not None and after is not None:
+        words = f"{before} → {after}" if after != before else f"{after}"
+        long = f"{words} operations a step"
+        yield _line("rewrites", long if len(long) <= width - WORD else f"{words} a step")
+
+
+def _timeline(state: ViewState, loop: LoopRecord, width: int, tall: int) -> Iterator[Text]:
+    """Iterate over a small chart of the medians of the steps that were kept, and where the cursor is in it."""
+    series, last = loop.drawn(), loop.longest_run - 1
+    if len(series) < 2 or last < 1:
+        return
+    cells = cells_of(series, Window(0, last), width)
+    for row in columns(cells.median[cells.shown], tall):
+        yield Text(row, CYAN)
+    at = round(state.step * (width - 1) / last)
+    ends = f"0{last:>{width - 1},}"
+    marked = Text(ends[:at] + "▲" + ends[at + 1 :], "dim")
+    marked.stylize("not dim bold", at, at + 1)
+    yield marked
+
+
+def columns(values: np.ndarray, tall: int) -> list[str]:
+    """Return values as columns of so many rows, the highest row first; NaN is a gap.
+
+    Examples
+    --------
+    >>> columns(np.array([1.0, 2.0, math.nan, 4.0]), 2)
+    ['   █', '▄█ █']
+    """
+    known = values[np.isfinite(values) & (values > 0)]
+    if not len(known):
+        return [" " * len(values)] * tall
+    low, high = float(known.min()), float(known.max())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        parts = np.log(values / low) / math.log(high / low) if high > APART * low else values / high
+    eighths = np.where(np.isfinite(parts), np.maximum(1, np.round(8 * tall * parts)), 0).astype(int)
+    return [
+        "".join(_EIGHTHS[max(0, min(8, int(eighth) - 8 * row))] for eighth in eighths)
+        for row in range(tall)[::-1]
+    ]
+
 
 OF_THE_TREE = 2 / 3  # of the rows at the most, where facts could fill more: as in the style sheet
 
@@ -65,4 +287,4 @@ class LeftPanel(Vertical):
         self._tell_facts()
 
 
-__all__ = ["LeftPanel"]
+__all__ = ["LEAST", "LeftPanel", "columns", "facts"]

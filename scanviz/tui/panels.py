@@ -5,12 +5,34 @@ What was chosen stays for the session, whatever tab is looked at; a key that goe
 
 from __future__ import annotations
 
+from textual.dom import DOMNode
+from textual.geometry import Size
 from textual.widget import Widget
 from textual.widgets import Input
 
 from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.verdict_bar import VerdictBar
+
+# What a terminal has room for: classes of the application, which its style sheet lays out by.
+
+ONE_LINE = 100  # columns below which the tree is one line above the tabs
+TIGHT = 112  # columns below which the tabs stand closer
+LOW = 30  # rows below which the first tab is packed closer
+BESIDE = 180  # columns below which a list stands above what belongs to it, else beside it
+
+
+def give_way(node: DOMNode, size: Size) -> None:
+    """Mark what there is no room for; all at once, so that styles are applied once."""
+    classes = {
+        "one-line": size.width < ONE_LINE,
+        "tight": size.width < TIGHT,
+        "short": size.height < LOW,
+        "stacked": size.width < BESIDE,
+    }
+    node.add_class(*(name for name, wanted in classes.items() if wanted))
+    node.remove_class(*(name for name, wanted in classes.items() if not wanted))
+
 
 AWAY, NO_FACTS = "away", "facts-away"
 
@@ -89,4 +111,4 @@ class Panels:
             self.shrink()
 
 
-__all__ = ["Panels"]
+__all__ = ["ONE_LINE", "Panels", "give_way"]

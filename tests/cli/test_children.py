@@ -11,8 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from scanviz.profiler.report.origins import origin_lines
-from scanviz.profiler.report.overview import render_report
+from scanviz.profiler.report.overview import origin_lines, render_report
 from scanviz.profiler.run.children import waits_for_a_task
 from scanviz.record.file import load
 from scanviz.record.model import MergedRecord, ProfileRecord

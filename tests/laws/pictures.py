@@ -19,9 +19,9 @@ from scanviz.record.rewrites_snapshot import rewrites_record
 from scanviz.render.colours import HEAT
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.chips import with_chips
-from scanviz.render.diagram.ellipsis import with_ellipsis
 from scanviz.render.diagram.formulas import with_formulas
 from scanviz.render.diagram.model import Diagram, Node
+from scanviz.render.diagram.readable import with_ellipsis
 from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.dot import to_dot
 from scanviz.render.labels import element_id, percent

@@ -11,8 +11,7 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.rewrites_snapshot import rewrites_record
 from scanviz.render.characters import SIGNS, CharacterDrawing, DrawnLine, Moment
 from scanviz.render.diagram.build import diagram_of
-from scanviz.render.film.frames import film_of
-from scanviz.render.film.rows import moment_of
+from scanviz.render.film.frames import film_of, moment_of
 from scanviz.testing.loop_case import LoopCase
 from tests.laws.law import law
 from tests.laws.pictures import LOOPS, with_gradient

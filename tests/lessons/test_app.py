@@ -22,9 +22,8 @@ from scanviz.lessons.player import Player
 from scanviz.lessons.source import Lesson, lesson
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord
-from scanviz.tui.explanations import is_explained
 from scanviz.tui.footer import Footer
-from scanviz.tui.help import own_bindings
+from scanviz.tui.help import is_explained, own_bindings
 from tests.tui import settled  # noqa: F401 - waits by what is left to do
 
 drawn: list[tuple[str, tuple[str, ...]]] = []

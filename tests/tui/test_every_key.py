@@ -10,8 +10,7 @@ from textual.binding import Binding
 from textual.css.query import NoMatches
 
 from scanviz.tui.app import ScanvizApp
-from scanviz.tui.explanations import is_explained
-from scanviz.tui.help import HelpScreen
+from scanviz.tui.help import HelpScreen, is_explained
 from scanviz.tui.leave import LeaveScreen
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.tree import LoopTree

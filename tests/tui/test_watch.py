@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from scanviz.tui.watch import FUNCTIONS, LONGEST, WatchError, watched
+from scanviz.tui.views.value_cells import FUNCTIONS, LONGEST, WatchError, watched
 
 VALUES = {
     "h[t]": np.array([1.0, 4.0, -2.0]),

@@ -7,20 +7,67 @@ same are told apart (``alike``), and where the machine was too busy to tell ther
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.profiler.compare.alike import Difference, differences, versions_that_differ
 from scanviz.profiler.compare.busy import UNEQUAL, off_processor
-from scanviz.profiler.compare.figures import Figure, Key, figures
+from scanviz.profiler.compare.figures import Figure, Key, figures, keys_of
 from scanviz.profiler.compare.interval import CONFIDENCE, FLOOR_ONCE, FLOOR_REPEATED, ConfidenceInterval
 from scanviz.profiler.compare.judging import Runs, Side, intervals, shown_ns
 from scanviz.profiler.compare.matching import same_figures
-from scanviz.profiler.compare.numbers import ChangedNumber, changed_numbers
-from scanviz.record.model import ProfileRecord
+from scanviz.record.measures import Measure, measures
+from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import given_name
+
+# Declared numbers of loops that are not the same in two runs: sizes and counts, which have no noise to allow for.
+
+
+class ChangedNumber(NamedTuple):
+    """A number of a loop that is in both runs; None where a run has not measured it."""
+
+    loop: LoopRecord
+    measure: Measure
+    a: float | None
+    b: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON data."""
+        return {
+            "loop": self.loop.name,
+            "name": self.measure.name,
+            "unit": self.measure.unit,
+            "a": self.a,
+            "b": self.b,
+        }
+
+
+def changed_numbers(a: ProfileRecord, b: ProfileRecord, same: Mapping[Key, Key]) -> list[ChangedNumber]:
+    """Return the numbers that are not the same in two runs, in the order of loops and declarations.
+
+    Parameters
+    ----------
+    a, b : ProfileRecord
+        The runs.
+    same : mapping
+        For each figure of B its key in A.
+
+    Examples
+    --------
+    >>> changed_numbers(ProfileRecord(), ProfileRecord(), {})
+    []
+    """
+    old, new = ({keys_of(run)[1][loop.key]: loop for loop in run.loops} for run in (a, b))
+    pairs = [(old[same[key]], loop) for key, loop in new.items() if same.get(key) in old]
+    found = [
+        ChangedNumber(after, measure, measure.value(before), measure.value(after))
+        for before, after in pairs
+        for measure in measures("loop", "compare")
+    ]
+    return [changed_number for changed_number in found if changed_number.a != changed_number.b]
+
 
 Verdict = Literal["slower", "faster", "same", "new", "gone", "no verdict", "not measured"]
 CHANGES = ("slower", "faster", "new", "gone")

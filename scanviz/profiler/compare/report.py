@@ -2,16 +2,83 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from scanviz.profiler.compare.busy import BUSY
 from scanviz.profiler.compare.comparison import CHANGES, Compared, Comparison
 from scanviz.profiler.compare.figures import Kind
-from scanviz.profiler.compare.headline import headline
 from scanviz.profiler.report.text import HEADING, HOT, QUIET, TITLE, WARNING, ReportLine, styled, table
 from scanviz.profiler.report.units import counted, duration, quantity
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
+
+# The net figure of a comparison: by how much the loop that changed most, or the function, is faster or slower.
+
+
+def headline(comparison: Comparison) -> str:
+    """Return the net figure as a sentence; empty where nothing was measured in both.
+
+    Examples
+    --------
+    >>> from scanviz.profiler.compare.comparison import compare
+    >>> from scanviz.record.model import DurationRecord, FunctionRecord, ProfileRecord
+    >>> def run(ns):
+    ...     times = DurationRecord(9, 9 * ns, ns, ns, ns, ns, ns)
+    ...     return ProfileRecord(functions=(FunctionRecord(1, "f", None, "numpy", calls=9, first_ns=ns, call_times=times),))
+    >>> headline(compare(run(4_100_000), run(2_300_000)))
+    'your function f is 1.8 times faster: 4.10 → 2.30 ms a call'
+    """
+    larger = [row for row in comparison.rows if row.figure.kind != "operation" and row.interval is not None]
+    changed = [row for row in larger if row.verdict in ("slower", "faster")]
+    unlike = {difference.what for difference in comparison.unlike}
+    loops = [
+        row
+        for row in changed
+        if row.figure.kind == "loop" and f"steps a run of loop {row.figure.name}" not in unlike
+    ]
+    if changed:
+        row = max(loops or changed, key=lambda row: abs(row.lost_ns))
+        return f"your {row.figure.kind} {_name(row)} is {_factor_of(row)} {row.verdict}: {_per(row)}"
+    if not larger:
+        return ""
+    row = max(larger, key=lambda row: (row.figure.kind == "loop", (row.b_ns or 0) * row.figure.count))
+    what = f"{row.figure.kind} {_name(row)}"
+    if any(change.verdict == "no verdict" for change in larger):
+        return f"no verdict: {what} {_per(row)}"
+    return f"no difference was found: {what} {_per(row)}; one of {_visible(row)} would have been"
+
+
+def _name(row: Compared) -> str:
+    name = sanitize(row.figure.name)
+    return name if len(name) <= 44 else name[:43] + "…"
+
+
+def _factor_of(row: Compared) -> str:
+    assert row.interval is not None
+    factor = max(row.interval.ratio, 1 / row.interval.ratio)
+    if factor < 1.095:
+        return f"{100 * (factor - 1):.0f} %"
+    return f"{factor:.1f} times" if factor < 100 else f"{factor:,.0f} times"
+
+
+def _per(row: Compared) -> str:
+    """Return the times of a call, or of a run of a loop."""
+    steps = row.figure.a_run
+    unit = "a call" if row.figure.kind == "function" else "a run"
+    before, after = ((ns or 0.0) * steps for ns in (row.a_ns, row.b_ns))
+    old, new = duration(before), duration(after)
+    if old.split()[-1] == new.split()[-1]:
+        old = old.split()[0]
+    return f"{old} → {new} {unit}"
+
+
+def _visible(row: Compared) -> str:
+    """Return the change that the interval would have told from none."""
+    assert row.interval is not None
+    reach = max(row.interval.high / row.interval.ratio, row.interval.ratio / row.interval.low)
+    return f"{math.ceil(100 * (reach - 1))} %" if reach < 2 else f"{reach:.1f} times"
+
 
 NARROWEST = 40
 USUAL_TOP = 12
@@ -298,4 +365,4 @@ def _failures(comparison: Comparison, fail_over: float) -> Iterator[ReportLine]:
     yield ReportLine(f"fails: slower by more than {asked}, noise allowed for: {names}{more}", HOT, wraps=True)
 
 
-__all__ = ["USUAL_TOP", "render_comparison", "render_refusal"]
+__all__ = ["USUAL_TOP", "headline", "render_comparison", "render_refusal"]

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from scanviz.profiler.report.loops import function_lines, gradient_lines, loop_lines, other_loop_lines
-from scanviz.profiler.report.origins import origin_lines
 from scanviz.profiler.report.parts import by_line_lines, gone_lines, outside_lines, whole_lines
 from scanviz.profiler.report.roofline import roofline_lines
 from scanviz.profiler.report.text import (
@@ -19,11 +18,13 @@ from scanviz.profiler.report.text import (
     QUIET,
     WARNING,
     ReportLine,
+    columns,
     styled,
+    table,
     wants_color,
     width_of,
 )
-from scanviz.profiler.report.units import counted, duration
+from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.profiler.report.values import TWICE
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
@@ -32,6 +33,37 @@ from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.processor import off_cpu
 from scanviz.record.threads import beyond_the_clock
 from scanviz.record.verdict import VerdictSentence, verdict
+
+# The profiles that one was merged from, as a table of the report.
+
+
+def origin_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLine]:
+    """Return the profiles that a record was merged from, longest first; nothing where it was not merged.
+
+    Examples
+    --------
+    >>> origin_lines(ProfileRecord(), 80, 8)
+    []
+    """
+    if not record.origins:
+        return []
+    rows = [["  merged from", "time", "calls", ""]]
+    origins = sorted(record.origins, key=lambda origin: -origin.wall_ns)[:top]
+    for origin in origins:
+        calls = sum(function.calls for function in record.functions if function.origin == origin.name)
+        ended = sanitize(origin.outcome.in_short)
+        rows.append([f"  {sanitize(origin.name)}", duration(origin.wall_ns), amount(calls), ended])
+    scripts = [sanitize(" ".join([origin.script, *origin.arguments])) for origin in origins]
+    all_well = not any(row[3] for row in rows)
+    heading, *others = table([row[:3] if all_well else row for row in rows], 1, width)
+    wide = columns(heading) if all_well else max(map(columns, others))
+    lines = [ReportLine(""), ReportLine(f"{heading:<{wide}}  script", QUIET)]
+    lines += [ReportLine(f"{text:<{wide}}  {script}") for text, script in zip(others, scripts, strict=True)]
+    more = len(record.origins) - top
+    if more > 0:
+        lines.append(ReportLine(f"  and {more} more (--top {len(record.origins)} shows them)", QUIET))
+    return lines
+
 
 NARROWEST = 40
 UNPLANNED = "reference"  # the tier whose functions have no plans
@@ -219,8 +251,4 @@ def _footer(record: ProfileRecord) -> list[ReportLine]:
     return lines
 
 
-__all__ = [
-    "own_ns",
-    "print_report",
-    "render_report",
-]
+__all__ = ["origin_lines", "own_ns", "print_report", "render_report"]

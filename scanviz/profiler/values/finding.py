@@ -13,9 +13,8 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
 from scanviz.engine.scan.loop import Scan
 from scanviz.profiler.values.frame import OpenCall
 from scanviz.profiler.values.origin import origin_of
-from scanviz.profiler.values.place import rows_given
+from scanviz.profiler.values.place import rows_given, steps_written
 from scanviz.profiler.values.sampling import statistics_of
-from scanviz.profiler.values.written import steps_written
 from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord
 from scanviz.record.gradient_pairs import forward_loop
 from scanviz.record.operations import OperationRecord

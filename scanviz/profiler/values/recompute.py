@@ -19,12 +19,17 @@ from typing import IO, Any
 from msgspec.structs import replace
 
 from scanviz.child_process import isolated_module
-from scanviz.profiler.values.budgets import MEMORY, SECONDS
 from scanviz.record.codec import decode
 from scanviz.record.errors import RecomputeError
 from scanviz.record.file import save
 from scanviz.record.model import ProfileRecord
 from scanviz.record.traces import TraceRecord
+
+# How long computing values again may take, and how much memory.
+
+SECONDS = 20.0  # that a window of steps may take
+MEMORY = 2**30  # bytes that values may take beside what the process takes by itself
+
 
 STARTING = 20.0  # seconds that the process may take before it begins
 _WORKER = "scanviz.profiler.values.recompute_worker"
@@ -154,4 +159,4 @@ def _needed(record: ProfileRecord) -> ProfileRecord:
     return replace(record, functions=functions, repeats=())
 
 
-__all__ = ["RecomputeService"]
+__all__ = ["SECONDS", "RecomputeService"]

@@ -29,7 +29,7 @@ from scanviz.engine.runtime.arena import LoopArena, LoopInputs
 from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.interpreter import Interpreted, Interpreter
 from scanviz.engine.runtime.untimed import take_steps
-from scanviz.profiler.values.budgets import SECONDS
+from scanviz.profiler.values.recompute import SECONDS
 from scanviz.profiler.values.window import Deadline, Enough, OutOfTime, StepWindow
 from scanviz.record.errors import RecomputeError
 from scanviz.record.held_calls import Array, CheckpointRecord, HeldCallRecord

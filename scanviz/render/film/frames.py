@@ -15,12 +15,24 @@ from msgspec.structs import replace
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import RewriteRecord, RewritesRecord
+from scanviz.render.characters import Moment
 from scanviz.render.diagram.build import unknown_loop, whole_picture
 from scanviz.render.diagram.chips import READABLE, with_chips
 from scanviz.render.diagram.difference import parents_first, with_loops_of
 from scanviz.render.diagram.folding import only_loops
 from scanviz.render.diagram.heat import HeatMap
-from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
+from scanviz.render.diagram.model import Change, Cluster, Diagram, Edge, Node
+
+# A film as rows of characters: what there is of the picture in each frame.
+
+
+def moment_of(film: Film, number: int) -> Moment:
+    """Return what there is of the picture in a frame, and what is new or just gone in it."""
+    frame = film.frames[number]
+    before = film.frames[number - 1].shown if number else frame.shown
+    changes: dict[str, Change] = dict.fromkeys(frame.shown - before, "added")
+    changes.update(dict.fromkeys(before - frame.shown, "removed"))
+    return Moment(frame.shown, frame.edges, changes)
 
 
 class FilmFrame(Struct, frozen=True):

@@ -5,15 +5,19 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
+import xml.etree.ElementTree as ElementTree
+from importlib import resources
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.child_process import isolated_module
 from scanviz.record.codec import encode
+from scanviz.render import fonts
 from scanviz.render.colours import darkened
 from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.model import Diagram
@@ -22,6 +26,53 @@ from scanviz.render.dot import to_dot
 from scanviz.render.layout.placed import Box, Placed, node_size, port_boxes
 from scanviz.render.layout.time_parts import has_time
 from scanviz.render.marks import marked
+
+# An SVG that scanviz made as PNG, through resvg, in scanviz's own font.
+#
+# System fonts supply only letters that this font lacks, so a picture is the same on every machine.
+
+SCALE = 2.0  # pixels a unit
+DPI = 96.0  # of lengths in points, which Graphviz writes
+MOST_PIXELS = 32_000_000  # pixels: 128 MB while it is drawn
+_LENGTH = re.compile(r"([\d.]+)(pt|px)?")
+
+
+def to_png(svg: bytes, scale: float = SCALE) -> tuple[bytes, tuple[str, ...]]:
+    r"""Return an SVG as PNG with so many pixels a unit, and what was not done as usual.
+
+    Examples
+    --------
+    >>> data, notes = to_png(b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="5"/>')
+    >>> data[:4], int.from_bytes(data[16:20]), notes
+    (b'\x89PNG', 16, ())
+    """
+    import resvg_py
+
+    root = ElementTree.fromstring(svg)
+    pixels = _pixels(root.get("width", "")) * _pixels(root.get("height", ""))
+    zoom = min(scale, (MOST_PIXELS / max(pixels, 1.0)) ** 0.5)
+    for element in root.iter():
+        if "font-family" in element.attrib:
+            element.set("font-family", fonts.FAMILY)
+    with contextlib.ExitStack() as stack:
+        places = [str(stack.enter_context(resources.as_file(file))) for file in fonts.files()]
+        data = resvg_py.svg_to_bytes(
+            svg_string=ElementTree.tostring(root, encoding="unicode"),
+            zoom=zoom,
+            dpi=DPI,
+            font_files=places,
+        )
+    small = f"drawn at {zoom / scale:.0%} of its size, for a PNG of {MOST_PIXELS // 10**6} million pixels; .svg has it whole"
+    return data, () if zoom == scale else (small,)
+
+
+def _pixels(length: str) -> float:
+    """Return a length of an SVG in pixels before they are scaled."""
+    found = _LENGTH.fullmatch(length)
+    if found is None:
+        raise ValueError(f"the SVG has no size: {length!r}")
+    return float(found[1]) * (DPI / 72 if found[2] == "pt" else 1.0)
+
 
 ENGINES = ("dot", "own")
 NAMES = {
@@ -201,7 +252,6 @@ def converted(svg: bytes, form: str) -> tuple[bytes, tuple[str, ...]]:
     """Return an SVG as SVG or PNG, and notes on what differs from the usual."""
     if form != "png":
         return svg, ()
-    from scanviz.render.png import to_png
 
     return to_png(svg)
 

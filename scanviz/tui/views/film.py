@@ -18,8 +18,7 @@ from scanviz.record.errors import ScanvizError
 from scanviz.record.rewrites import RewritesRecord
 from scanviz.render.characters import CharacterDrawing, Moment
 from scanviz.render.film.drawing import SECONDS
-from scanviz.render.film.frames import Film, GraphVersions, versions_of
-from scanviz.render.film.rows import moment_of
+from scanviz.render.film.frames import Film, GraphVersions, moment_of, versions_of
 from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
 from scanviz.tui.drawn import parts_of, styled
 from scanviz.tui.identical import Identical

@@ -11,12 +11,11 @@ from textual.widgets import Input
 
 from scanviz.profiler.report.units import amount, counted
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.printed import MOST_LINES, is_failure
+from scanviz.tui.printed import MOST_LINES, PrintedPane, is_failure
 from scanviz.tui.search_input import SearchInput
 from scanviz.tui.source import Source
 from scanviz.tui.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
-from scanviz.tui.views.printed_pane import PrintedPane
 
 
 class OutputView(TabView):

@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from scanviz.profiler.compare.comparison import Comparison, compare
-from scanviz.profiler.compare.headline import headline
 from scanviz.profiler.compare.matching import head
-from scanviz.profiler.compare.report import render_comparison
+from scanviz.profiler.compare.report import headline, render_comparison
 from scanviz.record.model import OperationRecord, ProfileRecord, SourceRecord
 from tests.profiler.compare.test_compare import SLOW_DOT, TEXTS, repeated, run, verdicts, with_loop
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from scanviz.profiler.run.delivery import insist_on
+from scanviz.profiler.run.children import insist_on
 from scanviz.profiler.run.exits import answer
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system forks no processes")

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.record.snapshot import snapshot
-from scanviz.render.diagram.analysis import levels, longest_path, reachable, to_networkx
+from scanviz.render.diagram.analysis import levels, longest_path, reachable, to_graphml, to_json, to_networkx
 from scanviz.render.diagram.build import diagram_of
-from scanviz.render.diagram.export import to_graphml, to_json
 from scanviz.render.diagram.model import Diagram, Edge, Node
 from scanviz.testing import random_loops
 from tests.render.diagram.graphs import NAMES, dense, history, large_loop, several_taps, with_gradients

@@ -5,10 +5,9 @@ from msgspec.structs import replace
 
 from scanviz.record.errors import ScanvizError
 from scanviz.render.diagram.build import diagram_of
-from scanviz.render.diagram.ellipsis import with_ellipsis
 from scanviz.render.diagram.folding import close_loops
 from scanviz.render.diagram.model import Cluster, Diagram, Node
-from scanviz.render.diagram.readable import for_slide, readable
+from scanviz.render.diagram.readable import for_slide, readable, with_ellipsis
 from scanviz.render.diagram.unrolled import MOST_IN_ALL, unrolled
 from scanviz.render.labels import hottest, legend_of, warmth
 from scanviz.render.layout.timeline import SLIDE, timeline

@@ -20,7 +20,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure
 from scanviz.record.model import ProfileRecord
 from scanviz.render.page import Extras, page
-from scanviz.render.page.films import films
+from scanviz.render.page.build import films
 
 ROOT = Path(__file__).resolve().parents[3]
 VIEWS = ("report", "steps", "picture", "slots", "rewrites", "player", "source")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.record.model import OutcomeRecord, ProfileRecord
-from scanviz.render.page import Extras, films, page
+from scanviz.render.page import Extras, build, page
 from scanviz.render.page.build import MARK, SCRIPTS
 
 HOSTILE = "</script><script>alert(1)</script><img src=http://example.org/x onerror=alert(1)>\x1b[31m\"'&amp;☠"
@@ -107,12 +107,12 @@ def test_the_films_of_the_page_end_in_the_graph_as_it_runs(record):
 
 
 def test_films_without_room_are_named_with_the_command_that_makes_them(record, monkeypatch):
-    monkeypatch.setattr(films, "ALL_MARKUP", 30_000)
-    data, elements = films.films(record)
+    monkeypatch.setattr(build, "ALL_MARKUP", 30_000)
+    data, elements = build.films(record)
     found = data["functions"][str(record.functions[0].key)]
     assert sum(map(len, elements)) < 31_000 and found["left_out"]
-    monkeypatch.setattr(films, "ALL_OPERATIONS", 0)
-    data, elements = films.films(record)
+    monkeypatch.setattr(build, "ALL_OPERATIONS", 0)
+    data, elements = build.films(record)
     assert not elements and set(data["functions"]) == {str(record.functions[0].key)}
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from scanviz.record.loops import LoopVariableRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.render.page.rows import spans_of
+from scanviz.render.page.data import spans_of
 
 
 def test_a_row_with_a_nan_says_so():

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from scanviz.engine.measurement.ablation import Effect
 from scanviz.engine.measurement.verification import Checked, Verification
-from scanviz.profiler.report.text import HEADING, QUIET, WARNING, ReportLine, table
+from scanviz.profiler.report.text import HEADING, QUIET, TITLE, WARNING, ReportLine, table
 from scanviz.profiler.report.units import duration, size
 from scanviz.record.plain_text import sanitize
+from scanviz.record.rewrites_snapshot import effect_record
 
 if TYPE_CHECKING:
     from scanviz.engine.function import Function
@@ -129,6 +130,8 @@ def _table(effects: list[Effect], width: int) -> Iterator[ReportLine]:
                 QUIET,
                 wraps=True,
             )
+        if harm := effect_record(effect).harm():
+            yield ReportLine(f"  {effect.rule}: {harm}", TITLE, wraps=True)
         if not effect.agrees:
             yield ReportLine(f"  without {effect.rule} the results are not the same", WARNING)
 

@@ -17,8 +17,8 @@ class Mode:
         ``"reference"``, ``"cupy"`` or a plug-in's.
     rewrites : str or list of str, optional
         ``"all"``, ``"none"``, or names and tags of rules, such as ``"all,-PushOutDot1"``; by default ``config.rewrites``.
-        Where that is ``"auto"``, too, the reference tier uses none, because it is there to judge the others; the native tier all
-        but ``PushOutShortRows`` and ``batch_draws``, which save calls that it does not make; and every other tier all.
+        Where that is ``"auto"``, too, the reference tier uses none, because it is there to judge the others, and every other
+        tier all.  Rules know what runs a loop, and leave in the step what costs less there.
 
     Raises
     ------
@@ -51,16 +51,8 @@ class Mode:
         self.rewrites = _usual_rewrites(backend) if asked == "auto" else as_selection(asked)
 
     def for_machine_code(self) -> Mode | None:
-        """Return the mode for machine code alone of one that begins on NumPy; None where rewrites are asked for, or of other tiers.
-
-        Examples
-        --------
-        >>> Mode("auto").for_machine_code(), Mode("numpy").for_machine_code()
-        (Mode('auto', rewrites='all,-PushOutShortRows,-batch_draws'), None)
-        """
-        if self.backend != "auto" or self.rewrites != _usual_rewrites("auto"):
-            return None
-        return Mode("auto", _usual_rewrites("native"))
+        """Return None: rules know what will run a loop, so there is one Program for both tiers."""
+        return None
 
     def including(self, *names: str) -> Mode:
         """Return the mode with rules, or all rules of a tag, put in.
@@ -116,8 +108,6 @@ def _no_argument(backend: str, rewrites: object, others: dict[str, object]) -> S
 
 def _usual_rewrites(backend: str) -> Selection:
     """Return the rules that a tier uses where none are asked for: an oracle shares nothing with what it judges."""
-    if backend == "native":
-        return Selection("all", ((False, "PushOutShortRows"), (False, "batch_draws")))
     return Selection("none") if backend == "reference" else Selection("all")
 
 

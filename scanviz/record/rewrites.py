@@ -121,6 +121,10 @@ class OriginRecord(Struct, frozen=True):
     parents: tuple[str, ...] = ()
 
 
+SLOWER, LARGER = 1.3, 1.5  # times as long, and times the peak memory, that a rule may make a program at most
+NOTICED_BYTES = 16 << 20  # of peak memory: less is little beside a process that has imported NumPy
+
+
 class EffectRecord(Struct, frozen=True):
     """What a rule was measured to buy: a function without it beside the function as it is.
 
@@ -172,8 +176,28 @@ class EffectRecord(Struct, frozen=True):
         work = f"; its work was then done by {', '.join(self.instead)}" if self.instead else ""
         return (
             f"measured: without it {self.ratio:.2f} times the time (quartiles {self.low:.2f} to {self.high:.2f},"
-            f" {self.rounds} rounds{noise}), {memory:.2f} times the peak memory{work}"
+            f" {self.rounds} rounds{noise}), {memory:.2f} times the peak memory{work}{self.harm('; ')}"
         )
+
+    def harm(self, before: str = "") -> str:
+        """Return that the rule makes the function slower or larger than it may, and what to write; nothing where it does not.
+
+        Examples
+        --------
+        >>> EffectRecord("PushOutDot1", 0.5, 0.4, 0.6).harm()
+        "it makes this function 2.0 times slower; write: Mode(…).excluding('PushOutDot1')"
+        """
+        found = []
+        if self.high * SLOWER < 1.0:
+            found.append(f"makes this function {1 / self.ratio:.1f} times slower")
+        if (
+            self.with_bytes - self.without_bytes > NOTICED_BYTES
+            and self.with_bytes > LARGER * self.without_bytes
+        ):
+            found.append(f"takes {self.with_bytes / max(1, self.without_bytes):.1f} times the memory")
+        if not (found and self.rule.isidentifier()):  # "all of them" is no rule
+            return ""
+        return f"{before}it {' and '.join(found)}; write: Mode(…).excluding({self.rule!r})"
 
 
 class RewritesRecord(Struct, frozen=True):

@@ -40,42 +40,6 @@ def test_the_programs_of_a_script_are_printed_and_nothing_else_is(script):
     assert "buffer 0" in done.stdout and "row of h  " in done.stdout
 
 
-TWO_FORMS = """
-import numpy as np, scanviz
-from scanviz import tensor as T
-scanviz.config.native.pays_after = {pays}
-x = T.matrix("x")
-rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + T.exp(0.5 * x_t) + 0.1), x, T.zeros(8), name="smooth")
-f = scanviz.function([x], [rows, scanviz.grad((rows**2).sum(), x)], name="f")
-for steps in {steps}:
-    f(np.ones((steps, 8)))
-"""
-
-
-@pytest.mark.skipif(not availability("native").works, reason="no LLVM")
-def test_a_function_that_goes_on_in_machine_code_is_printed_in_both_of_its_forms(tmp_path):
-    (tmp_path / "both.py").write_text(TWO_FORMS.format(pays=0.02, steps=[2, *4 * [20_000]]))
-    done = scanviz_("program", "both.py", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    heads = [line.partition("(")[0] for line in done.stdout.splitlines() if line.startswith("program")]
-    assert heads == ["program f", "program f, for machine code"]
-    done = scanviz_("program", "-o", "f.program", "both.py", cwd=tmp_path)
-    assert "choose with --function among `f`, `f, for machine code`" in done.stderr
-    done = scanviz_("program", "-o", "f.program", "--function", "f", "both.py", cwd=tmp_path)
-    assert done.returncode == 0 and done.stderr == "wrote f.program\n"
-
-
-@pytest.mark.skipif(not availability("native").works, reason="no LLVM")
-@pytest.mark.parametrize("command", ["program", "native", "rewrites", "graph"])
-def test_a_function_whose_first_call_runs_in_machine_code_is_shown_in_that_form_alone(tmp_path, command):
-    (tmp_path / "once.py").write_text(TWO_FORMS.format(pays=0.0, steps=[200_000]))
-    done = scanviz_(command, "--function", "f", "once.py", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    shown = done.stdout + done.stderr
-    assert "smooth" in shown and "Traceback" not in shown
-    assert command != "program" or done.stdout.startswith("program f, for machine code(")
-
-
 def test_the_lines_of_a_saved_program_come_with_it(script):
     scanviz_("program", "-o", "f.program", "--function", "train", "rnn.py", cwd=script)
     scanviz_("profile", "-q", "rnn.py", cwd=script)

@@ -104,7 +104,7 @@ def every_prefix_of_the_pipeline_keeps_what_is_computed(case: LoopCase, readings
     sample=8,
     case=LOOPS,
     readings=READ,
-    rules=st.just(["PushOutShortRows", "batch_draws"])
+    rules=st.just(["PushOutSeqScan", "batch_draws"])
     | st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True),
     waits=st.booleans(),
 )

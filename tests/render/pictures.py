@@ -50,11 +50,7 @@ def taps_pictures():
     outputs = several_taps()
     graph = snapshot(outputs)
     rewrites = history(outputs)
-    pushed = next(
-        k
-        for k, each in enumerate(rewrites.applications)
-        if each.rule in ("PushOutSeqScan", "PushOutShortRows")
-    )
+    pushed = next(k for k, each in enumerate(rewrites.applications) if each.rule == "PushOutSeqScan")
     changed = difference(rewrites.snapshot(pushed), rewrites.snapshot(pushed + 1))
     return {
         "open": diagram_of(graph),

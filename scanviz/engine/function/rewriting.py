@@ -11,12 +11,15 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.observe import observers
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.history import RewriteHistory
+from scanviz.engine.rewrites.target import TargetTier
 from scanviz.engine.scan.loop import Scan, nodes_of
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.auto.counted import Counted
     from scanviz.engine.function.spec import FunctionSpec
     from scanviz.engine.graph.nodes import Apply, Variable
+    from scanviz.engine.mode import Mode
+    from scanviz.engine.rewrites.target import WhyNoCode
 
 WEIGHED = "PushOutShortRows"  # what it moves out of loops is weighed from the loops as they are
 SURELY = 2.5  # times what pays: so long are first calls by that guess which mostly pay, and others are rewritten for NumPy first
@@ -42,10 +45,23 @@ def rewrites_of(
     other = plan.mode.for_machine_code()
     left_out = () if other is None else other.rewrites.left_out
     wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
-    history = RewriteHistory(wanted, plan.mode.rewrites, checked, left_out, pauses=bool(left_out))
+    history = RewriteHistory(
+        wanted, plan.mode.rewrites, checked, left_out, bool(left_out), target_of(plan.mode)
+    )
     if history.waits_for is not None and not _may_wait(plan, history):
         history.finish(checked)
     return history
+
+
+def target_of(mode: Mode) -> TargetTier:
+    """Return what the graph of a function of a mode is rewritten for."""
+    return TargetTier(mode.backend, _native_code)
+
+
+def _native_code() -> WhyNoCode | None:
+    from scanviz.engine.backends.native_support import is_installed, why_no_code  # where there are loops
+
+    return why_no_code if is_installed() else None
 
 
 def _may_wait(plan: FunctionSpec, history: RewriteHistory) -> bool:

@@ -185,7 +185,7 @@ def runner(
     plan = function.plan
     wanted: list[Variable] = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
-    history = RewriteHistory(wanted, selection)
+    history = RewriteHistory(wanted, selection, target=function.rewrites.target)
     program, _ = apply_memory_rules(lower(reads, history.final, function.name), selection)
     executable: Any = function.compile_alike(program)  # some tiers tell whether they are settled
     given = [np.array(array) for array in arrays]

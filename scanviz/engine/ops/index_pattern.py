@@ -176,6 +176,14 @@ def is_basic(parameters: IndexParameters) -> bool:
     return all(entry.kind != "array" for entry in parameters.entries)
 
 
+def picking(parameters: IndexParameters) -> tuple[int, tuple[IndexEntry, ...]] | None:
+    """Return how many whole axes stand before the arrays and integers of an index, and these; None where others are between."""
+    whole = [entry.kind == "slice" and entry.numbers() == (None, None, None) for entry in parameters.entries]
+    before = whole.index(False)
+    found = parameters.entries[before : len(whole) - whole[::-1].index(False)]
+    return None if any(entry.kind not in ("array", "integer") for entry in found) else (before, found)
+
+
 def numpy_index(parameters: IndexParameters, values: Sequence[Any]) -> tuple[Any, ...]:
     """Return the index for NumPy, from the pattern and the values of its inputs."""
     given = iter(values)

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import moved_from
-from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.formatting import counted, named
 from scanviz.engine.rewrites.level import Level
-from scanviz.engine.rewrites.loops import size_nodes
-from scanviz.engine.rewrites.profitability import MOST_GROWTH_AFTER, MOST_ROW_BYTES, elements, is_heavy
+from scanviz.engine.rewrites.loops import size_nodes, stays_in_step
+from scanviz.engine.rewrites.profitability import (
+    MOST_GROWTH_AFTER,
+    becomes_one,
+    elements,
+    is_heavy,
+    is_view,
+)
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of
+from scanviz.engine.rewrites.row_memory import too_much_memory
 from scanviz.engine.rewrites.rule import Match, Refusal
 from scanviz.engine.scan.closure import outputs_of
 from scanviz.engine.scan.loop import ScanView
@@ -22,16 +28,22 @@ if TYPE_CHECKING:
     from scanviz.engine.rewrites.rows import Rows
 
 
+_IN_CACHE = "what only goes out of the step is elementwise: better done while it is in the cache"
+
+
 def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match | Refusal:
     """Compute after a loop what only goes out of its steps, where that pays."""
     from scanviz.engine.rewrites.batching import BATCHING  # much code, for few loops compute what leaves them
-    from scanviz.engine.rewrites.rows import reads_whole
+    from scanviz.engine.rewrites.rows import Rows, reads_whole
 
-    heavy = [node for node in late if is_heavy(node) and node.op.declaration in BATCHING]
+    rows, on_numpy = Rows(view, level), level.target.why_numpy(view.op) is not None
+
+    def worth(node: Apply) -> bool:
+        return is_heavy(node) if on_numpy else becomes_one(node, lambda variable: rows.same(variable) is None)
+
+    heavy = [node for node in late if worth(node) and node.op.declaration in BATCHING]
     if not heavy:
-        return Refusal(
-            "what only goes out of the step is elementwise: better done while it is in the cache", 1
-        )
+        return Refusal(_IN_CACHE if on_numpy else stays_in_step(view.op), 1)
     moving = _after(heavy, late)
     if any(node.op.declaration not in BATCHING or len(node.outputs) != 1 for node in moving):
         return Refusal("an operation on the way out has no batched meaning", 2)
@@ -41,7 +53,7 @@ def computed_after(view: ScanView, level: Level, late: Sequence[Apply]) -> Match
         step_output.keep != ALL or not reads_whole(view.result(step_output), level) for step_output in leaving
     ):
         return Refusal("only last rows of the results are read", 3)
-    return _computed_after(view, level, moving, leaving, made)
+    return _computed_after(rows, moving, leaving, made)
 
 
 def _after(heavy: Collection[Apply], late: Sequence[Apply]) -> list[Apply]:
@@ -71,21 +83,17 @@ def _new_rows(rows: Rows, varying: Sequence[Variable], leaving: Sequence[StepOut
     if len(known) < len(before) + len(after):
         return None
     added, taken = sum(number or 0 for number in after), sum(number or 0 for number in before)
-    steps = constant_integer(rows.view.n_steps) or 0
     if added > MOST_GROWTH_AFTER * taken:
         return f"the loop would keep {added} numbers a step instead of {taken}"
-    if (added - taken) * steps * 8 > MOST_ROW_BYTES:
-        return f"the rows of all steps would take {(added - taken) * steps * 8} bytes more"
     return None
 
 
 def _computed_after(
-    view: ScanView, level: Level, moving: Sequence[Apply], leaving: Sequence[StepOutput], made: set[Variable]
+    rows: Rows, moving: Sequence[Apply], leaving: Sequence[StepOutput], made: set[Variable]
 ) -> Match | Refusal:
     from scanviz.engine.rewrites.batching import batched
-    from scanviz.engine.rewrites.rows import Rows
 
-    rows = Rows(view, level)
+    view, level = rows.view, rows.level
     asked = view.op.once(size_nodes)
     read = list(
         dict.fromkeys(variable for node in moving for variable in node.inputs if variable not in made)
@@ -98,7 +106,10 @@ def _computed_after(
     ]
     for variable in varying:
         rows.need(variable)
-    too_much = _new_rows(rows, varying, leaving)
+    gone = {step_output.value for step_output in leaving}
+    passing = [node.outputs[0] for node in moving if not is_view(node) and node.outputs[0] not in gone]
+    new = [variable for variable in varying if not rows.costs_nothing(variable)]
+    too_much = _new_rows(rows, varying, leaving) or too_much_memory(view, level, new, passing)
     if too_much is not None:
         return Refusal(too_much, 4)
     if not any(variable not in rows.extra for variable in varying) and not rows.extra:

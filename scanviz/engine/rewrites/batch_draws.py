@@ -33,6 +33,7 @@ from scanviz.engine.rewrites.loops import (
     own_tier,
     random_states,
     results_left,
+    stays_in_step,
     unread_sequence,
 )
 from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, SHORT_ROW, elements, is_short
@@ -54,10 +55,12 @@ def batch_draws(node: Apply, level: Level) -> Match | Refusal | None:
     op = view.op
     if not random_states(op):
         return None
-    if (refusal := own_tier(view)) is not None:
+    if (refusal := own_tier(view, level)) is not None:
         return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: numbers would be drawn that no step reads", 1)
+    if level.target.why_numpy(op) is None:
+        return Refusal(stays_in_step(op), 1)
     from scanviz.engine.rewrites.step_draws import (
         chains_of,  # with all draws: much code, which few loops need
     )

@@ -23,6 +23,7 @@ from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, going_on, sweeps
 from scanviz.engine.rewrites.run import Parting
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.changes import Change, Delta, Move
@@ -121,6 +122,8 @@ class RewriteHistory(Sequence[Record]):
         Names of rules.  Where one of them does something first, it is kept how far this had come: :meth:`without` goes on there.
     pauses : bool
         Whether this one waits there until :meth:`finish` is called.
+    target : TargetTier
+        What will run the graph.
 
     Examples
     --------
@@ -140,7 +143,9 @@ class RewriteHistory(Sequence[Record]):
         checked: set[Apply] | None = None,
         parts_at: Collection[str] = (),
         pauses: bool = False,
+        target: TargetTier = NUMPY,
     ) -> None:
+        self.target = target
         self._start, self.selection, self._run = list(outputs), selection, next_run()
         self._asked, self._parting = selection, Parting(parts_at, pauses=pauses) if parts_at else None
         self._entries: list[Record] = []
@@ -156,7 +161,7 @@ class RewriteHistory(Sequence[Record]):
             self._note(self._rest)
 
     def _begun(self, checked: set[Apply] | None) -> Iterator[Swept]:
-        return sweeps(self._start, self._asked, checked=checked, parting=self._parting)
+        return sweeps(self._start, self._asked, checked=checked, parting=self._parting, target=self.target)
 
     def _note(self, swept: Iterator[Swept]) -> None:
         """Note what sweeps did, up to where they pause."""
@@ -323,7 +328,7 @@ class RewriteHistory(Sequence[Record]):
     def _again(self, refused: list[Refused] | None = None) -> Iterator[Swept]:
         """Return what applies the rules once more."""
         parting = self._parting if self._parting is not None and self._parting.is_without else None
-        return sweeps(self._start, self._asked, refused, replaying=True, parting=parting)
+        return sweeps(self._start, self._asked, refused, replaying=True, parting=parting, target=self.target)
 
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""

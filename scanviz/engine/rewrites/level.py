@@ -15,6 +15,7 @@ from scanviz.engine.graph.declaration import Declaration
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild
 from scanviz.engine.graph.traversal import toposort, users
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+from scanviz.engine.rewrites.target import NUMPY, TargetTier
 from scanviz.engine.scan.loop import SCAN, Scan
 
 T = TypeVar("T")
@@ -80,6 +81,8 @@ class Level:
         The loop that it is the step of.
     nodes : sequence of Apply, optional
         Its nodes in order of computation, where they are known.
+    target : TargetTier
+        What runs it.
 
     Attributes
     ----------
@@ -107,6 +110,7 @@ class Level:
         "outputs",
         "path",
         "quiet",
+        "target",
         "wanted",
     )
 
@@ -116,8 +120,9 @@ class Level:
         path: tuple[str, ...] = (),
         loop: Scan | None = None,
         nodes: Sequence[Apply] | None = None,
+        target: TargetTier = NUMPY,
     ) -> None:
-        self.path, self.loop, self.wanted = path, loop, frozenset(outputs)
+        self.path, self.loop, self.wanted, self.target = path, loop, frozenset(outputs), target
         self.nodes: list[Apply] = toposort(outputs) if nodes is None else list(nodes)
         self.outputs = Rebuilt(outputs, self.nodes)
         self.by_declaration: dict[Declaration, list[Apply]] = {}

@@ -16,17 +16,23 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.sizes import surely_equal
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
+from scanviz.engine.rewrites.target import HOST_TIERS
 from scanviz.engine.scan.loop import Scan, ScanView, nodes_of, of_step
 from scanviz.engine.scan.variables import Carry, LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
 
 
-def own_tier(view: ScanView) -> Refusal | None:
-    """Return why nothing is moved out of a loop that was asked to run on a tier of its own, None if it was not."""
-    tier = view.op.settings.mode
-    return (
-        None if tier is None else Refusal(f"`{view.op.scan_name}` was asked to run on the tier {tier!r}", 5)
-    )
+def own_tier(view: ScanView, level: Level) -> Refusal | None:
+    """Return why nothing is moved out of a loop that has a tier of its own: the one around it may lack the operation."""
+    mode = view.op.settings.mode
+    if mode is None or level.target.tier in HOST_TIERS:
+        return None
+    return Refusal(f"`{view.op.scan_name}` was asked to run on the tier {mode!r}", 5)
+
+
+def stays_in_step(op: Scan) -> str:
+    """Return why work that would leave a loop for NumPy stays in one that is rewritten for machine code."""
+    return f"machine code runs `{op.scan_name}`: there elementwise work, draws, lookups and views cost least in the step"
 
 
 def random_states(op: Scan) -> list[Carry]:

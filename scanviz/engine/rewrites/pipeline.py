@@ -25,9 +25,10 @@ from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rounds import ROUND
 from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
-from scanviz.engine.rewrites.rule_pass import Applied, Said, apply_rule
+from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
 from scanviz.engine.rewrites.run import Parting, RewriteRun, RuleTurns
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
 SWEEPS_BEFORE_LOOKING = (
     12  # sweeps that changed something, a rule of the phase, before graphs are compared with earlier ones
@@ -80,6 +81,7 @@ def sweeps(
     replaying: bool = False,
     checked: set[Apply] | None = None,
     parting: Parting | None = None,
+    target: TargetTier = NUMPY,
 ) -> Iterator[Swept]:
     """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
 
@@ -99,8 +101,10 @@ def sweeps(
         Filled with the nodes whose types were found to hold.
     parting : Parting, optional
         Rules with which, or without which, this run parts from another.
+    target : TargetTier
+        What will run the graph.
     """
-    run = RewriteRun(list(outputs), replaying, None if refusals is None else {})
+    run = RewriteRun(list(outputs), replaying, None if refusals is None else {}, levels=Levels(target))
     run.next_turns(selection)
     yield from going_on(run, outputs, selection, checked, parting)
     if refusals is not None and run.refused is not None:

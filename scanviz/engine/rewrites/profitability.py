@@ -1,22 +1,25 @@
 """Whether an operation is worth moving, and what that may cost in memory.
 
-Operations are *heavy* (products of matrices, solves, reductions, lookups: one call over all rows is much faster than one a
-step), *views* (they cost nothing anywhere) or *light* (elementwise: one pass over memory either way, so that only the call is
-saved; worth it for short rows alone, because long ones are better used while they are in the cache).
+Operations are *heavy* (products of matrices, solves, reductions, lookups), *views* (they cost nothing anywhere) or *light*
+(elementwise).  On NumPy one call over all rows is much faster than one a step of heavy operations, and of light ones on short rows;
+long ones are better used while they are in the cache.  Machine code makes no calls: of all rows at once only products with an
+array that stays the same are faster, because they read that array once, and functions of single numbers such as exp, which it
+computes of several numbers in the time of one (1.8 times).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, tensor_type
 
 SHORT_ROW = 4096  # elements; of a row whose size is not known, one dimension counts as short
 # of all the rows that one application may add, where sizes are known: the budget of memory for speed
 MOST_ROW_BYTES = 1 << 30
 MOST_GROWTH_AFTER = 2  # times as many numbers a step that a loop may keep for work that is done after it
 FEW_ROWS = 4  # of the first matrix of a product: with so many all is used that is read of the second
-MOST_GROWTH = 16  # times that a row may be longer than what it is computed from
+MOST_GROWTH = 16  # times as much as a draw takes of its random state that a step may take of it
 
 
 def is_heavy(node: Apply) -> bool:
@@ -24,33 +27,31 @@ def is_heavy(node: Apply) -> bool:
     return node.op.facts.weight == "heavy"
 
 
-def is_faster_of_all_rows(node: Apply) -> bool:
-    """Return whether an operation of rows is faster over all at once on every tier: heavy ones, and functions of single numbers.
+def is_short_call(node: Apply) -> bool:
+    """Return whether an operation takes NumPy a call whose work is worth less than the call."""
+    return node.op.facts.weight != "free" and is_short(node.outputs[0])
 
-    Machine code does a light operation in the step for nothing beside the memory that rows would take, and so a product of two
-    matrices; but a function such as exp it computes of several numbers in the time of one, and of a product with a vector it reads
-    the matrix once for each.
+
+def is_function(node: Apply) -> bool:
+    """Return whether an operation is an elementwise function that costs much more than an addition, such as exp."""
+    return node.op.facts.weight == "light" and not node.op.facts.cheap
+
+
+def becomes_one(node: Apply, varies: Callable[[Variable], bool]) -> bool:
+    """Return whether an operation of all rows is one product, or one solution, with an array that is the same at every step.
+
+    ``varies`` says of a variable whether it changes from step to step.
+
+    A product of two matrices, the first of more than a few rows as far as is known, reads the second once for many rows anyway.
     """
-    alone = not tensor_type(node.outputs[0]).ndim if is_light(node) else False
-    return (is_heavy(node) and not is_product_of_matrices(node)) or (alone and not node.op.facts.cheap)
-
-
-def is_product_of_matrices(node: Apply) -> bool:
-    """Return whether an operation is the product of two matrices, the first of more than a few rows as far as is known."""
-    if node.op.declaration.family != "linalg":
+    if not is_heavy(node) or node.op.declaration.family not in ("linalg", "factorise"):
         return False
-    from scanviz.engine.ops.linalg import DOT, MATMUL  # it is there: there is one of its operations
-
-    if node.op.declaration not in (DOT, MATMUL):
+    if all(varies(operand) for operand in node.inputs if not isinstance(operand, Constant)):
         return False
-    first, second = (tensor_type(operand) for operand in node.inputs)
+    first, second = (tensor_type(operand) for operand in node.inputs[:2])
     rows = first.shape[0] if first.ndim else None
-    return first.ndim == second.ndim == 2 and (rows is None or rows >= FEW_ROWS)
-
-
-def is_light(node: Apply) -> bool:
-    """Return whether an operation is elementwise."""
-    return node.op.facts.weight == "light"
+    many = first.ndim == second.ndim == 2 and (rows is None or rows >= FEW_ROWS)
+    return not (node.op.facts.product and many)
 
 
 def is_view(node: Apply) -> bool:

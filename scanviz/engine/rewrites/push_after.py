@@ -23,7 +23,7 @@ from scanviz.engine.scan.variables import StepOutput
 def push_out_outputs(node: Apply, level: Level) -> Match | Refusal:
     """Compute after the loop, of all rows at once, what nothing in the loop reads."""
     view = ScanView(node)
-    if (refusal := own_tier(view)) is not None:
+    if (refusal := own_tier(view, level)) is not None:
         return refusal
     found = running_sums(view, level)[0]
     if found:

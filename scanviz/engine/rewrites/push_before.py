@@ -1,16 +1,15 @@
-"""Work that leaves a loop for the graph before it: PushOutNonSeqScan, PushOutSeqScan and PushOutShortRows.
+"""Work that leaves a loop for the graph before it: PushOutNonSeqScan and PushOutSeqScan.
 
 What a step computes of its non-sequences alone is the same at every step: it is computed once, before the loop.  What it
 computes of its sequences (and non-sequences) alone is computed of all rows at once, as one batched operation
-(:mod:`scanviz.engine.rewrites.batching`), and the loop reads its rows: by PushOutSeqScan where that is faster on any tier, by
-PushOutShortRows where it saves a call in each step and costs memory, which machine code for the whole step does not want.  Only
-what every step computes is moved, never what a branch of an ``ifelse`` may leave out.  A loop of no steps then computes it all
-the same.
+(:mod:`scanviz.engine.rewrites.batching`), and the loop reads its rows, where that is faster on the tier that runs the loop
+(:mod:`scanviz.engine.rewrites.target`).  Only what every step computes is moved, never what a branch of an ``ifelse`` may leave
+out.  A loop of no steps then computes it all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from scanviz.engine.errors import some
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, describe, rebuild, tensor_type
@@ -32,18 +31,17 @@ from scanviz.engine.rewrites.loops import (
     results_without,
     rows_of_steps,
     size_nodes,
+    stays_in_step,
     unread_sequence,
 )
 from scanviz.engine.rewrites.profitability import (
-    MOST_GROWTH,
-    MOST_ROW_BYTES,
-    bytes_of_rows,
-    elements,
-    is_faster_of_all_rows,
-    is_product_of_matrices,
-    is_short,
+    becomes_one,
+    is_function,
+    is_heavy,
+    is_short_call,
     is_view,
 )
+from scanviz.engine.rewrites.row_memory import too_much_memory
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.closure import all_known, closure, is_known, outputs_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
@@ -63,7 +61,7 @@ def push_out_non_sequences(node: Apply, level: Level) -> Match | Refusal:
     same = _same_each_step(view, {*given, *outputs_of(movable)})
     if not movable and not same:
         return Refusal(_why_none(view.op, nodes, "non-sequences"))
-    if (refusal := own_tier(view)) is not None:
+    if (refusal := own_tier(view, level)) is not None:
         return refusal
     if not results_left(view.op, same) and (unread := unread_sequence(view)) is not None:
         return Refusal(nobody_checks(unread), 3)
@@ -141,22 +139,7 @@ def _without(
 @rule(name="PushOutSeqScan", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
 def push_out_sequences(node: Apply, level: Level) -> Match | Refusal:
     """Compute of all rows at once, before the loop, what depends on its sequences alone and is faster so."""
-    return _push_out(ScanView(node), level, is_faster_of_all_rows, with_views=False)
-
-
-@rule(name="PushOutShortRows", phase="loops", on=(SCAN,), single=True, tags=("scan", "push_out"))
-def push_out_short_rows(node: Apply, level: Level) -> Match | Refusal:
-    """Compute of all rows at once, before the loop, elementwise operations of short rows of sequences, and products of matrices."""
-
-    def saves_a_call(node: Apply) -> bool:
-        return is_product_of_matrices(node) or (not is_view(node) and is_short(node.outputs[0]))
-
-    return _push_out(ScanView(node), level, saves_a_call, with_views=True)
-
-
-def _push_out(
-    view: ScanView, level: Level, worth: Callable[[Apply], bool], with_views: bool
-) -> Match | Refusal:
+    view = ScanView(node)
     op = view.op
     if not op.of_type(LoopSequence):
         return Refusal(f"`{op.scan_name}` has no sequence")
@@ -165,19 +148,21 @@ def _push_out(
     passed = _passed_on(view)
     if not movable and not passed:
         return Refusal(_why_none(op, nodes, "sequences and non-sequences"), 1)
-    if (refusal := own_tier(view)) is not None:
+    if (refusal := own_tier(view, level)) is not None:
         return refusal
     if op.until is not None:
         return Refusal(f"`{op.scan_name}` may end early: rows would be computed that no step reads", 2)
-    chosen = _worth_moving(movable, worth, with_views)
-    if not chosen and not passed:
-        return Refusal("only elementwise operations of long rows: better done while they are in the cache", 3)
     moving = _Rows(view, level)
+    on_numpy = level.target.why_numpy(op) is not None
+    chosen = _worth_moving(movable, moving, on_numpy)
+    if not chosen and not passed:
+        return Refusal(_LONG_ROWS if on_numpy else stays_in_step(op), 3)
     for node in chosen:
         moving.move(node)
     moved = moving.moved
     leaving = _frontier(moved, op.inner_outputs)
-    too_much = _too_much(view, level, moved, leaving)
+    passing = [node.outputs[0] for node in moved if not is_view(node) and node.outputs[0] not in leaving]
+    too_much = too_much_memory(view, level, leaving, passing)
     if too_much is not None:
         return Refusal(too_much, 4)
     given_out = [
@@ -258,50 +243,51 @@ def _is_batched(node: Apply) -> bool:
     return node.op.declaration in BATCHING
 
 
-def _worth_moving(movable: Sequence[Apply], worth: Callable[[Apply], bool], with_views: bool) -> list[Apply]:
+_LONG_ROWS = "only elementwise operations of long rows: better done while they are in the cache"
+
+
+def _worth_moving(movable: Sequence[Apply], rows: _Rows, on_numpy: bool) -> list[Apply]:
     """Return the nodes worth moving, and what these need.
 
-    With views, one of a row that is moved anyway, or of a sequence, goes along, for it is a call in each step; machine code has
+    On NumPy a view of a row that is moved anyway, or of a sequence, goes along, for it is a call in each step; machine code has
     it for nothing, and copies rows that do not lie in order.
     """
     inside = set(movable)
+    made = {output for node in movable for output in node.outputs}
     chosen: set[Apply] = set()
+
+    def varies(variable: Variable) -> bool:
+        return variable in made or rows.varies(variable)
+
+    numbers = set() if on_numpy else _of_numbers(movable)
+
+    def worth(node: Apply) -> bool:
+        if on_numpy:
+            return is_heavy(node) or is_short_call(node)
+        return becomes_one(node, varies) or (node in numbers and is_function(node))
+
     for node in reversed(movable):
-        if worth(node) or node in chosen:
+        if node in chosen or worth(node):
             chosen.add(node)
             chosen |= inside.intersection(variable.owner for variable in node.inputs)
-    for node in movable if with_views else ():
+    for node in movable if on_numpy else ():
         if is_view(node) and all(made.owner is None or made.owner in chosen for made in node.inputs):
             chosen.add(node)
     return [node for node in movable if node in chosen]
 
 
-def _too_much(
-    view: ScanView, level: Level, moved: Sequence[Apply], leaving: Sequence[Variable]
-) -> str | None:
-    """Return what is wrong with the memory that moved rows would take, None where it is well.
+def _of_numbers(movable: Sequence[Apply]) -> set[Apply]:
+    """Return the nodes that compute single numbers of single numbers."""
+    inside, found = set(movable), set[Apply]()
+    for node in movable:
+        made = {variable.owner for variable in node.inputs} & inside
+        if made <= found and not _has_axes(node):
+            found.add(node)
+    return found
 
-    Where sizes are not known, rows may have as many dimensions as those of a sequence, or of a result that is kept whole.
-    """
-    from scanviz.engine.rewrites.rows import most_dimensions  # much code, when there is something to move
 
-    most = most_dimensions(view, level) or 0
-    for value in leaving:
-        if tensor_type(value).ndim > most and elements(value) is None:
-            return f"rows of `{describe(value)}` may be much longer than all that the loop reads and gives"
-    steps = constant_integer(view.n_steps)
-    total = sum(bytes_of_rows(variable, steps) or 0 for variable in leaving)
-    if total > MOST_ROW_BYTES:
-        return f"the rows of all steps would take {total} bytes, more than {MOST_ROW_BYTES}"
-    for node in moved:
-        own = elements(node.outputs[0])
-        sizes = [elements(variable) for variable in node.inputs if not isinstance(variable, Constant)]
-        rows = [size for size in sizes if size]
-        if own is None or is_short(node.outputs[0]) or len(rows) < len(sizes) or not rows:
-            continue
-        if own > MOST_GROWTH * max(rows):
-            return f"rows of `{describe(node.outputs[0])}` are more than {MOST_GROWTH} times as long as what they come from"
-    return None
+def _has_axes(node: Apply) -> bool:
+    return any(tensor_type(variable).ndim for variable in (*node.inputs, *node.outputs))
 
 
 class _Rows:
@@ -328,7 +314,8 @@ class _Rows:
             known = self._known[variable] = rows_of_steps(self.view, self.level, self._sequences[variable])
         return known
 
-    def _varies(self, variable: Variable) -> bool:
+    def varies(self, variable: Variable) -> bool:
+        """Return whether a variable is a sequence, or computed of one so far."""
         return variable in self._known or variable in self._sequences
 
     def _same(self, variable: Variable) -> Variable | None:
@@ -337,9 +324,9 @@ class _Rows:
         if known is not None or isinstance(variable, Constant):
             return known if known is not None else variable
         node = variable.owner
-        if node is None or self._varies(variable):
+        if node is None or self.varies(variable):
             return None
-        if node.op.declaration is DIMENSION and self._varies(node.inputs[0]):
+        if node.op.declaration is DIMENSION and self.varies(node.inputs[0]):
             size = dimension(self._row(node.inputs[0]), node.op.parameters.axis + 1)
         else:
             inputs = [self._same(operand) for operand in node.inputs]
@@ -357,7 +344,7 @@ class _Rows:
 
         inputs, rows = [], []
         for variable in node.inputs:
-            varies = self._varies(variable)
+            varies = self.varies(variable)
             value = self._row(variable) if varies else self._same(variable)
             if value is None:
                 return  # it reads what could not be moved

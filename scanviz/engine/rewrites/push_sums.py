@@ -4,7 +4,7 @@ A state that only adds up a term, of which only the last row is read, such as a 
 products of matrices is one product of all rows, [x_0; x_1; …]ᵀ [g_0; g_1; …], after the loop.
 
 The rows of one factor are kept anyway, those of the other may be a new result of the loop in place of the sum; their memory
-is the price, limited by :data:`~scanviz.engine.rewrites.profitability.MOST_ROW_BYTES`.  The initial value is added, and a loop that
+is the price, limited by :mod:`scanviz.engine.rewrites.row_memory`.  The initial value is added, and a loop that
 may end early stays one: then there are as many rows as there were steps.
 
 A term may have fewer dimensions than the state, or size 1 along some: each step spreads it over the state, so the sum of all
@@ -29,6 +29,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import own_tier
+from scanviz.engine.rewrites.row_memory import too_much_memory
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of, of_step
 from scanviz.engine.scan.variables import State, inner_outputs
@@ -64,7 +65,7 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     ]
     if not products:
         return refused or Refusal(f"no state of `{view.op.scan_name}` only adds up products", 1)
-    if (refusal := own_tier(view)) is not None:
+    if (refusal := own_tier(view, level)) is not None:
         return refusal
     from scanviz.engine.rewrites.rows import Rows  # much code, and few loops add up products
 
@@ -79,7 +80,7 @@ def push_out_products(node: Apply, level: Level) -> Match | Refusal | None:
     for _, pair in products:
         for factor, _ in pair:
             rows.need(factor)
-    too_much = rows.too_much()
+    too_much = too_much_memory(view, level, list(rows.extra))
     if too_much is not None:
         return Refusal(too_much, 4)
     gone = [running_sum.state for running_sum, _ in products]

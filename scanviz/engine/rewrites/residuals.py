@@ -30,7 +30,7 @@ def merge_residuals(level: Level) -> Rewritten | None:
             mapping.update(joined(first, second, NAME))
             merged.append(f"`{first.op.scan_name}`")
         fresh = rebuilt(level.outputs, mapping, {})
-        level = Level(fresh, level.path, level.loop, fresh.nodes)
+        level = Level(fresh, level.path, level.loop, fresh.nodes, level.target)
     if not merged:
         return None
     return Rewritten(

@@ -16,7 +16,6 @@ from scanviz.engine.ops.index import INDEX, LAST_ROW, getitem, state_history
 from scanviz.engine.ops.index_pattern import FROM_THE_LAST
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, dimension
-from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import (
     nobody_checks,
@@ -24,7 +23,6 @@ from scanviz.engine.rewrites.loops import (
     rows_of_steps,
     unread_sequence,
 )
-from scanviz.engine.rewrites.profitability import MOST_ROW_BYTES, bytes_of_rows
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import (
@@ -206,14 +204,6 @@ class Rows:
         if state is not None:
             return dimension(self.view.outer(state), axis + (state.kind != "sitsot"))
         return dimension(self.of(source), axis + 1)
-
-    def too_much(self) -> str | None:
-        """Return what is wrong with the memory of the rows asked for, None where it is well."""
-        steps = constant_integer(self.view.n_steps)
-        total = sum(bytes_of_rows(variable, steps) or 0 for variable in self.extra)
-        if total <= MOST_ROW_BYTES:
-            return None
-        return f"the rows that are needed for it would take {total} bytes, more than {MOST_ROW_BYTES}"
 
     def possible(self, gone: Collection[LoopVariable]) -> bool:
         """Return whether the loop, if it may end early, still has a result that counts its steps."""

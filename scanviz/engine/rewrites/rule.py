@@ -186,7 +186,6 @@ ORDER: Sequence[str] = (
     "batch_draws",  # before what is computed of them
     "PushOutDot1",  # before rows of factors are moved about
     "PushOutSeqScan",
-    "PushOutShortRows",
     "PushOutScanOutput",
     "mitmot_to_sitsot",
     "ScanMerge",

@@ -20,6 +20,7 @@ from scanviz.engine.graph.provenance import asked_at
 from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
 from scanviz.engine.rewrites.rule import Match, Refusal, Rewritten, Rule
 from scanviz.engine.rewrites.settle import rebuilt
+from scanviz.engine.rewrites.target import NUMPY, TargetTier
 from scanviz.engine.scan.effects import Effects, effects_among, same_effects
 from scanviz.engine.scan.loop import Scan, loop_of, nodes_of
 from scanviz.engine.scan.rebuild import with_results
@@ -148,14 +149,19 @@ def _refused(rule: Rule, level: Level, node: Apply, refusal: Refusal) -> Refused
     return Refused(rule.name, level.path, name, node.node_id, source, refusal.why, refusal.preconditions_met)
 
 
-def _level(outputs: Sequence[Variable], like: Level | None = None) -> Level:
-    """Return the level of a graph, in the place of another one, with its nodes where these are known."""
+def _in_place_of(like: Level, outputs: Sequence[Variable]) -> Level:
+    """Return the level of a graph in the place of another one, with its nodes where these are known."""
     nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
-    return Level(outputs, nodes=nodes) if like is None else Level(outputs, like.path, like.loop, nodes)
+    return Level(outputs, like.path, like.loop, nodes, like.target)
 
 
 class Levels:
     """Levels of one run, kept as long as their graphs live: most rules change little.
+
+    Parameters
+    ----------
+    target : TargetTier
+        What runs the function.
 
     Attributes
     ----------
@@ -163,9 +169,10 @@ class Levels:
         Rule that looks at a node alone → the nodes that it leaves as they are, with what it refused.
     """
 
-    __slots__ = ("_declared", "_outer", "_steps", "declined")
+    __slots__ = ("_declared", "_outer", "_steps", "declined", "target")
 
-    def __init__(self) -> None:
+    def __init__(self, target: TargetTier = NUMPY) -> None:
+        self.target = target
         self.declined: dict[str, dict[Apply, Refusal | None]] = {}
         # by the identity of the loop, which its level holds
         self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
@@ -174,7 +181,7 @@ class Levels:
 
     def copied(self) -> Levels:
         """Return levels of the same graphs, for a run that goes on by itself."""
-        found = Levels()
+        found = Levels(self.target)
         found._steps = {key: level.copied() for key, level in self._steps.items()}
         found._outer = None if self._outer is None else self._outer.copied()
         found.declined = {rule: dict(nodes) for rule, nodes in self.declined.items()}
@@ -185,15 +192,17 @@ class Levels:
         known = self._outer
         same = known is not None and len(known.outputs) == len(outputs)
         if not same or known is None or any(map(is_not, known.outputs, outputs)):
-            known = self._outer = _level(outputs)
+            nodes = outputs.nodes if isinstance(outputs, Rebuilt) else None
+            known = self._outer = Level(outputs, nodes=nodes, target=self.target)
         return known
 
-    def step(self, op: Scan, path: tuple[str, ...]) -> Level:
+    def step(self, op: Scan, around: Level) -> Level:
         """Return the level of a loop's step."""
+        path = around.path
         known = self._steps.get((id(op), path))
         if known is None:
-            inside = (*path, op.scan_name)
-            known = self._steps[id(op), path] = Level(op.inner_outputs, inside, op, op.once(nodes_of))
+            inside, target = (*path, op.scan_name), around.target.inside(op)
+            known = self._steps[id(op), path] = Level(op.inner_outputs, inside, op, op.once(nodes_of), target)
         return known
 
     def declarations(self, outputs: Sequence[Variable]) -> frozenset[Declaration]:
@@ -205,7 +214,7 @@ class Levels:
             while todo:
                 at = todo.pop()
                 declared.update(at.by_declaration)
-                todo.extend(self.step(loop_of(node), at.path) for node in at.loops)
+                todo.extend(self.step(loop_of(node), at) for node in at.loops)
             found = frozenset(declared)
             self._declared = level, found
         return found
@@ -247,7 +256,7 @@ def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     if asked.rule.outermost_first:
         fresh = _outermost_first(asked, level, done)
     elif steps := _steps_rewritten(asked, level, done):
-        inside = _level(rebuilt(level.outputs, {}, steps), level)
+        inside = _in_place_of(level, rebuilt(level.outputs, {}, steps))
         here = _here(asked, inside, done)
         return inside.outputs if here is None else here
     else:
@@ -260,7 +269,7 @@ def _all(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
 def _outermost_first(asked: Asked, level: Level, done: RulePass) -> list[Variable] | None:
     here = _whole(asked, level, done)
     if here is not None:
-        level = Level(here, level.path, level.loop)
+        level = _in_place_of(level, here)
     steps = _steps_rewritten(asked, level, done)
     return rebuilt(level.outputs, {}, steps) if steps else here
 
@@ -357,7 +366,7 @@ def _in_steps(asked: Asked, level: Level) -> list[Applied]:
     found: list[Applied] = []
     last: dict[Apply, Applied] = {}  # of each loop before the one that is looked at
     for node in level.loops:
-        inside = _at_loops(asked, asked.levels.step(loop_of(node), level.path))
+        inside = _at_loops(asked, asked.levels.step(loop_of(node), level))
         for applied in inside:
             found.append(Applied(applied.message, _with_step(level, last, len(last), node, applied)))
         if inside:
@@ -413,7 +422,7 @@ def _steps_rewritten(asked: Asked, level: Level, done: RulePass) -> dict[Apply, 
     found: dict[Apply, Scan] = {}
     for node in level.loops:
         assert isinstance(node.op, Scan)
-        fresh = _all(asked, asked.levels.step(node.op, level.path), done)
+        fresh = _all(asked, asked.levels.step(node.op, level), done)
         if fresh is not None:
             found[node] = _with_step_of(node.op, fresh)
     return found

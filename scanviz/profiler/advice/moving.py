@@ -58,7 +58,7 @@ def sequence_products(place: SourcePlace) -> Iterator[Advice]:
     found = timed(place, products)
     times = max(loop.steps - loop.runs, 0)
     gain = bounded(place, sum(_saved(place, operation) for operation in found) * times)
-    if not found or not place.is_worth(gain):
+    if not found or not place.is_worth(gain) or is_best_in_step(place, "PushOutSeqScan"):
         return
     slowest = max(found, key=lambda operation: operation.typical_ns)
     until = " The loop may end early: this pays where most of the rows are reached." if loop.has_until else ""
@@ -120,9 +120,13 @@ def _why(place: SourcePlace, rule: str) -> str:
     refusal = place.refusal(rule)
     if refusal is None:
         return f"The record does not say why {rule} left it in the loop."
-    if "asked to run on the tier" in refusal.why:
-        return f"{rule} left it: {refusal.why}, and nothing is moved out of such a loop; leaving out mode= of the scan does it too."
     return f"{rule} left it: {refusal.why}."
+
+
+def is_best_in_step(place: SourcePlace, rule: str) -> bool:
+    """Return whether a rule left work in a loop because machine code runs that, where it costs least in the step."""
+    refusal = place.refusal(rule)
+    return refusal is not None and refusal.why.startswith("machine code runs")
 
 
 def _saved(place: SourcePlace, product: OperationRecord) -> float:
@@ -151,6 +155,7 @@ def every(runs: int) -> str:
 __all__ = [
     "bounded",
     "every",
+    "is_best_in_step",
     "labels",
     "non_sequences",
     "of_run",

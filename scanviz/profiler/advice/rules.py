@@ -19,6 +19,7 @@ from scanviz.profiler.advice.item import Advice, SourcePlace, places
 from scanviz.profiler.advice.memory import checkpoints, copies, rows_kept
 from scanviz.profiler.advice.moving import (
     bounded,
+    is_best_in_step,
     labels,
     non_sequences,
     of_run,
@@ -66,7 +67,7 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
     saved = sum(max(0.0, operation_ns(loop, one) - (left[one.index] or 0.0)) for one in found)
     gain = bounded(place, saved * max(loop.steps - loop.runs, 0))
     spending = together(place, found) * loop.steps
-    if not found or not place.is_worth(gain):
+    if not found or not place.is_worth(gain) or is_best_in_step(place, "batch_draws"):
         return
     unsized = None in left.values()
     until = (

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -11,12 +10,10 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
-from scanviz.engine.backends import auto, registry
-from scanviz.engine.backends.auto import foreseen
-from scanviz.engine.backends.auto.loop import THIS_RUN, AutoLoop
+from scanviz.engine.backends import registry
+from scanviz.engine.backends.auto.loop import THIS_RUN
 from scanviz.engine.backends.base import Availability
 from scanviz.engine.config import config
-from scanviz.engine.errors import ScanvizError
 from scanviz.profiler.recording.session import profile
 
 needs_llvm = pytest.mark.skipif(
@@ -206,22 +203,6 @@ def test_once_a_loop_is_compiled_others_are_that_did_a_quarter_of_the_work():
 
 
 @needs_llvm
-def test_loops_of_a_gradient_go_over_in_one_call_and_are_compiled_once(monkeypatch):
-    x, w = T.matrix("x"), T.vector("w")
-    rows, _ = scanviz.scan(lambda x_t, h, w: T.tanh(w * h + x_t * 0.5), x, T.zeros((8,)), w, name="model")
-    loss = (rows**2).sum()
-    f = scanviz.function([x, w], [loss, scanviz.grad(loss, w)])
-    given = RNG.normal(size=(100, 8)), np.full(8, 0.3)
-    for _ in range(60):
-        f(*given)
-        if f.for_machine_code is not None:
-            break
-    f(*given)
-    assert not f.executable.counted.compiled
-    assert f.for_machine_code.executable.counted.compiled == {"model", "grad_of_model"}
-
-
-@needs_llvm
 def test_a_loop_of_a_function_that_does_little_stays_though_another_is_compiled():
     x, y = T.vector("x"), T.vector("y")
     long, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s), x, np.float64(0), name="long")
@@ -302,7 +283,7 @@ def test_integers_truth_values_and_draws_are_the_same_before_and_after():
             shared.set_value(value)
         for mine, theirs in zip(found, plain(given), strict=True):
             np.testing.assert_array_equal(mine, theirs)
-    assert "native" in {tier for tier, _ in tiers_of(f.for_machine_code)}
+    assert "native" in {tier for tier, _ in tiers_of(f)}
 
 
 @needs_llvm
@@ -358,7 +339,7 @@ def test_nothing_of_machine_code_is_loaded_for_hundreds_of_short_calls():
         "f = scanviz.function([x, w], [loss, scanviz.grad(loss, w)])\n"
         "for _ in range(300):\n"
         "    f(np.ones(5), np.ones(1))\n"
-        "print([name for name in sys.modules if 'llvmlite' in name or 'backends.native' in name or 'auto.left' in name])\n"
+        "print([name for name in sys.modules if 'llvmlite' in name or 'backends.native.' in name])\n"
     )
     assert printed_by(script) == "[]\n"
 
@@ -370,54 +351,13 @@ def test_nothing_of_llvm_nor_much_else_is_loaded_for_a_short_loop():
         "x = T.vector('x')\n"
         "s, _ = scanviz.scan(lambda x_t, s: T.tanh(x_t - s), x, np.float64(0))\n"
         "scanviz.function([x], s)(np.ones(100))\n"
-        "later = ('llvmlite', 'backends.native', 'ops.random', 'ops.sort', 'ops.factorise', 'runtime.wording', 'engine.gradient.')\n"
+        "later = ('llvmlite', 'backends.native.', 'ops.random', 'ops.sort', 'ops.factorise', 'runtime.wording', 'engine.gradient.')\n"
         "print([name for name in sys.modules if any(each in name for each in later)])\n"
         "print(sum(name.startswith('scanviz') for name in sys.modules))\n"
     )
     found, count = printed_by(script).splitlines()
     assert found == "[]"
     assert int(count) <= MODULES, "what every first result waits for: import it where it is used"
-
-
-def smooth(mode="auto", updates=False):
-    """Return a function of whose loop the rewrites for NumPy move work on rows out."""
-    x, total = T.matrix("x"), scanviz.shared(0.0, name="total")
-    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((8,)), name="smooth")
-    changed = [(total, total + rows.sum())] if updates else None
-    return scanviz.function([x], rows, name="f", mode=mode, updates=changed), total
-
-
-@needs_llvm
-def test_a_loop_that_pays_for_machine_code_gets_a_program_rewritten_for_that():
-    given = RNG.normal(size=(200, 8))
-    (f, total), (plain, expected_total) = smooth(updates=True), smooth("native", updates=True)
-    rules = {each.rule for each in f.rewrites}
-    assert "PushOutShortRows" in rules and f.for_machine_code is None
-    for _ in range(12):
-        np.testing.assert_allclose(f(given), plain(given), rtol=1e-9)
-    np.testing.assert_allclose(total.get_value(), expected_total.get_value(), rtol=1e-9)
-    assert {tier for tier, _ in tiers_of(f)} == {"numpy"}  # it was compiled once, there:
-    assert tiers_of(f.for_machine_code) == [("native", "machine code for the shapes met")]
-    assert "PushOutShortRows" not in {each.rule for each in f.for_machine_code.rewrites}
-    np.testing.assert_array_equal(f(given), plain(given))
-
-
-@needs_llvm
-def test_a_function_that_is_rewritten_the_same_for_machine_code_is_not_built_again():
-    f, given = bent(), RNG.normal(size=400)
-    assert calls_until_native(f, given) and f.for_machine_code is None
-
-
-@needs_llvm
-def test_a_first_call_that_surely_pays_for_machine_code_has_nothing_run_on_numpy():
-    given = RNG.normal(size=(1_500, 8))
-    (f, total), (plain, _) = smooth(updates=True), smooth("native", updates=True)
-    np.testing.assert_array_equal(f(given), plain(given))
-    assert tiers_of(f) == [] and tiers_of(f.for_machine_code)[0][0] == "native"
-    before = f.for_machine_code
-    f(given[:5])
-    np.testing.assert_array_equal(f(given), plain(given))
-    assert f.for_machine_code is before and total.get_value() != 0
 
 
 @pytest.mark.parametrize("before", [1, 2, 3])
@@ -440,142 +380,6 @@ def test_what_is_constant_around_a_loop_is_not_taken_for_the_steps_of_one_inside
     alone = scanviz.function([x], rows, mode="auto")
     least, most = (g.executable._most_ns([np.ones(2)]) for g in (alone, f))
     assert least == most
-
-
-def test_a_first_call_of_a_hundred_steps_is_not_looked_at():
-    script = (
-        "import sys, numpy as np, scanviz\n"
-        "from scanviz import tensor as T\n"
-        "x = T.matrix('x')\n"
-        "rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((8,)))\n"
-        "scanviz.function([x], [rows, scanviz.grad(rows.sum(), x)])(np.ones((100, 8)))\n"
-        "print([name for name in sys.modules if 'auto.foreseen' in name or 'auto.left' in name])\n"
-    )
-    assert printed_by(script) == "[]\n"
-
-
-@needs_llvm
-def test_what_left_the_loop_is_foreseen_too(monkeypatch):
-    asked = []
-    monkeypatch.setattr(foreseen, "left_by_shapes", lambda *given: asked.append(1) or {"smooth": 1e9})
-    monkeypatch.setattr(auto, "MOST_CALL_NS", 1e6)
-    f, _ = smooth()
-    f(RNG.normal(size=(200, 8)))
-    assert asked and tiers_of(f.for_machine_code)[0][0] == "native"
-
-
-@needs_llvm
-def test_a_function_of_whose_loops_there_is_no_machine_code_stays_as_it_is_rewritten_for_numpy(monkeypatch):
-    monkeypatch.setattr(AutoLoop, "_machine_code", lambda self, shapes, rows, steps: "a reason")
-    (f, _), (plain, _), given = smooth(), smooth("numpy"), RNG.normal(size=(1_500, 8))
-    np.testing.assert_allclose(f(given), plain(given), rtol=1e-9)
-    assert f.for_machine_code is None
-    for _ in range(3):
-        np.testing.assert_array_equal(f(given), plain(given))
-    assert f.for_machine_code is None and tiers_of(f) == [("numpy", "no native code: a reason")]
-
-
-@needs_llvm
-def test_a_function_that_is_called_often_goes_back_to_its_program_for_numpy_too(monkeypatch):
-    asked = []
-    monkeypatch.setattr(
-        AutoLoop, "_machine_code", lambda self, shapes, rows, steps: asked.append(self) or "a reason"
-    )
-    (f, _), (plain, _), given = smooth(), smooth("numpy"), RNG.normal(size=(200, 8))
-    for _ in range(12):
-        np.testing.assert_allclose(f(given), plain(given), rtol=1e-9)
-    np.testing.assert_array_equal(f(given), plain(given))
-    assert f.for_machine_code is None and tiers_of(f) == [("numpy", "no native code: a reason")]
-    assert len(asked) == 2  # of the loop as it is rewritten for machine code, and of this one
-
-
-def test_a_thread_calls_the_program_for_machine_code_though_another_one_drops_it():
-    f, _ = smooth()
-
-    class Dropping:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            f._later = None
-
-    f._making = Dropping()
-    assert f._made_for_machine_code().name == "f, for machine code"
-
-
-@needs_llvm
-def test_a_first_call_of_a_loop_that_prints_is_not_foreseen_to_pay(capsys):
-    x = T.matrix("x")
-    rows, _ = scanviz.scan(lambda x_t, h: T.Print("h")(0.9 * h) + 0.5 * x_t, x, T.zeros((2,)))
-    f = scanviz.function([x], rows)
-    f(np.ones((400, 2)))
-    assert f.for_machine_code is None and not f._counted.is_new
-
-
-@needs_llvm
-@pytest.mark.parametrize("given", ["a wrong type", [[1.0, 2.0], [3.0]]])
-def test_what_is_wrong_with_a_first_call_is_told_and_the_next_is_looked_at(given):
-    f, _ = smooth()
-    with pytest.raises(ScanvizError):
-        f(given)
-    f(x=RNG.normal(size=(1_500, 8)).tolist())
-    assert tiers_of(f.for_machine_code)[0][0] == "native"
-
-
-@needs_llvm
-def test_the_first_call_is_foreseen_the_same_when_a_profile_records_it():
-    given, (f, _) = RNG.normal(size=(1_500, 8)), smooth()
-    with profile() as session:
-        f(given)
-    (made,) = session.record.functions
-    assert (made.name, made.calls) == ("f, for machine code", 1)
-
-
-@needs_llvm
-def test_looking_what_a_first_call_will_do_is_told_as_building_and_is_no_time_of_the_script(monkeypatch):
-    usual = foreseen.loops_that_pay
-    monkeypatch.setattr(foreseen, "loops_that_pay", lambda *given: time.sleep(0.05) or usual(*given))
-    f, _ = smooth()
-    with profile() as session:
-        f(RNG.normal(size=(1_500, 8)))
-    assert sum(built.total_ns for built in session.record.building) >= 50e6
-
-
-@needs_llvm
-def test_a_loop_that_is_compiled_before_its_first_step_is_compiled_again_only_when_it_has_done_much_more():
-    f, _ = smooth()
-    f(np.empty((0, 8)))
-    given = RNG.normal(size=(1_500, 8))
-    f(given)
-    assert tiers_of(f)[0][0] == "native" and f.for_machine_code is None
-    f(given)
-    assert f.for_machine_code is None
-    for _ in range(10):
-        f(given)
-    assert tiers_of(f.for_machine_code)[0][0] == "native"
-
-
-@needs_llvm
-def test_rewrites_that_the_user_asks_for_stay_those():
-    given = RNG.normal(size=(200, 8))
-    x = T.matrix("x")
-    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((8,)))
-    f = scanviz.function([x], rows, mode=Mode("auto", rewrites="all"))
-    g = scanviz.function([x], rows, mode=Mode("auto", rewrites="all,-merge_equal"))
-    assert f.plan.mode == Mode("auto")
-    assert calls_until_native(g, given) and g.for_machine_code is None
-
-
-@needs_llvm
-def test_a_profile_shows_both_programs_of_a_function_and_counts_each_call_once():
-    given, (f, _) = RNG.normal(size=(200, 8)), smooth()
-    with profile() as session:
-        for _ in range(12):
-            f(given)
-    first, second = session.record.functions
-    assert (first.name, second.name) == ("f", "f, for machine code") and first.calls + second.calls == 12
-    tiers = [[tier.tier for tier in loop.tiers] for loop in session.record.loops]
-    assert tiers == [["numpy"], ["native"]] and sum(loop.steps for loop in session.record.loops) == 2400
 
 
 @needs_llvm

@@ -127,7 +127,7 @@ def test_one_loop_can_ask_for_another_tier(around, inside):
 
 def test_a_loop_that_asks_for_an_unknown_tier_is_refused_when_compiled():
     x = T.vector("x")
-    out, _ = scanviz.scan(lambda v: v * 2, x, mode="numpi")
+    out, _ = scanviz.scan(lambda v, h: h + v, x, 0.0, mode="numpi")
     for mode in ("reference", "numpy"):
         with pytest.raises(BackendError, match="numpi"):
             scanviz.function([x], out, mode=mode)

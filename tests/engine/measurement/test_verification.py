@@ -141,16 +141,16 @@ def test_a_rule_that_saves_memory_is_seen_to():
 
 
 def test_a_rule_whose_work_another_one_does_when_it_is_left_out_is_told_of():
-    x, w = T.matrix("x"), T.matrix("w")
-    h, _ = scanviz.scan(lambda x_t, h, w: T.tanh(T.dot(x_t, w) + h), x, T.zeros(3), w, name="rnn")
-    f = scanviz.function([x, w], h[-1], mode=Mode("numpy"))
-    found = {one.rule: one for one in ablate(f, [np.ones((4, 2)), np.ones((2, 3))], seconds=0.01)}
-    assert found["PushOutSeqScan"].instead == ("PushOutShortRows",)
-    others = [one.instead for rule, one in found.items() if rule != "PushOutSeqScan"]
-    assert others and not any(others)
-    without = Mode("numpy", "all,-PushOutShortRows")
-    f = scanviz.function([x, w], h[-1], mode=without)
-    (alone,) = ablate(f, [np.ones((4, 2)), np.ones((2, 3))], seconds=0.01, among=["PushOutSeqScan"])
+    x, g = T.tensor3("x"), T.tensor3("g")
+    sums, _ = scanviz.scan(lambda x_t, g_t, s: s + T.dot(x_t.T, g_t), [x, g], T.zeros((2, 3)), name="sums")
+    f = scanviz.function([x, g], sums[-1], mode=Mode("numpy"))
+    given = [np.ones((4, 5, 2)), np.ones((4, 5, 3))]
+    found = {one.rule: one for one in ablate(f, given, seconds=0.01)}
+    assert found["PushOutDot1"].instead == ("PushOutSeqScan", "PushOutScanOutput")
+    assert found["resolve_shapes"].instead == ()
+    without = Mode("numpy", "all,-PushOutSeqScan,-PushOutScanOutput")
+    f = scanviz.function([x, g], sums[-1], mode=without)
+    (alone,) = ablate(f, given, seconds=0.01, among=["PushOutDot1"])
     assert alone.instead == ()
 
 

@@ -43,7 +43,7 @@ def test_an_rnn_is_counted_as_by_hand():
 
 def test_moving_a_product_out_lowers_the_operations_of_a_step_and_keeps_the_flops():
     _, h = rnn()
-    before, after = cost_of([h]), cost_of(rewritten_by("PushOutShortRows", [h]))
+    before, after = cost_of([h]), cost_of(rewritten_by("PushOutSeqScan", [h]))
     assert (before.operations_per_step[("rnn",)], after.operations_per_step[("rnn",)]) == (4, 3)
     assert before.flops == after.flops
 
@@ -106,11 +106,11 @@ def test_costs_of_any_loop_are_never_negative_and_fall_with_its_rows(case):
 
 def test_every_history_has_a_cost_before_and_after_each_application():
     inputs, h = rnn()
-    f = scanviz.function(inputs, [h[-1], scanviz.grad(T.sum(h[-1]), inputs[1])])
+    f = scanviz.function(inputs, [h[-1], scanviz.grad(T.sum(h[-1]), inputs[1])], mode="numpy")
     for each in f.rewrites.of_graph:
         assert each.cost_before.operations_per_step and each.cost_after.flops.names
     (push,) = [
-        each for each in f.rewrites.of_graph if each.rule == "PushOutShortRows" and "`rnn`" in each.message
+        each for each in f.rewrites.of_graph if each.rule == "PushOutSeqScan" and "`rnn`" in each.message
     ]
     assert push.cost_after.operations_per_step[("rnn",)] < push.cost_before.operations_per_step[("rnn",)]
 

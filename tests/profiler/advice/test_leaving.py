@@ -67,9 +67,15 @@ def test_draws_that_the_state_decides_about_or_that_are_one_set_stay(draw: Any) 
 
 
 def test_draws_that_left_the_loop_are_not_advised_on() -> None:
-    left = walk(lambda s, h, k: s.normal(size=(4,)), mode=scanviz.Mode())
+    left = walk(lambda s, h, k: s.normal(size=(4,)), mode=scanviz.Mode("numpy"))
     assert "draw_normal of all steps at once" in repr(left.functions[0].rewrites)
     assert "draws" not in kinds(planted(left, "walk", operations=SLOW, wall_ms=600.0))
+
+
+def test_draws_that_machine_code_makes_in_the_step_are_not_advised_on() -> None:
+    stays = walk(lambda s, h, k: s.normal(size=(4,)), mode=scanviz.Mode())
+    assert "machine code runs `walk`" in repr(stays.functions[0].rewrites)
+    assert "draws" not in kinds(planted(stays, "walk", operations=SLOW, wall_ms=600.0))
 
 
 def test_the_reason_why_the_rewrite_left_draws_in_the_loop_is_told() -> None:

@@ -9,8 +9,6 @@ from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
-    always,
     copy,
     fill,
     source_of,
@@ -80,4 +78,4 @@ for _declaration, _write in (
     (TRIANGLE, _write_triangle),
     (FROM_DIAGONAL, _write_from_diagonal),
 ):
-    WRITE.row(_declaration)(Writing(always, _write))
+    WRITE.row(_declaration)(_write)

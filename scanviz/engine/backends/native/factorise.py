@@ -28,7 +28,7 @@ from scanviz.engine.backends.native.elimination import (
 )
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.formulas import primitive
-from scanviz.engine.backends.native.instructions import WRITE, Step, Writing, always, copy, fill, source_of
+from scanviz.engine.backends.native.instructions import WRITE, Step, Write, copy, fill, source_of
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.backends.native.stacks import for_each_matrix
@@ -278,7 +278,7 @@ def _sign_and_logarithm(batch: MatrixBatch, instruction: Instruction) -> Value:
 
 def _written(
     one: Callable[[MatrixBatch, Instruction], Value], cores: Sequence[int], given: Sequence[int]
-) -> Writing:
+) -> Write:
     """Return how an operation is written that does the same to each matrix of a batch.
 
     Parameters
@@ -313,7 +313,7 @@ def _written(
 
         step.where(good, instruction, _LEFT, finished)
 
-    return Writing(always, write)
+    return write
 
 
 def _refuse(matrices: ArrayPlace) -> None:

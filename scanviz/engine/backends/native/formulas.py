@@ -38,24 +38,7 @@ _INTRINSICS = {
     "absolute": "fabs", "copysign": "copysign", "floor": "floor", "ceil": "ceil", "truncate": "trunc",
     "round_even": "roundeven", "sqrt": "sqrt",
 }  # fmt: skip
-_STRUCTURE = frozenset({"constant", "select", "cast", "bitcast", "table", "loop", "when", "call"})
 _NO_LANES = frozenset({"loop", "when", "table"})  # written for one number at a time
-_WRITTEN = frozenset(
-    {*_ARITHMETIC, *_TESTS, *_INTRINSICS, *_STRUCTURE, *FUNCTIONS, "negate", "bit_not", "multiply_high"}
-)
-
-
-def why_not(block: Block) -> str | None:
-    """Return what of a formula cannot be written; None where all can."""
-    if "float16" in block.dtypes:
-        return "float16"
-    for line in block.lines:
-        if line.op not in _WRITTEN:
-            return f"`{line.op}`"
-        for inner in line.blocks:
-            if (found := why_not(inner)) is not None:
-                return found
-    return None
 
 
 def takes_lanes(block: Block) -> bool:
@@ -143,6 +126,8 @@ def primitive(code: Code, name: str, given: Sequence[Value]) -> Value:
         return code.op(f"xor {first.typed}, {ones}", first.dtype, lanes)
     if name == "multiply_high":
         return _multiply_high(code, given[0], given[1])
+    if name not in FUNCTIONS:
+        raise NotWrittenError(f"`{name}` has no native code")
     return elementary(code, name, list(given))
 
 
@@ -248,4 +233,4 @@ def _loop(code: Code, line: Statement, given: Sequence[Value]) -> list[Value]:
     return names
 
 
-__all__ = ["cast", "primitive", "takes_lanes", "why_not", "write"]
+__all__ = ["cast", "primitive", "takes_lanes", "write"]

@@ -17,8 +17,6 @@ from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
-    always,
     copy,
     finish,
     source_of,
@@ -30,19 +28,7 @@ from scanviz.engine.backends.native.shape import write_view
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.index_pattern import IndexParameters, input_entries, is_basic, numpy_index
-from scanviz.engine.program.instructions import Instruction, Program, is_scalar
-
-
-def _why_no_index(instruction: Instruction, program: Program) -> str | None:
-    pattern = instruction.op.parameters
-    return (
-        None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[1:], program, False)
-    )
-
-
-def _why_no_part(instruction: Instruction, program: Program) -> str | None:
-    pattern = instruction.op.parameters.pattern
-    return None if is_basic(pattern) else index_arrays.why_not(pattern, instruction.inputs[2:], program, True)
+from scanviz.engine.program.instructions import Instruction, is_scalar
 
 
 def _write_index(step: Step, instruction: Instruction) -> None:
@@ -132,8 +118,8 @@ def _write_assign(step: Step, instruction: Instruction) -> None:
     finish(step, instruction, target)
 
 
-WRITE.row(INDEX)(Writing(_why_no_index, _write_index))
-WRITE.row(ASSIGN)(Writing(_why_no_part, _write_assign))
+WRITE.row(INDEX)(_write_index)
+WRITE.row(ASSIGN)(_write_assign)
 
 
 def _write_last_row(step: Step, instruction: Instruction) -> None:
@@ -158,5 +144,5 @@ def _write_history(step: Step, instruction: Instruction) -> None:
     copy(step, rows, target.part(0, offset, rows.shape[0]))
 
 
-WRITE.row(LAST_ROW)(Writing(always, _write_last_row))
-WRITE.row(STATE_HISTORY)(Writing(always, _write_history))
+WRITE.row(LAST_ROW)(_write_last_row)
+WRITE.row(STATE_HISTORY)(_write_history)

@@ -19,11 +19,10 @@ from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.named_tuple import NamedTuple
-from scanviz.engine.ops.index_pattern import INPUT, IndexParameters
-from scanviz.engine.program.instructions import Instruction, Program, dtype_of
+from scanviz.engine.ops.index_pattern import INPUT, IndexParameters, picking
+from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.program.plan.location import packed
 
-_WHOLE = (None, None, None)  # of a slice that keeps an axis
 _LEFT = "an index by an array beyond its axis"
 
 
@@ -45,33 +44,18 @@ class PickingParts(NamedTuple):
     known: tuple[bool, ...]
 
 
-def picking_parts(pattern: IndexParameters, numbers: Sequence[int]) -> PickingParts | None:
-    """Return the parts of an index that pick; None where other parts than whole axes are beside them, or between."""
-    whole = [entry.kind == "slice" and entry.numbers() == _WHOLE for entry in pattern.entries]
-    before = whole.index(False)
-    count = len(whole) - before - whole[::-1].index(False)
-    picking = pattern.entries[before : before + count]
-    if any(entry.kind not in ("array", "integer") for entry in picking):
-        return None
-    known = [entry.kind == "integer" and entry.start != INPUT for entry in picking]
+def _picking_parts(pattern: IndexParameters, numbers: Sequence[int]) -> PickingParts:
+    """Return the parts of an index that pick."""
+    found = picking(pattern)
+    assert found is not None  # else there is no native code
+    before, entries = found
+    known = [entry.kind == "integer" and entry.start != INPUT for entry in entries]
     given = iter(numbers)
     indices = [
         int(entry.start) if isinstance(entry.start, int) and fixed else next(given)
-        for entry, fixed in zip(picking, known, strict=True)
+        for entry, fixed in zip(entries, known, strict=True)
     ]
     return PickingParts(before, tuple(indices), tuple(known))
-
-
-def why_not(pattern: IndexParameters, numbers: Sequence[int], program: Program, writes: bool) -> str | None:
-    """Return what about an index with arrays cannot be written; None where all can."""
-    block = picking_parts(pattern, numbers)
-    if block is None:
-        return "an index by arrays beside slices or new axes has no native code"
-    if any(dtype_of(program, number) == BOOLEAN for number in numbers):
-        if writes and len(block.indices) == 1 and not block.before:
-            return None
-        return "what truth values pick has a size that depends on them"
-    return None
 
 
 class Picks(NamedTuple):
@@ -114,8 +98,7 @@ def picks_of(
     RunError
         If they do not broadcast, or there are more than axes: an error of the run.
     """
-    block = picking_parts(pattern, numbers)
-    assert block is not None
+    block = _picking_parts(pattern, numbers)
     arrays = [
         _number(step, index) if known else source_of(step, index)
         for index, known in zip(block.indices, block.known, strict=True)
@@ -337,4 +320,4 @@ def _write_masked(
     for_each(step.code, target.shape, [*apart, there], [there], chosen, lanes)
 
 
-__all__ = ["assigned", "why_not", "write_put", "write_take"]
+__all__ = ["assigned", "write_put", "write_take"]

@@ -1,13 +1,14 @@
 """How one instruction of a step is written, by the family of its operation; and which can be.
 
-A row of :data:`WRITE` has what says why an instruction cannot be written (None where it can) and what writes it.  A group of
-elementwise instructions is written as one by :func:`write_chain`.
+A row of :data:`WRITE` writes it; :mod:`scanviz.engine.backends.native_support` says which can be.  A group of elementwise
+instructions is written as one by :func:`write_chain`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from scanviz.engine.backends import native_support
 from scanviz.engine.backends.native import formulas
 from scanviz.engine.backends.native.elements import for_each, lanes_of
 from scanviz.engine.backends.native.formulas import cast
@@ -15,30 +16,13 @@ from scanviz.engine.backends.native.frame import ProgramFrame as Step
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.places import ArrayPlace, overlap
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.scalar.blocks import Block
 
-
-class Writing(NamedTuple):
-    """How an operation is written.
-
-    Attributes
-    ----------
-    why_not : callable
-        ``why_not(instruction, program)``: what about it cannot be written; None where all can.
-    write : callable
-        ``write(step, instruction)`` adds its lines.
-    """
-
-    why_not: Callable[[Instruction, Program], str | None]
-    write: Callable[[Step, Instruction], None]
-
-
-WRITE: MeaningTable[Writing] = MeaningTable(
+Write = Callable[[Step, Instruction], None]  # adds the lines of an instruction
+WRITE: MeaningTable[Write] = MeaningTable(
     "native code",
     "engine/backends/native/{family}.py",
     later=("creation", "factorise", "index", "join", "linalg", "neural", "random", "reduce", "sort"),
@@ -49,27 +33,9 @@ def why_not(instruction: AnyInstruction, program: Program) -> str | None:
     """Return why there is no native code for an instruction, None where there is."""
     if not isinstance(instruction, Instruction):
         return None  # a loop or a branch: what is inside of it is looked at alone
-    if instruction.op.facts.size == "is":
-        return None
-    row = WRITE.get(instruction.op.declaration)
-    for number in (*instruction.inputs, *instruction.outputs):
-        kind = program.registers[number].type
-        if not isinstance(kind, TensorType):
-            if row is not None:
-                continue
-            return f"`{instruction.op.name}` works on a random state"
-        if kind.dtype == "float16":
-            return f"`{instruction.op.name}` works on float16"
-    if row is None and instruction.op.declaration.views is not None:
-        return None  # what it sees is found when code is written
-    if row is None:
-        return f"`{instruction.op.name}` has no native code"
-    return row.why_not(instruction, program)
-
-
-def always(instruction: Instruction, program: Program) -> str | None:
-    """Return None: for operations all of which can be written."""
-    return None
+    given = [program.registers[number].type for number in instruction.inputs]
+    made = [program.registers[number].type for number in instruction.outputs]
+    return native_support.why_not(instruction.op, given, made)
 
 
 def formula_of(instruction: Instruction, program: Program) -> Block | None:
@@ -79,13 +45,6 @@ def formula_of(instruction: Instruction, program: Program) -> Block | None:
         return None
     _, block = declaration.block(*(dtype_of(program, number) for number in instruction.inputs))
     return block
-
-
-def why_no_formula(instruction: Instruction, program: Program) -> str | None:
-    """Return what of its formula has no native code; None where all has."""
-    block = formula_of(instruction, program)
-    found = None if block is None else formulas.why_not(block)
-    return None if found is None else f"{found} in `{instruction.op.name}` has no native code"
 
 
 def elements_of(code: Code, instruction: Instruction, program: Program, given: Sequence[Value]) -> Value:
@@ -212,10 +171,10 @@ def write_elementwise(step: Step, instruction: Instruction) -> None:
     write_chain(step, [instruction], frozenset())
 
 
-WRITE.kind(ElementwiseDeclaration)(Writing(why_no_formula, write_elementwise))
-WRITE.row(CAST)(Writing(always, write_elementwise))
+WRITE.kind(ElementwiseDeclaration)(write_elementwise)
+WRITE.row(CAST)(write_elementwise)
 
 __all__ = [
-    "WRITE", "Step", "Writing", "always", "copy", "elements_of", "fill", "finish", "formula_of", "source_of", "target_of",
-    "why_no_formula", "why_not", "write_chain", "write_elementwise",
+    "WRITE", "Step", "Write", "copy", "elements_of", "fill", "finish", "formula_of", "source_of", "target_of",
+    "why_not", "write_chain", "write_elementwise",
 ]  # fmt: skip

@@ -5,15 +5,13 @@ from __future__ import annotations
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
-    always,
     copy,
     source_of,
     target_of,
 )
 from scanviz.engine.backends.native.places import must_fit
 from scanviz.engine.ops.join import CONCATENATE, REPEAT
-from scanviz.engine.program.instructions import Instruction, Program, rank_of
+from scanviz.engine.program.instructions import Instruction
 
 
 def _write_concatenate(step: Step, instruction: Instruction) -> None:
@@ -28,12 +26,6 @@ def _write_concatenate(step: Step, instruction: Instruction) -> None:
 
 def _apart(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
-
-
-def _why_no_repeat(instruction: Instruction, program: Program) -> str | None:
-    if rank_of(program, instruction.inputs[1]):
-        return "`repeat` with a count for each element has no native code"
-    return None
 
 
 def _write_repeat(step: Step, instruction: Instruction) -> None:
@@ -55,5 +47,5 @@ def _write_repeat(step: Step, instruction: Instruction) -> None:
     copy(step, read, goal)
 
 
-WRITE.row(CONCATENATE)(Writing(always, _write_concatenate))
-WRITE.row(REPEAT)(Writing(_why_no_repeat, _write_repeat))
+WRITE.row(CONCATENATE)(_write_concatenate)
+WRITE.row(REPEAT)(_write_repeat)

@@ -10,8 +10,6 @@ from scanviz.engine.backends.native.contractions import Axes, contract, contract
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
-    always,
     finish,
     source_of,
     target_of,
@@ -77,6 +75,6 @@ def _write_trace(step: Step, instruction: Instruction) -> None:
 
 
 for _declaration in (DOT, MATMUL, TENSORDOT):
-    WRITE.row(_declaration)(Writing(always, _write_product))
-WRITE.row(BATCHED_DOT)(Writing(always, _write_batched_dot))
-WRITE.row(TRACE)(Writing(always, _write_trace))
+    WRITE.row(_declaration)(_write_product)
+WRITE.row(BATCHED_DOT)(_write_batched_dot)
+WRITE.row(TRACE)(_write_trace)

@@ -9,8 +9,6 @@ from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
-    always,
     finish,
     source_of,
     target_of,
@@ -72,4 +70,4 @@ def _each(step: Step, reads: list[ArrayPlace], target: ArrayPlace, body: Body) -
 
 
 for _declaration in (SOFTMAX, LOG_SOFTMAX):
-    WRITE.row(_declaration)(Writing(always, _write_softmax))
+    WRITE.row(_declaration)(_write_softmax)

@@ -127,7 +127,7 @@ class ProgramWriter(ProgramFrame):
         match instruction:
             case Instruction():
                 row = WRITE.get(instruction.op.declaration)
-                (write_seen if row is None else row.write)(self, instruction)
+                (row or write_seen)(self, instruction)
                 self.shared.written += instruction.op.facts.weight != "free"
             case LoopInstruction() | BranchInstruction():
                 if not self.inline:

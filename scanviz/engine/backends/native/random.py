@@ -15,7 +15,7 @@ import numpy as np
 from scanviz.engine.backends.native.draws import DrawWriter
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.formulas import cast, primitive
-from scanviz.engine.backends.native.instructions import WRITE, Step, Writing, always, copy, source_of
+from scanviz.engine.backends.native.instructions import WRITE, Step, copy, source_of
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import must_fit
 from scanviz.engine.backends.native.reduce import write_cumulative
@@ -26,7 +26,7 @@ from scanviz.engine.ops import random
 from scanviz.engine.ops.distribution_parameters import PROBABILITY_TOLERANCE
 from scanviz.engine.ops.draw_formulas import draw_block
 from scanviz.engine.ops.random import words_of_element
-from scanviz.engine.program.instructions import Instruction, Program, dtype_of
+from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.scalar.expression import Expression
 from scanviz.engine.scalar.expression import primitive as scalar
 
@@ -94,16 +94,6 @@ SAMPLERS = {
 }
 
 
-def _why_not(instruction: Instruction, program: Program) -> str | None:
-    op = instruction.op
-    given = [dtype_of(program, number) for number in instruction.inputs[1 + op.parameters.sizes :]]
-    if "float16" in (*given, op.parameters.dtype):
-        return f"`{op.name}` as float16 has no native code"
-    if op.declaration is random.INTEGERS_BETWEEN and "uint64" in given:
-        return f"`{op.name}` between unsigned numbers of 64 bits has no native code"
-    return None
-
-
 def _write_draw(step: Step, instruction: Instruction) -> None:
     op = instruction.op
     draw = draw_block(op.declaration.name.removeprefix("draw_"), op.parameters.dtype)
@@ -142,10 +132,10 @@ def _write_words(step: Step, instruction: Instruction) -> None:
 
 
 for _declaration in SAMPLERS:
-    WRITE.row(_declaration)(Writing(_why_not, _write_draw))
-WRITE.row(random.CATEGORICAL)(Writing(_why_not, _write_category))
+    WRITE.row(_declaration)(_write_draw)
+WRITE.row(random.CATEGORICAL)(_write_category)
 for _declaration in (random.STATE_WORDS, random.WORDS_STATE):
-    WRITE.row(_declaration)(Writing(always, _write_words))
+    WRITE.row(_declaration)(_write_words)
 
 
 _SURELY = 0.9 * PROBABILITY_TOLERANCE  # NumPy adds in another order

@@ -15,8 +15,6 @@ from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
-    always,
     copy,
     finish,
     source_of,
@@ -24,11 +22,11 @@ from scanviz.engine.backends.native.instructions import (
 )
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
-from scanviz.engine.backends.native.reductions import REDUCTIONS, reduce, reduced_shape
+from scanviz.engine.backends.native.reductions import reduce, reduced_shape
 from scanviz.engine.graph.types import FLOATS
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE, ReductionDeclaration
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.instructions import Instruction
 from scanviz.engine.program.plan.location import packed
 
 
@@ -56,12 +54,6 @@ def reduced(step: Step, name: str, source: ArrayPlace, axes: Sequence[int], targ
     reduce(step.code, name, step.operand(source), axes, step.operand(target), lanes)
 
 
-def _why_no_reduction(instruction: Instruction, program: Program) -> str | None:
-    if instruction.op.declaration.name not in REDUCTIONS:
-        return f"`{instruction.op.name}` has no native code"
-    return None
-
-
 def _write_sum_to_shape(step: Step, instruction: Instruction) -> None:
     source, target = source_of(step, instruction.inputs[0]), target_of(step, instruction)
     missing = len(source.shape) - len(target.shape)
@@ -81,8 +73,8 @@ def _write_sum_to_shape(step: Step, instruction: Instruction) -> None:
     finish(step, instruction, target)
 
 
-WRITE.kind(ReductionDeclaration)(Writing(_why_no_reduction, _write_reduction))
-WRITE.row(SUM_TO_SHAPE)(Writing(always, _write_sum_to_shape))
+WRITE.kind(ReductionDeclaration)(_write_reduction)
+WRITE.row(SUM_TO_SHAPE)(_write_sum_to_shape)
 
 
 Line = Callable[[Value, Value, int], None]
@@ -198,7 +190,7 @@ def _is_better(code: Code, found: Value, new: Value, largest: bool) -> Value:
     return code.op(f"and {beyond.typed}, {known.text}", "bool", new.lanes)
 
 
-WRITE.row(r.CUMSUM, r.CUMPROD)(Writing(always, _write_cumulative))
-WRITE.row(r.ARGMAX, r.ARGMIN)(Writing(always, _write_place))
+WRITE.row(r.CUMSUM, r.CUMPROD)(_write_cumulative)
+WRITE.row(r.ARGMAX, r.ARGMIN)(_write_place)
 
 __all__ = ["for_each_line", "reduced", "write_cumulative"]

@@ -9,8 +9,6 @@ from scanviz.engine.backends.native.formulas import cast
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
-    always,
     copy,
     fill,
     finish,
@@ -84,8 +82,8 @@ def _write_vector(step: Step, instruction: Instruction) -> None:
 
 
 for _declaration in (RESHAPE, DIMSHUFFLE, DIMENSION):
-    WRITE.row(_declaration)(Writing(always, write_view))
-WRITE.row(ALLOC)(Writing(always, _write_alloc))
-WRITE.row(MAKE_VECTOR)(Writing(always, _write_vector))
+    WRITE.row(_declaration)(write_view)
+WRITE.row(ALLOC)(_write_alloc)
+WRITE.row(MAKE_VECTOR)(_write_vector)
 
 __all__ = ["write_seen", "write_view"]

@@ -17,7 +17,6 @@ from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
     copy,
     finish,
     source_of,
@@ -27,12 +26,7 @@ from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.reductions import combined, narrowed
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
 from scanviz.engine.ops.sort import SEARCHSORTED
-from scanviz.engine.program.instructions import Instruction, Program, dtype_of
-
-
-def _why_not(instruction: Instruction, program: Program) -> str | None:
-    common = np.result_type(*(dtype_of(program, number) for number in instruction.inputs)).name
-    return "`searchsorted` as float16 has no native code" if common == "float16" else None
+from scanviz.engine.program.instructions import Instruction
 
 
 def _write_searchsorted(step: Step, instruction: Instruction) -> None:
@@ -99,7 +93,7 @@ def place_among(
     return halves[0], halves[1]
 
 
-WRITE.row(SEARCHSORTED)(Writing(_why_not, _write_searchsorted))
+WRITE.row(SEARCHSORTED)(_write_searchsorted)
 
 
 MANY = 8  # numbers sought pay for looking whether a vector is sorted

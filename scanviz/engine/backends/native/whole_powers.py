@@ -9,10 +9,8 @@ from scanviz.engine.backends.native.elements import lanes_of
 from scanviz.engine.backends.native.instructions import (
     WRITE,
     Step,
-    Writing,
     elements_of,
     source_of,
-    why_no_formula,
     write_chain,
     write_elementwise,
 )
@@ -61,6 +59,6 @@ def _write_power(step: Step, instruction: Instruction) -> None:
     step.where(holds, instruction, "a negative power of an integer", write)
 
 
-WRITE.row(power)(Writing(why_no_formula, _write_power))
+WRITE.row(power)(_write_power)
 
 __all__ = ["may_fail"]

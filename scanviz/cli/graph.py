@@ -77,7 +77,7 @@ OPTIONS = (
     Option(("--diff",), "RULE|N", "before and after a rewrite in one picture"),
     Option(("--film",), "", "go through the rewrites, a frame each: -o x.html or svg"),
     Option(("--engine",), "NAME", "who lays it out (auto, dot, own)", one_of("auto", "dot", "own"), "auto"),
-    Option(("--seconds",), "N", "how long each engine may take (10)", _from(1), 10),
+    Option(("--seconds",), "N", "how long dot may take (10)", _from(1), 10),
     Option(("--dark",), "", "in the colours of the dark: svg, png, pdf, html and dot"),
     Option(("--ascii",), "", "with characters of ASCII alone"),
     Option(("--width",), "N", "columns of a picture in characters", _from(20)),

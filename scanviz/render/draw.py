@@ -36,7 +36,7 @@ class DrawOptions(Struct, frozen=True):
     engine : str
         Who lays it out.
     seconds : float
-        How long each engine may take.
+        How long Graphviz may take.
     width : int
         Columns of a picture in characters.
     ascii_only : bool

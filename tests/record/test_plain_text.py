@@ -25,7 +25,6 @@ OTHER_WAYS = {
     "profiler/run/progress.py": "moves the cursor, and writes numbers of its own alone",
     "cli/compare.py": "erases its line, and writes numbers of its own alone",
     "cli/files.py": "bytes of a file, to what is no terminal",
-    "render/layout/worker.py": "bytes of a picture, to scanviz itself",
     "render/text.py": "Rich colours what went through sanitize()",
     "tui/terminal_gone.py": "what Textual writes to its terminal, as it is",
 }

@@ -1,20 +1,17 @@
 """What tests of drawings share: pictures of all kinds, and readers of what was drawn."""
 
 import functools
-import json
 import shutil
 import subprocess
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from scanviz.record.codec import decode, encode
 from scanviz.record.snapshot import snapshot
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.difference import difference
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node, Port
 from scanviz.render.diagram.unrolled import unrolled
-from scanviz.render.layout import worker
 from tests.render.diagram.graphs import history, several_taps, with_gradients
 
 HOSTILE = (
@@ -102,9 +99,3 @@ def dot_svg(text, form="svg"):
     done = subprocess.run(["dot", f"-T{form}"], input=text.encode(), capture_output=True, timeout=300)
     assert (done.returncode, done.stderr.decode()) == (0, "")
     return done.stdout
-
-
-def draw_here(engine, form, diagram, seconds, types, dark):
-    """Draw as an engine in a process of its own does, from the same data; to start one takes longer than to draw."""
-    given = json.loads(json.dumps(encode(diagram)))
-    return worker.draw(engine, form, decode(Diagram, given), types, dark), ""

@@ -4,7 +4,7 @@ import pytest
 
 from scanviz.render import colours
 from scanviz.render.colours import DARK_INK, HEAT, LOOP_KINDS, NODE_KINDS, dark_pairs, darkened, style_sheet
-from scanviz.render.layout import worker
+from scanviz.render.layout import drawn
 from tests.render.pictures import taps_pictures
 from tests.render.test_layout import needs
 
@@ -33,7 +33,7 @@ def test_letters_are_read_on_everything_in_the_dark():
 def test_a_picture_of_any_engine_turns_dark_where_its_reader_wants_that(engine):
     needs(engine)
     picture = taps_pictures()["closed"]
-    svg = worker.draw(engine, "svg", picture, False, False).decode()
+    svg = drawn(picture, engine=engine, seconds=60).text
     assert f"<style>{style_sheet()}</style>" in svg
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from importlib import resources
@@ -15,17 +12,18 @@ from importlib import resources
 from msgspec import Struct
 from msgspec.structs import replace
 
-from scanviz.child_process import isolated_module
-from scanviz.record.codec import encode
 from scanviz.render import fonts
-from scanviz.render.colours import darkened
+from scanviz.render.colours import darkened, style_sheet
 from scanviz.render.diagram.chips import with_chips
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import summarised
 from scanviz.render.dot import to_dot
+from scanviz.render.labels import element_id
+from scanviz.render.layout.layered import layered
 from scanviz.render.layout.placed import Box, Placed, node_size, port_boxes
 from scanviz.render.layout.time_parts import has_time
 from scanviz.render.marks import marked
+from scanviz.render.svg import to_svg
 
 # An SVG that scanviz made as PNG, through resvg, in scanviz's own font.
 #
@@ -83,6 +81,7 @@ NAMES = {
 FORMATS = ("svg", "png", "pdf", "dot")
 LARGEST = 400  # nodes that anybody reads
 LARGEST_IN_TIME = 1600  # of steps side by side, which are alike
+MOST_LINES = 8_000  # that our own layout leads past one another in a few seconds
 
 
 class CannotDrawError(Exception):
@@ -134,7 +133,7 @@ def drawn(
     engine : {"auto", "dot", "own"}
         Which engine; ``"auto"`` takes the first that serves.
     seconds : float
-        How long each may take.
+        How long Graphviz may take.
     types : bool
         Whether dtypes and shapes are written on nodes.
     largest : int
@@ -190,56 +189,72 @@ def _tried(
     engine: str, form: str, diagram: Diagram, seconds: float, types: bool, dark: bool
 ) -> tuple[bytes | None, str]:
     """Return what an engine draws, or None and why not."""
-    missing = _missing(engine)
-    if not missing and engine == "dot" and has_time(diagram):
-        missing = "draws lines across boxes where steps stand side by side"
-    if not missing and engine == "own" and form == "pdf":
-        missing = "writes no PDF"
-    if missing:
-        return None, missing
-    return _in_process(engine, form if engine == "dot" else "svg", diagram, seconds, types, dark)
+    if engine == "dot":
+        return _by_dot(form, diagram, seconds, types, dark)
+    if form == "pdf":
+        return None, "writes no PDF"
+    if len(diagram.edges) > MOST_LINES:
+        return None, f"leads no more than {MOST_LINES:,} lines past one another"
+    try:
+        svg = to_svg(diagram, layered(diagram, types), types=types)
+    except RecursionError:
+        return None, "cannot nest so many loops"
+    return (darkened(svg) if dark else svg).encode(), ""
 
 
-def _missing(engine: str) -> str:
-    """Return what an engine lacks here; empty if it is there."""
-    missing = engine == "dot" and shutil.which("dot") is None
-    return "the program dot is not installed" if missing else ""
+def _by_dot(form: str, diagram: Diagram, seconds: float, types: bool, dark: bool) -> tuple[bytes | None, str]:
+    """Return what Graphviz draws, or None and why not."""
+    program = shutil.which("dot")
+    if program is None:
+        return None, "the program dot is not installed"
+    if has_time(diagram):
+        return None, "draws lines across boxes where steps stand side by side"
+    text = to_dot(diagram, types=types)
+    given = (darkened(text) if dark else text).encode("utf-8")
+    try:
+        done = subprocess.run(
+            [program, f"-T{form}"], input=given, capture_output=True, timeout=seconds, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"took longer than {seconds:g} s"
+    except OSError as error:
+        return None, str(error.strerror or error)
+    if done.returncode:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return None, lines[-1][:200] if lines else f"ended with code {done.returncode}"
+    if not done.stdout:
+        return None, "gave nothing"
+    return (_dark_where_wanted(with_port_ids(done.stdout, diagram)) if form == "svg" else done.stdout), ""
 
 
-def _in_process(
-    engine: str, form: str, diagram: Diagram, seconds: float, types: bool, dark: bool
-) -> tuple[bytes | None, str]:
-    given = json.dumps({"diagram": encode(diagram), "types": types, "dark": dark}).encode()
-    command = isolated_module("scanviz.render.layout.worker", engine, form)
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,  # so that what it started ends with it
-    ) as process:
-        try:
-            output, errors = process.communicate(given, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            return None, f"took longer than {seconds:g} s"
-        except BaseException:
-            _end(process)
-            raise
-    if process.returncode:
-        lines = errors.decode("utf-8", "replace").strip().splitlines()
-        return None, lines[-1][:200] if lines else f"ended with code {process.returncode}"
-    return (output, "") if output else (None, "gave nothing")
+def with_port_ids(svg: bytes, diagram: Diagram) -> bytes:
+    """Give the ports of closed loops their own ids: Graphviz puts ``a_`` before the id of a table's cell.
+
+    Examples
+    --------
+    >>> from scanviz.render.diagram.model import Node, Port
+    >>> loop = Node("l", "loop", "rnn", ports=(Port("l|x", "in", "x", "sequence", 0),))
+    >>> drawn = b'<svg xmlns="http://www.w3.org/2000/svg"><g id="a_l|x"><text>x</text></g></svg>'
+    >>> b'<g id="l|x">' in with_port_ids(drawn, Diagram("f", (loop,)))
+    True
+    """
+    ids = [element_id(port.id) for node in diagram.nodes for port in node.ports]
+    if not ids:
+        return svg
+    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+    ElementTree.register_namespace("xlink", "http://www.w3.org/1999/xlink")
+    root, cells = ElementTree.fromstring(svg), {f"a_{name}": name for name in ids}
+    for element in root.iter():
+        if element.get("id") in cells:
+            element.set("id", cells[element.get("id", "")])
+    written: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it started."""
-    with contextlib.suppress(OSError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.communicate()
+def _dark_where_wanted(svg: bytes) -> bytes:
+    """Return an SVG of Graphviz with the style sheet that turns it dark for those who read in the dark."""
+    inside = svg.index(b">", svg.index(b"<svg")) + 1
+    return svg[:inside] + f"<style>{style_sheet()}</style>".encode() + svg[inside:]
 
 
 def _drawing(svg: bytes, form: str, engine: str, notes: tuple[str, ...]) -> Drawing:
@@ -258,8 +273,6 @@ def converted(svg: bytes, form: str) -> tuple[bytes, tuple[str, ...]]:
 
 def _rows(diagram: Diagram, types: bool, dark: bool) -> bytes:
     """Return a drawing in plain rows, whose making takes no thought: nodes in their order, eight a row, and straight lines."""
-    from scanviz.render.svg import to_svg
-
     sizes = [node_size(node, types) for node in diagram.nodes]
     wide, tall = (
         max((size.width for size in sizes), default=0.0),

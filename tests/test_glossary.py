@@ -7,7 +7,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from scanviz.record.glosses import GLOSSES, gloss
-from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")

@@ -12,7 +12,8 @@ from html import escape
 from scanviz.profiler.advice.best import to_try
 from scanviz.profiler.report.overview import render_report
 from scanviz.profiler.report.units import amount, duration, share
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles
 from scanviz.record.part_totals import totals

@@ -156,13 +156,13 @@ class _Chain:
         return self._outside(graph[1], variable.outer_input, parent, trace, bad)
 
     def _outside(
-        self, around: GraphSnapshot, number: int | None, parent: int | None, trace: TraceRecord, bad: FirstBad
+        self, around: GraphSnapshot, key: str | None, parent: int | None, trace: TraceRecord, bad: FirstBad
     ) -> tuple[tuple[BlameLink, ...], tuple[TraceRecord, FirstBad] | None]:
         """Return who made a value around a loop: an input, another loop, the step of the loop around, or an operation."""
-        node = maker_of(around, number)
+        node = maker_of(around, key)
         while node is not None and node.loop is None and node.op.startswith(VIEWS) and node.inputs:
-            number = node.inputs[0]
-            node = maker_of(around, number)
+            key = node.inputs[0]
+            node = maker_of(around, key)
         if node is not None and node.loop is not None:
             other = around.loops[node.loop].key
             found = self._first(other)
@@ -174,9 +174,9 @@ class _Chain:
             return (), self._first(parent)
         if node is not None:
             return self._before_loop(around, node, trace, bad)
-        if number is None:
+        if key is None:
             return (), None
-        asked = _Asked(number, None, bad.variable.variable)
+        asked = _Asked(key, None, bad.variable.variable)
         return tuple(self._input_rows(around, [asked], trace, bad.step, whole=True)), None
 
     def _before_loop(
@@ -197,14 +197,14 @@ class _Chain:
             return (link,), found
         rows = [
             _Asked(
-                number,
+                key,
                 None
                 if turn is None or not moved
                 else bad.step
                 if turn > 0
                 else trace.total_steps - 1 - bad.step,
             )
-            for number, turn in made_of.inputs.items()
+            for key, turn in made_of.inputs.items()
         ]
         return (link, *self._input_rows(around, rows, trace, bad.step)), None
 
@@ -223,8 +223,8 @@ class _Chain:
         taps = [
             tap
             for variable in loop.variables
-            for tap, number in zip(variable.reads, variable.inner_inputs, strict=False)
-            if variable.writes and number in reached
+            for tap, key in zip(variable.reads, variable.inner_inputs, strict=False)
+            if variable.writes and key in reached
         ]
         before = bad.step + max((tap for tap in taps if tap < 0), default=0)
         if not rows and 0 <= before < bad.step:
@@ -240,13 +240,13 @@ class _Chain:
         around: GraphSnapshot,
         trace: TraceRecord,
         step: int,
-        reached: set[int] | None,
+        reached: set[str] | None,
     ) -> Iterator[BlameLink]:
         """Yield the rows that sequences of a step come from: of those whose values are among ``reached``, or of all."""
         for index, variable in enumerate(loop.variables):
             if variable.kind == "sequence" and (reached is None or reached & set(variable.inner_inputs)):
                 known = [] if variable.outer_input is None else above(around, [variable.outer_input]).inputs
-                asked = [_Asked(number, None, index) for number in known]
+                asked = [_Asked(key, None, index) for key in known]
                 yield from self._input_rows(around, asked, trace, step)
 
     def _input_rows(
@@ -260,7 +260,7 @@ class _Chain:
         """Yield which rows of the function's inputs a step reads."""
         call = next((call for call in self.record.calls if call.has_run(trace.loop, trace.run)), None)
         for asked in list(rows)[:MOST_ROWS]:
-            name, role = graph.variables[asked.number].name, graph.variables[asked.number].role
+            name, role = graph.variables[asked.key].name, graph.variables[asked.key].role
             if not name or role not in ("input", "shared"):
                 continue
             place, bad = _place(call, name, trace, step, asked)
@@ -275,7 +275,7 @@ class _Asked(NamedTuple):
 
     Attributes
     ----------
-    number : int
+    key : str
         The input in the function's graph.
     row : int or None
         The row that the graph says, where the input has one for each step.
@@ -283,7 +283,7 @@ class _Asked(NamedTuple):
         The loop variable that shows rows of it, if nothing was computed of it before.
     """
 
-    number: int
+    key: str
     row: int | None
     variable: int | None = None
 
@@ -339,7 +339,7 @@ def _source(node: NodeSnapshot) -> SourceRecord | None:
 
 
 def _shortly(variable: TracedVariableRecord, place: int) -> str:
-    """Return a value in a few words: itself if it is one number, else between what it lies."""
+    """Return a value in a few words: itself if it is one key, else between what it lies."""
     low, high = variable.statistics[place, :2].tolist()
     told = f"{low:.4g}" if math.prod(variable.shape) == 1 else f"{low:.4g} … {high:.4g}"
     return f"{variable.name} = {told}"

@@ -1,4 +1,4 @@
-"""Whether a graph in a record makes sense: its numbers are those of its own variables, and values are made before they are read."""
+"""Whether a graph in a record makes sense: its keys are those of its own variables, and values are made before they are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable
 from itertools import pairwise
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.record.graph import GraphSnapshot, LoopVariableSnapshot
+from scanviz.record.graph import GraphSnapshot, LoopVariableRecord
 from scanviz.record.graph_reading import snapshot_of
 from scanviz.record.versions import VersionsRecord
 
@@ -50,18 +50,18 @@ def check_graph(graph: GraphSnapshot) -> None:
     Raises
     ------
     ScanvizValueError
-        If a number is not that of a variable or loop, a value is made twice, or is read before it is made.
+        If a key is not that of a variable, a value is made twice, or is read before it is made.
 
     Examples
     --------
-    >>> check_graph(GraphSnapshot("f", (), (), (), (), ()))
+    >>> check_graph(GraphSnapshot("f", {}, (), (), (), ()))
     """
-    made = {k for k, variable in enumerate(graph.variables) if variable.role != "computed"}
+    made = {key for key, variable in graph.variables.items() if variable.role != "computed"}
     loops: set[int] = set()
     for node in graph.nodes:
         _known(node.inputs, made, "reads a value that is not made yet")
         for output in node.outputs:
-            if output in made or not 0 <= output < len(graph.variables):
+            if output in made or output not in graph.variables:
                 raise _refused("makes a value twice, or one that is not there")
             made.add(output)
         if node.loop is not None:
@@ -73,13 +73,13 @@ def check_graph(graph: GraphSnapshot) -> None:
         raise _refused("has loops that are nowhere, or outputs without names")
     for loop in graph.loops:
         check_graph(loop.step)
-        inner = range(len(loop.step.variables))
+        inner = loop.step.variables
         for variable in loop.variables:
             _check_variable(variable, made, inner)
         _known(() if loop.until is None else (loop.until,), inner, "ends by a value that is not there")
 
 
-def _check_variable(variable: LoopVariableSnapshot, outer: Container[int], inner: Container[int]) -> None:
+def _check_variable(variable: LoopVariableRecord, outer: Container[str], inner: Container[str]) -> None:
     _known(
         (*variable.inner_inputs, *variable.inner_outputs),
         inner,
@@ -87,12 +87,12 @@ def _check_variable(variable: LoopVariableSnapshot, outer: Container[int], inner
     )
     if variable.keep_last is not None and variable.keep_last < 0:
         raise _refused("keeps a negative number of rows")
-    around = [number for number in (variable.outer_input, variable.outer_output) if number is not None]
+    around = [key for key in (variable.outer_input, variable.outer_output) if key is not None]
     _known(around, outer, "has a loop variable that is not around its loop")
 
 
-def _known(numbers: Iterable[int], known: Container[int], what: str) -> None:
-    if not all(number in known for number in numbers):
+def _known(keys: Iterable[str], known: Container[str], what: str) -> None:
+    if not all(key in known for key in keys):
         raise _refused(what)
 
 

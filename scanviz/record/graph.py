@@ -1,6 +1,6 @@
 """A graph as data: nodes, variables and loops, for dumps and pictures.
 
-Variables and nodes are numbered in order of computation, so the same graph gives the same record in every process.
+Variables and nodes stand in order of computation, so the same graph gives the same record in every process.
 :mod:`scanviz.record.codec` writes a snapshot as JSON data and reads it back.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
+
+from scanviz.engine.scan.variables import VariableKind
 
 
 class VariableSnapshot(Struct, frozen=True):
@@ -25,26 +27,26 @@ class VariableSnapshot(Struct, frozen=True):
     role : str
         ``"input"``, ``"shared"``, ``"constant"`` or ``"computed"``.
     key : str
-        The name that it keeps through all rewrites, unique in its graph; empty outside of a function.
+        The name that it keeps through all rewrites, unique in its graph.
     """
 
     name: str
     label: str
     type: str
     role: str
-    key: str = ""
+    key: str
 
 
 class NodeSnapshot(Struct, frozen=True):
-    """An operation: its inputs and outputs are numbers of variables.
+    """An operation: its inputs and outputs are keys of variables.
 
     Attributes
     ----------
     op : str
         As printed.
-    inputs : tuple of int
+    inputs : tuple of str
         Variables it reads.
-    outputs : tuple of int
+    outputs : tuple of str
         Variables it gives.
     source : str
         ``file:line`` of the user's line, or empty.
@@ -60,8 +62,8 @@ class NodeSnapshot(Struct, frozen=True):
     """
 
     op: str
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
     source: str
     text: str
     loop: int | None = None
@@ -69,40 +71,49 @@ class NodeSnapshot(Struct, frozen=True):
     operation: int | None = None
 
 
-class LoopVariableSnapshot(Struct, frozen=True):
-    """A loop variable of a Scan: numbers of inner variables count in the step's graph, outer ones around the loop.
+class LoopVariableRecord(Struct, frozen=True):
+    """A loop variable: what the loop reads, carries or gives.
 
     Attributes
     ----------
     kind : str
-        ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``.
+        ``sequence``, ``mitmot``, ``mitsot``, ``sitsot``, ``nitsot``, ``carry`` or ``non_sequence``.
     name : str
-        What the user calls it.
+        The user's name for it.
     reads : tuple of int
-        Steps it is read at, relative to t.
+        Taps that a state reads; for a sequence, the tap it was cut for.
     writes : tuple of int
-        Steps it is written at, relative to t.
-    inner_inputs : tuple of int
-        Variables of the step that it gives a value to.
-    inner_outputs : tuple of int
-        Variables of the step that it takes.
-    outer_input : int or None
-        What it starts from around the loop.
-    outer_output : int or None
-        What the loop gives for it.
+        Taps that a state writes.
+    inner_inputs : tuple of str
+        The step's variables that it gives a value to: their names; in a graph, their keys.
+    inner_outputs : tuple of str
+        The step's variables that it takes, likewise.
+    outer_input : str or None
+        What it reads around the loop, likewise.
+    outer_output : str or None
+        What it fills around the loop, likewise; None where nothing uses the result.
+    type : str
+        dtype and known shape of the step's variable; not in a graph.
     keep_last : int or None
-        How many rows are kept, None for all.
+        Rows of the result that are kept, the last ones; None for all of them.
+    read_backwards : bool
+        Whether the loop's gradient reads its rows; not in a graph.
+    row_bytes : int
+        The most that its rows took in one run; 0 where nothing was stored, and in a graph.
     """
 
-    kind: str
+    kind: VariableKind
     name: str
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    inner_inputs: tuple[int, ...]
-    inner_outputs: tuple[int, ...]
-    outer_input: int | None
-    outer_output: int | None
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+    inner_inputs: tuple[str, ...] = ()
+    inner_outputs: tuple[str, ...] = ()
+    outer_input: str | None = None
+    outer_output: str | None = None
+    type: str = ""
     keep_last: int | None = None
+    read_backwards: bool = False
+    row_bytes: int = 0
 
 
 class LoopSnapshot(Struct, frozen=True):
@@ -112,12 +123,12 @@ class LoopSnapshot(Struct, frozen=True):
     ----------
     name : str
         The user's name, or ``scan at file:line``.
-    variables : tuple of LoopVariableSnapshot
+    variables : tuple of LoopVariableRecord
         Its loop variables.
     step : GraphSnapshot
         The graph of its step.
-    until : int or None
-        Number of the step's variable that ends the loop.
+    until : str or None
+        The step's variable that ends the loop.
     gradient_of : str or None
         Name of the loop that it is the back-propagation of.
     key : int or None
@@ -125,9 +136,9 @@ class LoopSnapshot(Struct, frozen=True):
     """
 
     name: str
-    variables: tuple[LoopVariableSnapshot, ...]
+    variables: tuple[LoopVariableRecord, ...]
     step: GraphSnapshot
-    until: int | None = None
+    until: str | None = None
     gradient_of: str | None = None
     key: int | None = None
 
@@ -139,23 +150,23 @@ class GraphSnapshot(Struct, frozen=True):
     ----------
     title : str
         What it is the graph of.
-    variables : tuple of VariableSnapshot
-        Its inputs, constants and values, in order of computation.
+    variables : dict of str to VariableSnapshot
+        Its inputs, constants and values by their keys, in order of computation.
     nodes : tuple of NodeSnapshot
         Its operations, likewise.
     loops : tuple of LoopSnapshot
         Its loops, likewise.
-    outputs : tuple of int
+    outputs : tuple of str
         Variables wanted of it.
     output_names : tuple of str
         What the outputs are called there, such as ``h[t]`` for a state.
     """
 
     title: str
-    variables: tuple[VariableSnapshot, ...]
+    variables: dict[str, VariableSnapshot]
     nodes: tuple[NodeSnapshot, ...]
     loops: tuple[LoopSnapshot, ...]
-    outputs: tuple[int, ...]
+    outputs: tuple[str, ...]
     output_names: tuple[str, ...]
 
     def all_loops(self) -> Iterator[tuple[LoopSnapshot, GraphSnapshot]]:

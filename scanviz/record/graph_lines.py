@@ -13,8 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizValueError
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.record.graph_reading import DEEPEST, LevelNodes, levels_of, taken
-from scanviz.record.versions import GraphVersion, LoopVariableKeys, NodeRecord, VersionsRecord
+from scanviz.record.versions import GraphVersion, NodeRecord, VersionsRecord
 
 INDENT = "    "
 
@@ -108,7 +109,7 @@ class _Lines:
             yield f"{indent}until {_shown(inner, loop.until)}"
 
 
-def _variable(variable: LoopVariableKeys, inner: LevelNodes, around: LevelNodes) -> str:
+def _variable(variable: LoopVariableRecord, inner: LevelNodes, around: LevelNodes) -> str:
     """Return the line of a loop variable: its kind, what it reads from around the loop, what it gives."""
     rows = ", ".join(_shown(inner, text) for text in variable.inner_inputs)
     outer, result = variable.outer_input, variable.outer_output

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.engine.errors import ScanvizValueError
 from scanviz.engine.scan.variables import step_name
@@ -11,14 +10,13 @@ from scanviz.record.cell_names import cell_name
 from scanviz.record.graph import (
     GraphSnapshot,
     LoopSnapshot,
-    LoopVariableSnapshot,
+    LoopVariableRecord,
     NodeSnapshot,
     VariableSnapshot,
 )
 from scanviz.record.versions import (
     GraphVersion,
     LoopNodeRecord,
-    LoopVariableKeys,
     NodeRecord,
     ResultRecord,
     VersionsRecord,
@@ -26,7 +24,6 @@ from scanviz.record.versions import (
 
 DEEPEST = 50  # loops in loops that are read
 _STATES = ("sitsot", "mitsot", "mitmot")
-_New = TypeVar("_New")
 
 
 class LevelNodes:
@@ -91,7 +88,7 @@ def levels_of(nodes: Sequence[NodeRecord], version: GraphVersion) -> dict[int, L
     return found
 
 
-def taken(variable: LoopVariableKeys) -> list[tuple[str, str]]:
+def taken(variable: LoopVariableRecord) -> list[tuple[str, str]]:
     """Return what a loop variable takes of the step: what that is called, such as ``h[t]``, and its key."""
     outputs = variable.inner_outputs
     if variable.kind not in _STATES:
@@ -192,79 +189,59 @@ class _Builder:
             raise ScanvizValueError("loops of a graph in the profile are too deep, or have one step together")
         self._read.add(level)
         nodes = self.levels.get(level, LevelNodes())
-        numbers = _Numbers(nodes)
+        variables = _Variables(nodes)
         for parameter in parameters:
-            numbers.of(parameter)
+            variables.read(parameter)
         made: list[NodeSnapshot] = []
         loops: list[LoopSnapshot] = []
         for node in nodes.ordered():
-            read = tuple(numbers.of(operand) for operand in node.inputs)
-            given = tuple(numbers.made(result) for result in node.results)
+            read = tuple(map(variables.read, node.inputs))
+            given = tuple(map(variables.give, node.results))
             operation, key = self.operations.get((level, node.key), (None, None))
             number = None
             if node.loop is not None:
                 number = len(loops)
-                loops.append(self.loop(node.loop, numbers, key, depth))
+                loops.append(self.loop(node.loop, variables, key, depth))
             text = self.texts.get(node.source, "")
             made.append(NodeSnapshot(node.op, read, given, node.source, text, number, node.key, operation))
-        wanted = tuple(numbers.of(key) for _, key in outputs)
+        wanted = tuple(variables.read(key) for _, key in outputs)
         names = tuple(name for name, _ in outputs)
-        return GraphSnapshot(title, tuple(numbers.variables), tuple(made), tuple(loops), wanted, names)
+        return GraphSnapshot(title, variables.found, tuple(made), tuple(loops), wanted, names)
 
     def step(self, loop: LoopNodeRecord, depth: int) -> GraphSnapshot:
         """Return the graph of a loop's step."""
         parameters = [key for variable in loop.variables for key in variable.inner_inputs]
         return self.graph(loop.step, loop.name, parameters, step_outputs(loop), depth)
 
-    def loop(self, loop: LoopNodeRecord, outer: _Numbers, key: int | None, depth: int) -> LoopSnapshot:
+    def loop(self, loop: LoopNodeRecord, outer: _Variables, key: int | None, depth: int) -> LoopSnapshot:
         """Return a loop."""
         step = self.step(loop, depth + 1)
-        inner = {variable.key: k for k, variable in enumerate(step.variables)}
-        variables = tuple(
-            with_names(LoopVariableSnapshot, variable, inner.__getitem__, outer.of)
-            for variable in loop.variables
-        )
-        until = None if loop.until is None else inner[loop.until]
-        return LoopSnapshot(loop.name, variables, step, until, loop.gradient_of, key)
+        for variable in loop.variables:
+            for key_around in (variable.outer_input, variable.outer_output):
+                if key_around is not None:
+                    outer.read(key_around)
+        return LoopSnapshot(loop.name, loop.variables, step, loop.until, loop.gradient_of, key)
 
 
-class _Numbers:
-    """Numbers the variables of one graph as they are met."""
+class _Variables:
+    """Collects the variables of one graph as they are met."""
 
     def __init__(self, nodes: LevelNodes) -> None:
-        self._nodes = nodes
-        self._known: dict[str, int] = {}
-        self.variables: list[VariableSnapshot] = []
+        self._leaves = nodes.leaves
+        self.found: dict[str, VariableSnapshot] = {}
 
-    def add(self, variable: VariableSnapshot) -> int:
-        """Number a variable."""
-        number = self._known[variable.key] = len(self.variables)
-        self.variables.append(variable)
-        return number
+    def give(self, result: ResultRecord) -> str:
+        """Take the result of a node, and return its key."""
+        self.found[result.key] = VariableSnapshot(
+            result.name, result.name, result.type, "computed", result.key
+        )
+        return result.key
 
-    def made(self, result: ResultRecord) -> int:
-        """Number a result."""
-        return self.add(VariableSnapshot(result.name, result.name, result.type, "computed", result.key))
-
-    def of(self, key: str) -> int:
-        """Return the number of a variable: one that was met, or a leaf."""
-        known = self._known.get(key)
-        if known is not None:
-            return known
-        leaf = self._nodes.leaves[key]
-        (given,) = leaf.results
-        role = "input" if leaf.role == "parameter" else leaf.role
-        return self.add(VariableSnapshot(given.name, given.label, given.type, role, key))
-
-
-def with_names(
-    kind: Callable[..., _New],
-    variable: LoopVariableKeys | LoopVariableSnapshot,
-    inner: Callable[[Any], Any],
-    outer: Callable[[Any], Any],
-) -> _New:
-    """Return a loop variable as another class, with other names for the values in its step and around the loop."""
-    within = (tuple(map(inner, names)) for names in (variable.inner_inputs, variable.inner_outputs))
-    around = (None if name is None else outer(name) for name in (variable.outer_input, variable.outer_output))
-    taps = variable.reads, variable.writes
-    return kind(variable.kind, variable.name, *taps, *within, *around, variable.keep_last)
+    def read(self, key: str) -> str:
+        """Take what is read, a leaf if it was not met before, and return its key."""
+        if key not in self.found:
+            leaf = self._leaves[key]
+            (given,) = leaf.results
+            role = "input" if leaf.role == "parameter" else leaf.role
+            self.found[key] = VariableSnapshot(given.name, given.label, given.type, role, key)
+        return key

@@ -21,12 +21,12 @@ from scanviz.engine.scan.variables import (
     kind_of,
     taps_of,
 )
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.record.graph_reading import LevelNodes, levels_of
 from scanviz.record.node_names import NodeNames
 from scanviz.record.versions import (
     GraphVersion,
     LoopNodeRecord,
-    LoopVariableKeys,
     NodeRecord,
     OperationOfNode,
     OriginOfNode,
@@ -253,11 +253,11 @@ class GraphWriter:
                 self._steps.clear()
             seen.add(self.names.id(node))
 
-    def _variable(self, variable: LoopVariable, view: ScanView | None) -> LoopVariableKeys:
+    def _variable(self, variable: LoopVariable, view: ScanView | None) -> LoopVariableRecord:
         outer = view.outer_input(variable) if view is not None else None
         result = view.outer_output(variable) if view is not None else None
         keep = getattr(variable, "keep", None)
-        return LoopVariableKeys(
+        return LoopVariableRecord(
             kind_of(variable),
             variable.name,
             *taps_of(variable),
@@ -265,7 +265,7 @@ class GraphWriter:
             tuple(map(self.names.of, inner_outputs(variable))),
             self.names.of(outer) if outer is not None else None,
             self.names.of(result) if result is not None else None,
-            keep.last if keep is not None else None,
+            keep_last=keep.last if keep is not None else None,
         )
 
     def record(self, program: Program | None = None) -> VersionsRecord:

@@ -7,62 +7,18 @@ parts are medians over the sample, scaled to sum to it exactly.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
 
 from scanviz.engine.display import Shown
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.record.operations import OperationRecord, SideRecord
 from scanviz.record.values import DurationRecord, SourceRecord
 
 Samples = np.ndarray[Any, np.dtype[np.int64]]
 SAMPLE_REASONS = {0: "every k-th", 1: "first", 2: "last", 3: "slowest"}
-
-
-class LoopVariableRecord(Struct, frozen=True):
-    """A loop variable: what the loop reads, carries or gives.
-
-    Attributes
-    ----------
-    kind : str
-        ``sequence``, ``mitmot``, ``mitsot``, ``sitsot``, ``nitsot``, ``carry`` or ``non_sequence``.
-    name : str
-        The user's name for it.
-    reads : tuple of int
-        Taps that a state reads; for a sequence, the tap it was cut for.
-    writes : tuple of int
-        Taps that a state writes.
-    inner_inputs : tuple of str
-        Names of the step's variables that it gives a value to.
-    inner_outputs : tuple of str
-        Names of the step's variables that it takes.
-    outer_input : str or None
-        What it reads around the loop.
-    outer_output : str or None
-        What it fills around the loop; None where nothing uses the result.
-    type : str
-        dtype and known shape of the step's variable.
-    keep_last : int or None
-        Rows of the result that are kept, the last ones; None for all of them.
-    read_backwards : bool
-        Whether the loop's gradient reads its rows.
-    row_bytes : int
-        The most that its rows took in one run; 0 where nothing was stored.
-    """
-
-    kind: Literal["sequence", "mitmot", "mitsot", "sitsot", "nitsot", "carry", "non_sequence"]
-    name: str
-    reads: tuple[int, ...] = ()
-    writes: tuple[int, ...] = ()
-    inner_inputs: tuple[str, ...] = ()
-    inner_outputs: tuple[str, ...] = ()
-    outer_input: str | None = None
-    outer_output: str | None = None
-    type: str = ""
-    keep_last: int | None = None
-    read_backwards: bool = False
-    row_bytes: int = 0
 
 
 FEW_NS = 10  # of shorter steps fractions of nanoseconds are told

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from scanviz.engine.display import Shown
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graph import GraphSnapshot, LoopVariableRecord
 from scanviz.record.held_calls import HeldCallRecord
-from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, LoopVariableRecord, Samples, TierRecord
+from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, Samples, TierRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.outcome import OutcomeRecord
 from scanviz.record.rewrites import RewritesRecord

@@ -10,7 +10,7 @@ Pictures and lists leave plumbing out until they are asked for it, and count it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from scanviz.record.graph import GraphSnapshot, NodeSnapshot, VariableSnapshot
 from scanviz.record.loops import LoopRecord
@@ -26,7 +26,7 @@ _TYPE = re.compile(r"(\w+)\[(.*)\]")
 _ORDER = re.compile(r"order=\((.*?)\)")
 
 
-def plumbing(graph: GraphSnapshot) -> dict[int, int | None]:
+def plumbing(graph: GraphSnapshot) -> dict[int, str | None]:
     """Return the operations of a graph that are plumbing, by number; not those in the steps of its loops.
 
     Parameters
@@ -36,8 +36,8 @@ def plumbing(graph: GraphSnapshot) -> dict[int, int | None]:
 
     Returns
     -------
-    dict of int to int or None
-        Of each such operation the number of the variable that its result is a form of (the same numbers over more axes, or fewer
+    dict of int to str or None
+        Of each such operation the key of the variable that its result is a form of (the same numbers over more axes, or fewer
         rows of them): a picture without the operation draws that one's arrow in its place.  None of one that gives a size, or
         fills an array with a constant: a picture without it draws no arrow.
 
@@ -51,8 +51,8 @@ def plumbing(graph: GraphSnapshot) -> dict[int, int | None]:
     ['dimension{axis=0}', 'add', 'alloc']
     """
     variables = graph.variables
-    sizes: set[int] = set()
-    found: dict[int, int | None] = {}
+    sizes: set[str] = set()
+    found: dict[int, str | None] = {}
     for number, node in enumerate(graph.nodes):
         if node.loop is not None or len(node.outputs) != 1:
             continue
@@ -92,17 +92,17 @@ def folded_rows(owner: FunctionRecord | LoopRecord, candidates: Collection[int])
     return frozenset(index for index, time in times.items() if index in candidates and time <= least)
 
 
-def shown_variable(folded: Mapping[int, int | None], graph: GraphSnapshot) -> dict[int, int | None]:
+def shown_variable(folded: Mapping[int, str | None], graph: GraphSnapshot) -> dict[str, str | None]:
     """Return what stands for each result of plumbing in a picture without it: another variable, or None for nothing.
 
     Parameters
     ----------
-    folded : mapping of int to int or None
+    folded : mapping of int to str or None
         As :func:`plumbing` returns it, or a part of that.
     graph : GraphSnapshot
         The graph.
     """
-    found: dict[int, int | None] = {}
+    found: dict[str, str | None] = {}
     for number in sorted(folded):  # nodes are in order of computation, so what stands for an input is known
         source = folded[number]
         (result,) = graph.nodes[number].outputs
@@ -110,17 +110,17 @@ def shown_variable(folded: Mapping[int, int | None], graph: GraphSnapshot) -> di
     return found
 
 
-def _is_size(node: NodeSnapshot, variables: Sequence[VariableSnapshot], sizes: Collection[int]) -> bool:
+def _is_size(node: NodeSnapshot, variables: Mapping[str, VariableSnapshot], sizes: Collection[str]) -> bool:
     """Return whether a node gives a size, or several: a property of an array, or integers computed of sizes and constants."""
     if _op(node) in _OF_ARRAYS:
         return True
     dtype, shape = _type(variables[node.outputs[0]])
     counted = dtype == "int64" and len(shape) <= 1 and "?" not in shape
-    known = [number in sizes for number in node.inputs if variables[number].role != "constant"]
+    known = [key in sizes for key in node.inputs if variables[key].role != "constant"]
     return counted and bool(known) and all(known)
 
 
-def _is_form(node: NodeSnapshot, variables: Sequence[VariableSnapshot]) -> bool:
+def _is_form(node: NodeSnapshot, variables: Mapping[str, VariableSnapshot]) -> bool:
     """Return whether a node gives what it reads in another form: the same numbers, over more axes, or checked."""
     op = _op(node)
     if op in _CHECKS or op == "alloc":
@@ -143,7 +143,7 @@ def _is_form(node: NodeSnapshot, variables: Sequence[VariableSnapshot]) -> bool:
     return False
 
 
-def _is_fill(node: NodeSnapshot, variables: Sequence[VariableSnapshot]) -> bool:
+def _is_fill(node: NodeSnapshot, variables: Mapping[str, VariableSnapshot]) -> bool:
     """Return whether a node fills an array with a constant."""
     return _op(node) == "alloc" and variables[node.inputs[0]].role == "constant"
 

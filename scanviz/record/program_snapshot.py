@@ -168,7 +168,7 @@ def _variable(
     reads, writes = taps_of(variable)
     inner = [*inner_inputs(variable), *inner_outputs(variable)]
     return LoopVariableRecord(
-        kind=kind_of(variable),  # type: ignore[arg-type]  # the engine's names of kinds are the record's
+        kind=kind_of(variable),
         name=variable.name,
         reads=reads,
         writes=writes,

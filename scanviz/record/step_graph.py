@@ -46,13 +46,13 @@ def operands(
     if graph is None:
         return []
     node = node_of(graph[0].step, found.operation)
-    numbers = node.inputs if node is not None else _handed_on(graph[0], found)
-    known = _by_number(graph[0], trace)
-    wanted = (known.get(number) for number in numbers)
+    keys = node.inputs if node is not None else _handed_on(graph[0], found)
+    known = _by_key(graph[0], trace)
+    wanted = (known.get(key) for key in keys)
     return list({id(node): node for node in wanted if node is not None}.values())
 
 
-def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[int, ...]:
+def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[str, ...]:
     if found.role != "output" or found.variable is None:
         return ()
     variable = loop.variables[found.variable]
@@ -60,20 +60,20 @@ def _handed_on(loop: LoopSnapshot, found: TracedVariableRecord) -> tuple[int, ..
     return variable.inner_outputs[place : place + 1]
 
 
-def _by_number(loop: LoopSnapshot, trace: TraceRecord) -> dict[int, TracedVariableRecord]:
-    """Return the values that were kept by the numbers that they have in the graph of the step."""
+def _by_key(loop: LoopSnapshot, trace: TraceRecord) -> dict[str, TracedVariableRecord]:
+    """Return the values that were kept by their keys in the graph of the step."""
     of_operation = {kept.operation: kept for kept in trace.variables if kept.operation is not None}
     of_input = {(kept.variable, kept.tap): kept for kept in trace.variables if kept.role == "input"}
-    found: dict[int, TracedVariableRecord] = {}
+    found: dict[str, TracedVariableRecord] = {}
     for node in loop.step.nodes:
         if node.operation in of_operation:
             found |= dict.fromkeys(node.outputs, of_operation[node.operation])
     for index, variable in enumerate(loop.variables):
         taps: Iterable[int | None] = variable.reads or (None,)
-        for number, tap in zip(variable.inner_inputs, taps, strict=False):
+        for key, tap in zip(variable.inner_inputs, taps, strict=False):
             held = of_input.get((index, tap)) or of_input.get((index, None))
             if held is not None:
-                found[number] = held
+                found[key] = held
     return found
 
 
@@ -86,9 +86,9 @@ def node_of(graph: GraphSnapshot, operation: int | None) -> NodeSnapshot | None:
     )
 
 
-def maker_of(graph: GraphSnapshot, number: int | None) -> NodeSnapshot | None:
+def maker_of(graph: GraphSnapshot, key: str | None) -> NodeSnapshot | None:
     """Return the node that makes a variable; None where nothing does."""
-    return next((node for node in graph.nodes if number in node.outputs), None)
+    return next((node for node in graph.nodes if key in node.outputs), None)
 
 
 class Above(NamedTuple):
@@ -96,26 +96,26 @@ class Above(NamedTuple):
 
     Attributes
     ----------
-    inputs : dict of int to int or None
+    inputs : dict of str to int or None
         Variables that nothing makes: 1 where their rows keep their order on the way, -1 where they are reversed, None where that is
         not known.
     nodes : list of NodeSnapshot
         Operations on the way, and the loops at which it ends.
     """
 
-    inputs: dict[int, int | None]
+    inputs: dict[str, int | None]
     nodes: list[NodeSnapshot]
 
 
-def above(graph: GraphSnapshot, numbers: Iterable[int]) -> Above:
+def above(graph: GraphSnapshot, keys: Iterable[str]) -> Above:
     """Return what variables are made of, as far as loops."""
-    makers = {number: node for node in graph.nodes for number in node.outputs}
-    turned: dict[int, int | None] = dict.fromkeys(numbers, 1)
+    makers = {key: node for node in graph.nodes for key in node.outputs}
+    turned: dict[str, int | None] = dict.fromkeys(keys, 1)
     found, waiting = Above({}, []), list(turned)
-    for number in waiting:  # grows while it is gone through
-        node, turn = makers.get(number), turned[number]
+    for key in waiting:  # grows while it is gone through
+        node, turn = makers.get(key), turned[key]
         if node is None:
-            found.inputs[number] = turn
+            found.inputs[key] = turn
             continue
         found.nodes.append(node)
         if node.loop is not None:

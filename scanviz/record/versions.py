@@ -16,7 +16,7 @@ from typing import ClassVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from scanviz.record.graph import GraphSnapshot
+from scanviz.record.graph import GraphSnapshot, LoopVariableRecord
 
 
 class ResultRecord(Struct, frozen=True):
@@ -41,43 +41,6 @@ class ResultRecord(Struct, frozen=True):
     label: str = ""
 
 
-class LoopVariableKeys(Struct, frozen=True):
-    """A loop variable of a loop's node; in JSON a list like a Result.
-
-    Attributes
-    ----------
-    kind : str
-        ``"sequence"``, ``"sitsot"``, ``"mitsot"``, ``"mitmot"``, ``"carry"``, ``"nitsot"`` or ``"non_sequence"``.
-    name : str
-        What the user calls it.
-    reads : tuple of int
-        Steps it is read at, relative to t.
-    writes : tuple of int
-        Steps it is written at, relative to t.
-    inner_inputs : tuple of str
-        Values of the step that it gives.
-    inner_outputs : tuple of str
-        Values of the step that it takes.
-    outer_input : str or None
-        What it starts from around the loop.
-    outer_output : str or None
-        What the loop gives for it.
-    keep_last : int or None
-        How many rows are kept, None for all.
-    """
-
-    LISTED: ClassVar[bool] = True
-    kind: str
-    name: str
-    reads: tuple[int, ...]
-    writes: tuple[int, ...]
-    inner_inputs: tuple[str, ...]
-    inner_outputs: tuple[str, ...]
-    outer_input: str | None
-    outer_output: str | None
-    keep_last: int | None = None
-
-
 class LoopNodeRecord(Struct, frozen=True):
     """What a node is that is a loop.
 
@@ -87,7 +50,7 @@ class LoopNodeRecord(Struct, frozen=True):
         The user's name, or ``scan at file:line``.
     step : int
         The level of the nodes of its step.
-    variables : tuple of LoopVariableKeys
+    variables : tuple of LoopVariableRecord
         Its loop variables.
     until : str or None
         The value of the step that ends the loop.
@@ -98,7 +61,7 @@ class LoopNodeRecord(Struct, frozen=True):
     LISTED: ClassVar[bool] = True
     name: str
     step: int
-    variables: tuple[LoopVariableKeys, ...]
+    variables: tuple[LoopVariableRecord, ...]
     until: str | None = None
     gradient_of: str | None = None
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, VariableSnapshot
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, VariableSnapshot
 from scanviz.record.plain_text import sanitize, write_text
 from scanviz.record.snapshot import snapshot
 
@@ -131,9 +131,9 @@ def _variable_lines(loop: LoopSnapshot, outer: _Tree, inner: _Tree) -> Iterator[
                 yield [("  ", ""), (f"{kind:<13}", "kind"), *_links(variable, outer, inner)]
 
 
-def _links(variable: LoopVariableSnapshot, outer: _Tree, inner: _Tree) -> TextLine:
+def _links(variable: LoopVariableRecord, outer: _Tree, inner: _Tree) -> TextLine:
     parts: TextLine = []
-    reads = [inner.call(number) for number in variable.inner_inputs]
+    reads = [inner.call(key) for key in variable.inner_inputs]
     if reads and variable.outer_input is not None:
         parts += [(", ".join(reads), "name"), (" ← ", ""), (outer.call(variable.outer_input), "name")]
     if variable.kind in ("sitsot", "mitsot", "mitmot"):
@@ -160,9 +160,9 @@ class _Tree:
     def __init__(self, graph: GraphSnapshot, types: bool, lines: bool, indent: str, letters: int = 0) -> None:
         self.graph, self.types, self.lines, self.indent = graph, types, lines, indent
         self.maker = {output: k for k, node in enumerate(graph.nodes) for output in node.outputs}
-        self.letters: dict[int, str] = {}
+        self.letters: dict[str, str] = {}
         self.letter_count = letters
-        self.shown: set[int] = set()
+        self.shown: set[str] = set()
         self._give_letters()
 
     def _give_letters(self) -> None:
@@ -171,25 +171,25 @@ class _Tree:
                 self.letters[output] = _letter(self.letter_count)
                 self.letter_count += 1
 
-    def call(self, number: int) -> str:
+    def call(self, key: str) -> str:
         """Return what to call a variable: its name or value, with its letter if it is computed."""
-        variable: VariableSnapshot = self.graph.variables[number]
-        letter = self.letters.get(number)
+        variable: VariableSnapshot = self.graph.variables[key]
+        letter = self.letters.get(key)
         if letter is None:
             return variable.label
         return f"{variable.name} [{letter}]".strip()
 
     def all_lines(self) -> Iterator[TextLine]:
         """Iterate over the trees of all outputs."""
-        for number, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
+        for key, name in zip(self.graph.outputs, self.graph.output_names, strict=True):
             prefix: TextLine = [(self.indent, "")]
             if name:
                 prefix += [(sanitize(name), "name"), (" = ", "")]
-            yield from self._subtree(number, prefix, self.indent + "  ")
+            yield from self._subtree(key, prefix, self.indent + "  ")
 
-    def _subtree(self, number: int, prefix: TextLine, below: str) -> Iterator[TextLine]:
+    def _subtree(self, key: str, prefix: TextLine, below: str) -> Iterator[TextLine]:
         """Iterate over a value's lines: an explicit stack, for a graph may be deeper than Python's."""
-        stack: list[tuple[int, TextLine, str]] = [(number, prefix, below)]
+        stack: list[tuple[str, TextLine, str]] = [(key, prefix, below)]
         while stack:
             current, start, indent = stack.pop()
             made = self.maker.get(current)
@@ -203,22 +203,22 @@ class _Tree:
                 branch: TextLine = [(indent + ("└─ " if last else "├─ "), "")]
                 stack.append((inputs[k], branch, indent + ("   " if last else "│  ")))
 
-    def _own(self, number: int, made: int | None) -> TextLine:
-        variable = self.graph.variables[number]
+    def _own(self, key: str, made: int | None) -> TextLine:
+        variable = self.graph.variables[key]
         parts: TextLine = []
         if made is None:
             parts.append((sanitize(variable.label), "name"))
         else:
             node = self.graph.nodes[made]
-            op = node.op if len(node.outputs) == 1 else f"{node.op}.{node.outputs.index(number)}"
-            parts += [(sanitize(op), "op"), (f" [{self.letters[number]}]", "letter")]
+            op = node.op if len(node.outputs) == 1 else f"{node.op}.{node.outputs.index(key)}"
+            parts += [(sanitize(op), "op"), (f" [{self.letters[key]}]", "letter")]
             if variable.name:
                 parts.append((f" {sanitize(variable.name)}", "name"))
-            if number in self.shown:
+            if key in self.shown:
                 parts.append((" ···", "letter"))
         if self.types:
             parts.append((f" {variable.type}", "type"))
-        if self.lines and made is not None and number not in self.shown and self.graph.nodes[made].source:
+        if self.lines and made is not None and key not in self.shown and self.graph.nodes[made].source:
             node = self.graph.nodes[made]
             parts.append((f"  {sanitize(node.source)}: {sanitize(node.text)}", "line"))
         return parts

@@ -16,7 +16,8 @@ from textual.widgets import Tree
 
 from scanviz.profiler.report.loops import headings
 from scanviz.profiler.report.units import counted, duration, share, size
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.parts import CONTAINERS, parts_of
 from scanviz.record.plain_text import sanitize

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
 from scanviz.tui.linked_selection import snapshot_of
 from scanviz.tui.state import ViewState
 
@@ -37,25 +37,25 @@ def origin(state: ViewState, index: int) -> OriginLine:
     return _written(loop, variable) or _of_value(around, variable.outer_input)
 
 
-def _written(loop: LoopSnapshot, variable: LoopVariableSnapshot) -> OriginLine | None:
+def _written(loop: LoopSnapshot, variable: LoopVariableRecord) -> OriginLine | None:
     """Return the line of the operation whose result a variable takes in a step; None where it takes none."""
     wanted = set(variable.inner_outputs)
     return next((_line(node) for node in loop.step.nodes if wanted & set(node.outputs)), None)
 
 
-def _of_value(graph: GraphSnapshot, number: int | None) -> OriginLine:
+def _of_value(graph: GraphSnapshot, key: str | None) -> OriginLine:
     """Return the line that built a value, seen through views and loops."""
-    while number is not None:
-        node = next((node for node in graph.nodes if number in node.outputs), None)
+    while key is not None:
+        node = next((node for node in graph.nodes if key in node.outputs), None)
         if node is None:
             break
         if node.loop is not None:
             loop = graph.loops[node.loop]
-            given = next((variable for variable in loop.variables if variable.outer_output == number), None)
+            given = next((variable for variable in loop.variables if variable.outer_output == key), None)
             return (_written(loop, given) if given is not None else None) or _line(node)
         if not node.op.startswith(_VIEWS) or not node.inputs:
             return _line(node)
-        number = node.inputs[0]
+        key = node.inputs[0]
     return OriginLine()
 
 

@@ -11,7 +11,8 @@ from msgspec import Struct, field
 from rich.text import Text
 
 from scanviz.record.glosses import gloss
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import backward_name, called, carried, rows_before, rows_read, rows_written

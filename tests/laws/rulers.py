@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from tests.laws.law import law
 

@@ -106,11 +106,10 @@ def _spelled(outputs: Sequence[Variable], inputs: Sequence[Variable] = ()) -> Ha
     return tuple(hash(value(output)) for output in outputs), frozenset(nodes.items())
 
 
-def _spelled_record(graph: GraphSnapshot, given: Sequence[int] = ()) -> Hashable:
+def _spelled_record(graph: GraphSnapshot, given: Sequence[str] = ()) -> Hashable:
     """Return a graph of a record likewise."""
-    values: dict[int, Hashable] = {
-        number: (variable.role, variable.label, variable.type)
-        for number, variable in enumerate(graph.variables)
+    values: dict[str, Hashable] = {
+        key: (variable.role, variable.label, variable.type) for key, variable in graph.variables.items()
     }
     values.update((number, ("given", k, graph.variables[number].type)) for k, number in enumerate(given))
     nodes: Counter[Hashable] = Counter()

@@ -14,7 +14,7 @@ from scanviz.record.codec import field_types
 from scanviz.record.graph import (
     GraphSnapshot,
     LoopSnapshot,
-    LoopVariableSnapshot,
+    LoopVariableRecord,
     NodeSnapshot,
     VariableSnapshot,
 )
@@ -73,45 +73,44 @@ def _fields_but(kind: Any, given: frozenset[str]) -> st.SearchStrategy[dict[str,
 
 @st.composite
 def graphs(draw: st.DrawFn, depth: int = 0) -> GraphSnapshot:
-    """Draw a graph whose numbers are right, with loops in it."""
-    variables = list(draw(st.lists(variables_of(("input", "shared", "constant")), min_size=1, max_size=3)))
+    """Draw a graph whose keys are right, with loops in it."""
+    variables: dict[str, VariableSnapshot] = {}
+
+    def add(*roles: str) -> str:
+        key = f"v{len(variables)}"
+        variables[key] = draw(records(VariableSnapshot, role=st.sampled_from(roles), key=st.just(key)))
+        return key
+
+    for _ in range(draw(st.integers(1, 3))):
+        add("input", "shared", "constant")
     nodes, loops = [], []
-    for _ in range(draw(st.integers(0, 3))):
-        known = st.integers(0, len(variables) - 1)
+    for place in range(draw(st.integers(0, 3))):
+        known = st.sampled_from(list(variables))
         inputs = tuple(draw(st.lists(known, max_size=3)))
         loop = None
         if depth < 2 and draw(st.booleans()):
             loop = len(loops)
             step = draw(graphs(depth + 1))
-            inner = st.lists(st.integers(0, len(step.variables) - 1), max_size=2).map(tuple)
-            leaves = [k for k, variable in enumerate(step.variables) if variable.role != "computed"]
+            inner = st.sampled_from(list(step.variables))
+            leaves = [key for key, variable in step.variables.items() if variable.role != "computed"]
             given = {
                 "inner_inputs": st.lists(st.sampled_from(leaves), max_size=2).map(tuple),
-                "inner_outputs": inner,
+                "inner_outputs": st.lists(inner, max_size=2).map(tuple),
+                "outer_input": st.none() | known,
+                "outer_output": st.none() | known,
+                "kind": st.sampled_from(["sequence", "carry", "nitsot", "non_sequence"]),
             }
-            outer = {"outer_input": st.none() | known, "outer_output": st.none() | known}
-            kinds = st.sampled_from(["sequence", "carry", "nitsot", "non_sequence"])
-            states = records(LoopVariableSnapshot, kind=kinds, **given, **outer)
-            until = st.none() | st.integers(0, len(step.variables) - 1)
-            parts = {"variables": st.lists(states, max_size=2).map(tuple), "until": until}
+            parts = {
+                "variables": st.lists(records(LoopVariableRecord, **given), max_size=2).map(tuple),
+                "until": st.none() | inner,
+            }
             loops.append(draw(records(LoopSnapshot, step=st.just(step), **parts)))
-        outputs = tuple(range(len(variables), len(variables) + draw(st.integers(1, 2))))
-        variables += [draw(variables_of(("computed",))) for _ in outputs]
-        given = {"inputs": inputs, "outputs": outputs, "loop": loop}
-        nodes.append(
-            draw(
-                records(
-                    NodeSnapshot, key=st.just(""), **{name: st.just(each) for name, each in given.items()}
-                )
-            )
-        )
-    outputs = tuple(draw(st.lists(st.integers(0, len(variables) - 1), max_size=3)))
+        outputs = tuple(add("computed") for _ in range(draw(st.integers(1, 2))))
+        given = {"inputs": inputs, "outputs": outputs, "loop": loop, "key": f"n{place}"}
+        nodes.append(draw(records(NodeSnapshot, **{name: st.just(each) for name, each in given.items()})))
+    outputs = tuple(draw(st.lists(st.sampled_from(list(variables)), max_size=3)))
     names = tuple(draw(TEXTS) for _ in outputs)
-    return GraphSnapshot(draw(TEXTS), tuple(variables), tuple(nodes), tuple(loops), outputs, names)
-
-
-def variables_of(roles: tuple[str, ...]) -> st.SearchStrategy[VariableSnapshot]:
-    return records(VariableSnapshot, role=st.sampled_from(roles), key=st.just(""))
+    return GraphSnapshot(draw(TEXTS), variables, tuple(nodes), tuple(loops), outputs, names)
 
 
 @st.composite

@@ -24,18 +24,18 @@ def nested():
     return scanviz.scan(step, m, non_sequences=w, name="outer")[0], m, w
 
 
-def test_nodes_and_variables_are_numbered_in_order_of_computation():
+def test_nodes_and_variables_stand_in_order_of_computation():
     x = T.vector("x")
     graph = snapshot(T.tanh(x) * x)
     assert [node.op for node in graph.nodes] == ["tanh", "multiply"]
-    assert graph.nodes[1].inputs == (graph.nodes[0].outputs[0], 0)
-    assert [variable.role for variable in graph.variables] == ["input", "computed", "computed"]
+    assert graph.nodes[1].inputs == (graph.nodes[0].outputs[0], "x")
+    assert [variable.role for variable in graph.variables.values()] == ["input", "computed", "computed"]
 
 
 def test_roles_names_and_labels_say_what_a_variable_is():
     x, s = T.vector("x"), scanviz.shared(1.0, "s")
     graph = snapshot(x * s + 2)
-    assert {variable.label: variable.role for variable in graph.variables if variable.label} == {
+    assert {variable.label: variable.role for variable in graph.variables.values() if variable.label} == {
         "x": "input",
         "s": "shared",
         "2.0": "constant",
@@ -118,11 +118,8 @@ def test_any_loop_is_recorded_whole_and_printed(case):
     shown = graph_text(graph, types=True)
     for loop in graph.loops:
         assert f"loop {loop.name}" in shown
-        inner, outer = range(len(loop.step.variables)), range(len(graph.variables))
-        given = [number for variable in loop.variables for number in variable.inner_inputs]
-        assert given == list(range(len(given))), (
-            "a step's inputs are numbered first, in the order of loop variables"
-        )
+        given = [key for variable in loop.variables for key in variable.inner_inputs]
+        assert given == list(loop.step.variables)[: len(given)], "a step's inputs come first"
         for variable in loop.variables:
-            assert set(variable.inner_inputs) | set(variable.inner_outputs) <= set(inner)
-            assert {variable.outer_input, variable.outer_output} - {None} <= set(outer)
+            assert set(variable.inner_inputs) | set(variable.inner_outputs) <= set(loop.step.variables)
+            assert {variable.outer_input, variable.outer_output} - {None} <= set(graph.variables)

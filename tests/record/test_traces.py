@@ -20,7 +20,7 @@ from scanviz.record import file as profile_file
 from scanviz.record.codec import decode
 from scanviz.record.errors import CannotWriteError
 from scanviz.record.file import load, save
-from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 

@@ -24,7 +24,7 @@ from scanviz.record.rewrites_snapshot import rewrites_record
 from scanviz.record.snapshot import snapshot
 from scanviz.record.versions import (
     LoopNodeRecord,
-    LoopVariableKeys,
+    LoopVariableRecord,
     NodeRecord,
     OperationOfNode,
     ResultRecord,
@@ -40,7 +40,7 @@ from tests.laws.versions import with_gradient
 
 def spelled(graph: GraphSnapshot) -> dict:
     """Return a graph by what its outputs are, whatever the order of its nodes."""
-    values = {k: (variable.label, variable.type, variable.role) for k, variable in enumerate(graph.variables)}
+    values = {k: (variable.label, variable.type, variable.role) for k, variable in graph.variables.items()}
     steps = []
     for node in graph.nodes:
         loop = graph.loops[node.loop] if node.loop is not None else None
@@ -63,7 +63,7 @@ def variables_of(loop):
             variable.name,
             variable.reads,
             variable.writes,
-            variable.inner_inputs,
+            len(variable.inner_inputs),
             variable.keep_last,
         )
         for variable in loop.variables
@@ -156,8 +156,8 @@ def versions(*nodes, outputs=("y",), **more):
         versions(node("y", loop=LoopNodeRecord("l", 0, ()))),
         versions(node("a", loop=LoopNodeRecord("l", 1, ())), node("y", loop=LoopNodeRecord("l", 1, ()))),
         versions(node("y", loop=LoopNodeRecord("l", 1, (), "nowhere"))),
-        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableKeys("sitsot", "h", (-1,), (0,), (), (), None, None),)))),
-        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableKeys("nitsot", "h", (), (), (), (), None, "y", -1),)))),
+        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableRecord("sitsot", "h", (-1,), (0,), (), (), None, None),)))),
+        versions(node("y", loop=LoopNodeRecord("l", 1, (LoopVariableRecord("nitsot", "h", (), (), (), (), None, "y", keep_last=-1),)))),
         versions(replace(node("y"), versions=())),
         versions(replace(node("y"), versions=(-1,))),
         versions(replace(node("y"), versions=(0, 0))),

@@ -35,6 +35,7 @@ from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.named_tuple import NamedTuple
 
 StateKind = Literal["sitsot", "mitsot", "mitmot"]
+VariableKind = Literal["sequence", "mitmot", "mitsot", "sitsot", "nitsot", "carry", "non_sequence"]
 
 
 class Keep(NamedTuple):
@@ -133,7 +134,7 @@ class Until(Struct, frozen=True, eq=False):
 LoopVariable = Sequence | NonSequence | State | StepOutput | Carry
 
 
-def kind_of(variable: LoopVariable) -> str:
+def kind_of(variable: LoopVariable) -> VariableKind:
     """Return the documents' name of a loop variable's kind.
 
     Examples

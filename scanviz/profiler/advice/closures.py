@@ -18,16 +18,14 @@ def name_of(op: str) -> str:
     return op.partition("{")[0].partition("[")[0]
 
 
-def given_by(loop: LoopSnapshot, kinds: Collection[str]) -> set[int]:
+def given_by(loop: LoopSnapshot, kinds: Collection[str]) -> set[str]:
     """Return the variables of a step that loop variables of some kinds give a value to."""
-    return {
-        number for variable in loop.variables if variable.kind in kinds for number in variable.inner_inputs
-    }
+    return {key for variable in loop.variables if variable.kind in kinds for key in variable.inner_inputs}
 
 
-def closure(graph: GraphSnapshot, given: Iterable[int]) -> list[NodeSnapshot]:
+def closure(graph: GraphSnapshot, given: Iterable[str]) -> list[NodeSnapshot]:
     """Return the nodes that depend on some variables, and on constants, alone; not what is of constants only, nor sizes."""
-    constants = {k for k, variable in enumerate(graph.variables) if variable.role == "constant"}
+    constants = {key for key, variable in graph.variables.items() if variable.role == "constant"}
     known, found = constants | set(given), []
     for node in graph.nodes:
         if node.inputs and known.issuperset(node.inputs) and name_of(node.op) != "dimension":

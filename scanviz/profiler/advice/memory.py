@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from scanviz.profiler.advice.figures import copies_ns
 from scanviz.profiler.advice.item import LARGE_BYTES, Advice, SourcePlace
 from scanviz.profiler.report.units import amount, duration, share, size
-from scanviz.record.graph import LoopSnapshot, NodeSnapshot
-from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.graph import LoopSnapshot, LoopVariableRecord, NodeSnapshot
 from scanviz.record.names import given_name
 
 _LAST = re.compile(r"index\[-(\d+):?[,\]]")  # reads the last rows, and how many
@@ -24,17 +23,17 @@ def rows_kept(place: SourcePlace) -> Iterator[Advice]:
     for variable in place.loop.variables:
         if variable.keep_last is not None or variable.row_bytes < LARGE_BYTES or variable.read_backwards:
             continue
-        number = _result_of(place.snapshot, variable)
-        if number is None or number in place.around.outputs:
+        result = _result_of(place.snapshot, variable)
+        if result is None or result in place.around.outputs:
             continue
-        readers = [node for node in place.around.nodes if number in node.inputs]
+        readers = [node for node in place.around.nodes if result in node.inputs]
         said = _unread(readers, variable.kind == "nitsot")
         if said is not None:
             yield _rows_advice(place, variable, said)
 
 
-def _result_of(loop: LoopSnapshot, variable: LoopVariableRecord) -> int | None:
-    """Return the number of a loop variable's result around the loop."""
+def _result_of(loop: LoopSnapshot, variable: LoopVariableRecord) -> str | None:
+    """Return the key of a loop variable's result around the loop."""
     found = [
         loop_variable
         for loop_variable in loop.variables

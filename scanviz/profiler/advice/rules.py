@@ -54,8 +54,8 @@ def draws(place: SourcePlace) -> Iterator[Advice]:
     step = snapshot.step
     states = given_by(snapshot, ("carry",))
     fixed = given_by(snapshot, ("non_sequence",))
-    known = fixed | {k for k, variable in enumerate(step.variables) if variable.role == "constant"}
-    known |= {number for node in closure(step, fixed) for number in node.outputs}
+    known = fixed | {key for key, variable in step.variables.items() if variable.role == "constant"}
+    known |= {key for node in closure(step, fixed) for key in node.outputs}
     movable: dict[int | None, NodeSnapshot] = {}
     for node in step.nodes:
         if name_of(node.op).startswith(_PREFIX) and node.inputs and node.inputs[0] in states:
@@ -171,7 +171,7 @@ def tiny_steps(place: SourcePlace) -> Iterator[Advice]:
 def _is_updating(place: SourcePlace) -> bool:
     """Return whether the function works on shared variables: its calls then need one another."""
     graph = place.function.graph
-    return graph is None or any(variable.role == "shared" for variable in graph.variables)
+    return graph is None or any(variable.role == "shared" for variable in graph.variables.values())
 
 
 def short_inner_loops(place: SourcePlace) -> Iterator[Advice]:

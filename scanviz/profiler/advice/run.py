@@ -56,8 +56,8 @@ def _updated(graph: GraphSnapshot | None) -> set[str]:
 def _fixed(function: FunctionRecord, graph: GraphSnapshot, updated: set[str]) -> list[OperationRecord]:
     """Return the operations outside of loops that depend on shared variables alone that nothing updates."""
     given = [
-        k
-        for k, variable in enumerate(graph.variables)
+        key
+        for key, variable in graph.variables.items()
         if variable.role == "shared" and variable.name and variable.name not in updated
     ]
     indices = {node.operation for node in closure(graph, given)}
@@ -142,11 +142,18 @@ def _shape_of(graph: GraphSnapshot | None) -> Hashable:
     """Return what two graphs share that differ in names and the values of constants alone."""
     if graph is None:
         return None
+    number = {key: k for k, key in enumerate(graph.variables)}
     nodes = tuple(
-        (_PRINTED_NAME.sub("", node.op), node.inputs, node.outputs, node.loop) for node in graph.nodes
+        (
+            _PRINTED_NAME.sub("", node.op),
+            tuple(map(number.__getitem__, (*node.inputs, *node.outputs))),
+            node.loop,
+        )
+        for node in graph.nodes
     )
-    loops = tuple((loop.until, _shape_of(loop.step)) for loop in graph.loops)
-    return nodes, loops, graph.outputs, tuple((variable.type, variable.role) for variable in graph.variables)
+    loops = tuple((loop.until is None, _shape_of(loop.step)) for loop in graph.loops)
+    wanted = tuple(map(number.__getitem__, graph.outputs))
+    return nodes, loops, wanted, tuple((one.type, one.role) for one in graph.variables.values())
 
 
 def costly_building(record: ProfileRecord) -> Iterator[Advice]:

@@ -12,7 +12,8 @@ from scanviz.profiler.report.text import HOT, QUIET, TITLE, WARNING, ReportLine,
 from scanviz.profiler.report.units import amount, counted
 from scanviz.record.blame import BlameLink, chain_of_blame
 from scanviz.record.first_bad import FirstBad, first_bad, first_bad_of
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.model import ProfileRecord
 from scanviz.record.names import loop_titles, loops_called, not_one_loop
 from scanviz.record.plain_text import sanitize

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from scanviz.record.cell_names import cell_name
-from scanviz.record.graph import LoopSnapshot, LoopVariableSnapshot
+from scanviz.record.graph import LoopSnapshot, LoopVariableRecord
 from scanviz.render.diagram.model import Cluster, Diagram, Edge, Node
 from scanviz.render.diagram.sequence_rows import SequenceRows, at_time
 from scanviz.render.diagram.taps import taps
@@ -117,7 +117,7 @@ def shown_already(side: Side, index: int, forward: Drawn | None) -> bool:
     return all((side.reads[index], side.time(step) + tap) in forward.cells for step in range(side.steps))
 
 
-def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapshot) -> None:
+def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableRecord) -> None:
     """Draw a row for each step: above it, or in it where it belongs to back-propagation."""
     for step in range(side.steps):
         label = at_time(inner_label(side, variable), side.named_time(step), side.rows)
@@ -126,12 +126,12 @@ def add_sequence(side: Side, drawn: Drawn, index: int, variable: LoopVariableSna
     drawn.next_row += 1
 
 
-def inner_label(side: Side, variable: LoopVariableSnapshot) -> str:
+def inner_label(side: Side, variable: LoopVariableRecord) -> str:
     """Return what a step calls what a loop variable gives it."""
-    return next((side.loop.step.variables[number].label for number in variable.inner_inputs), variable.name)
+    return next((side.loop.step.variables[key].label for key in variable.inner_inputs), variable.name)
 
 
-def non_sequence(side: Side, index: int, variable: LoopVariableSnapshot, row: int) -> Node:
+def non_sequence(side: Side, index: int, variable: LoopVariableRecord, row: int) -> Node:
     """Return what stands for a non-sequence in each step."""
     return Node(
         f"once/{index}",
@@ -146,7 +146,7 @@ def non_sequence(side: Side, index: int, variable: LoopVariableSnapshot, row: in
     )
 
 
-def add_buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnapshot) -> None:
+def add_buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableRecord) -> None:
     """Draw all cells that steps read or write: initial rows first, then a row a step; of a mitmot, all rows that there are."""
     reads, writes = taps(variable)
     around = [*reads, *writes] or [0]
@@ -160,7 +160,7 @@ def add_buffer(side: Side, drawn: Drawn, index: int, variable: LoopVariableSnaps
     drawn.next_row += 1
 
 
-def _cell_label(side: Side, variable: LoopVariableSnapshot, row: int) -> str:
+def _cell_label(side: Side, variable: LoopVariableRecord, row: int) -> str:
     """Return what a row is called: of a gradient, by what it is the gradient of."""
     name, time = variable.name, side.named_time(row)
     if variable.kind == "nitsot" and side.backwards:
@@ -189,7 +189,7 @@ def _cell(
     side: Side,
     drawn: Drawn,
     index: int,
-    variable: LoopVariableSnapshot,
+    variable: LoopVariableRecord,
     row: int,
     label: str,
     column: int,
@@ -213,9 +213,9 @@ def _cell(
     )
 
 
-def _type(side: Side, variable: LoopVariableSnapshot) -> str:
-    numbers = (*variable.inner_inputs, *variable.inner_outputs)
-    return next((side.loop.step.variables[number].type for number in numbers), "")
+def _type(side: Side, variable: LoopVariableRecord) -> str:
+    keys = (*variable.inner_inputs, *variable.inner_outputs)
+    return next((side.loop.step.variables[key].type for key in keys), "")
 
 
 __all__ = [

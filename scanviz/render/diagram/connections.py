@@ -105,7 +105,7 @@ def connection_matrix(loop: LoopRecord) -> ConnectionMatrix:
 
     Examples
     --------
-    >>> from scanviz.record.loops import LoopVariableRecord
+    >>> from scanviz.record.graph import LoopVariableRecord
     >>> h = LoopVariableRecord("sitsot", "h", (-1,), (0,), ("h[t-1]",), ("tanh(…)",), "h0", "h")
     >>> loop = LoopRecord(1, 1, None, "rnn", None, variables=(h,), connection_pattern=((False,), (True,)))
     >>> print(connection_matrix(loop).as_text(), end="")
@@ -303,12 +303,12 @@ def _around(loop: LoopSnapshot) -> GraphSnapshot:
     """Return a graph that has a loop and nothing else but what the loop reads."""
     reads = [variable.outer_input for variable in loop.variables if variable.outer_input is not None]
     gives = [variable.outer_output for variable in loop.variables if variable.outer_output is not None]
-    count = max([-1, *reads, *gives]) + 2
-    given = set(gives)
-    variables = tuple(
-        VariableSnapshot("", f"v{k}", "", "computed" if k in given else "input") for k in range(count)
-    )
-    node = NodeSnapshot(loop.name, (count - 1, *reads), tuple(gives), "", "", 0)
+    steps = "n_steps of the loop"
+    variables = {
+        key: VariableSnapshot("", key, "", "computed" if key in gives else "input", key)
+        for key in (*reads, *gives, steps)
+    }
+    node = NodeSnapshot(loop.name, (steps, *reads), tuple(gives), "", "", 0)
     return GraphSnapshot(loop.name, variables, (node,), (loop,), tuple(gives), ("",) * len(gives))
 
 

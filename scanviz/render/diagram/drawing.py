@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from scanviz.record.cell_names import cell_name
-from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableSnapshot, NodeSnapshot
+from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
 from scanviz.record.names import TakenNames
 from scanviz.record.plumbing import plumbing, shown_variable
 from scanviz.render.diagram.heat import HeatMap
@@ -52,21 +52,21 @@ class PictureLevel:
         loop: LoopSnapshot | None,
     ) -> None:
         self.picture, self.graph, self.cluster, self.path, self.loop = picture, graph, cluster, path, loop
-        self.source_of: dict[int, str] = {}  # number of a variable → id of what gives it
-        self.result: dict[int, str] = {}  # … → which result it is, of an operation that has several
+        self.source_of: dict[str, str] = {}  # key of a variable → id of what gives it
+        self.result: dict[str, str] = {}  # … → which result it is, of an operation that has several
         self.plumbing = plumbing(graph) if picture.folded else {}
         self.shown = shown_variable(self.plumbing, graph)
         picture.left_out += len(self.plumbing)
-        self.names: dict[int, str] = {}  # that plumbing had, of what is drawn in its place
+        self.names: dict[str, str] = {}  # that plumbing had, of what is drawn in its place
         for result, drawn in self.shown.items():
             if drawn is not None and graph.variables[result].name:
                 self.names.setdefault(drawn, graph.variables[result].name)
 
     def draw(self) -> None:
         """Draw the graph, and what is wanted of the function's."""
-        for number, variable in enumerate(self.graph.variables):
+        for key, variable in self.graph.variables.items():
             if self.loop is None and variable.role == "input":
-                self.leaf(number)
+                self.leaf(key)
         for place, node in enumerate(self.graph.nodes):
             if place in self.plumbing:
                 continue
@@ -79,13 +79,11 @@ class PictureLevel:
 
     def outputs(self) -> None:
         """Draw what is wanted of the function."""
-        for place, (number, name) in enumerate(
-            zip(self.graph.outputs, self.graph.output_names, strict=False)
-        ):
-            variable = self.graph.variables[number]
+        for place, (key, name) in enumerate(zip(self.graph.outputs, self.graph.output_names, strict=False)):
+            variable = self.graph.variables[key]
             label = name or variable.name or f"output {place}"
             found = self.node(Node(f"output/{place}", "output", label, type=variable.type, key=variable.key))
-            self.edge(self.given_by(number), found, type=variable.type)
+            self.edge(self.given_by(key), found, type=variable.type)
 
     def node(self, node: Node) -> str:
         """Add a node, and return the id that it got."""
@@ -106,42 +104,42 @@ class PictureLevel:
         if source is not None:
             self.picture.edges.append(Edge(source, target, role, label, type, place=place))
 
-    def given_by(self, number: int) -> str | None:
+    def given_by(self, key: str) -> str | None:
         """Return the id of what gives a variable, None of plumbing that is left out; a leaf is drawn when it is first read."""
-        shown = self.shown.get(number, number)
+        shown = self.shown.get(key, key)
         return None if shown is None else self.leaf(shown)
 
-    def leaf(self, number: int) -> str:
+    def leaf(self, key: str) -> str:
         """Return the id of what gives a variable that is drawn."""
-        known = self.source_of.get(number)
+        known = self.source_of.get(key)
         if known is None:
-            variable = self.graph.variables[number]
+            variable = self.graph.variables[key]
             kind = _LEAVES.get(variable.role, "input")
-            wanted = self.path + (variable.key or f"v{number}")
+            wanted = self.path + variable.key
             label = variable.label or variable.name or variable.type
             label = constant_text(label) if kind == "constant" else label
-            known = self.source_of[number] = self.node(
+            known = self.source_of[key] = self.node(
                 Node(wanted, kind, label, type=variable.type, key=variable.key)
             )
         return known
 
-    def written_out(self, number: int) -> str | None:
+    def written_out(self, key: str) -> str | None:
         """Return a small constant without a name as text, None for all else."""
-        variable = self.graph.variables[number]
+        variable = self.graph.variables[key]
         label = constant_text(variable.label) if variable.role == "constant" and not variable.name else ""
         return label if 0 < len(label) <= SHORT and label != variable.type else None
 
     def operation(self, node: NodeSnapshot, place: int) -> None:
         """Draw an operation, with small constants in its label."""
-        written = [self.written_out(number) for number in node.inputs]
+        written = [self.written_out(key) for key in node.inputs]
         results = [self.graph.variables[output] for output in node.outputs]
         found_names = [result.name for result in results] + [self.names.get(k, "") for k in node.outputs]
         name = next(filter(None, found_names), "")
         time, share = self.picture.heat.operation(self.loop, node.operation)
         sources = [
-            (self.given_by(number), self.shown.get(number, number) or 0, k)
-            for k, number in enumerate(node.inputs)
-            if written[k] is None
+            (source, self.shown.get(key) or key, k)
+            for k, key in enumerate(node.inputs)
+            if written[k] is None and (source := self.given_by(key)) is not None
         ]
         drawn = Node(
             self.path + (node.key or f"n{place}"),
@@ -156,8 +154,8 @@ class PictureLevel:
             op=node.op,
         )
         found = self.node(drawn)
-        for source, number, k in sources:
-            kind, label = self.graph.variables[number].type, self.result.get(number, "")
+        for source, key, k in sources:
+            kind, label = self.graph.variables[key].type, self.result.get(key, "")
             self.edge(source, found, label=label, type=kind, place=k)
         self.source_of.update(dict.fromkeys(node.outputs, found))
         if len(node.outputs) > 1:
@@ -165,8 +163,8 @@ class PictureLevel:
 
     def open_loop(self, node: NodeSnapshot, loop: LoopSnapshot, place: int) -> None:
         """Draw a loop: its box, ports and step."""
-        for number in node.inputs[1:]:
-            self.given_by(number)  # what is around it stands before it
+        for key in node.inputs[1:]:
+            self.given_by(key)  # what is around it stands before it
         steps = self.written_out(node.inputs[0]) if node.inputs else None
         counted = self.given_by(node.inputs[0]) if node.inputs and steps is None else None
         box = self.picture.ids.claim(f"{self.path}loop:{node.key or f'n{place}'}")
@@ -208,24 +206,24 @@ class _Loop:
             found = self.inner.node(Node(f"{self.box}|until", "until", "until", type=kind))
             self.inner.edge(self.inner.given_by(self.loop.until), found, type=kind)
 
-    def key(self, index: int, variable: LoopVariableSnapshot) -> str:
+    def name(self, index: int, variable: LoopVariableRecord) -> str:
         """Return a name for a loop variable in ids."""
-        first = next((self.loop.step.variables[number].key for number in variable.inner_inputs), "")
+        first = next(iter(variable.inner_inputs), "")
         return first or (variable.name if self.apply.key else str(index))
 
-    def entrance(self, index: int, variable: LoopVariableSnapshot, place: int) -> None:
+    def entrance(self, index: int, variable: LoopVariableRecord, place: int) -> None:
         """Draw what a loop variable gives to the step."""
-        key, port = self.key(index, variable), None
+        name, port = self.name(index, variable), None
         if variable.outer_input is not None:
             kind = self.outer.graph.variables[variable.outer_input].type
             label = with_taps(variable)
             port = self.inner.node(
-                Node(f"{self.box}|in|{key}", "port", label, None, kind, variable.kind, index, side="in")
+                Node(f"{self.box}|in|{name}", "port", label, None, kind, variable.kind, index, side="in")
             )
             self.outer.edge(self.outer.given_by(variable.outer_input), port, type=kind, place=place)
-        for j, number in enumerate(variable.inner_inputs):
-            inside = self.loop.step.variables[number]
-            wanted = f"{self.box}/{inside.key or f'v{number}'}"
+        for j, key in enumerate(variable.inner_inputs):
+            inside = self.loop.step.variables[key]
+            wanted = f"{self.box}/{inside.key}"
             label = inside.label or inside.name or variable.name
             found = self.inner.node(
                 Node(
@@ -240,25 +238,25 @@ class _Loop:
                 )
             )
             self.inputs[index, j] = found
-            self.inner.source_of.setdefault(number, found)
+            self.inner.source_of.setdefault(key, found)
             if port is not None:
                 self.inner.edge(port, found, "enters", type=inside.type)
 
-    def exit(self, index: int, variable: LoopVariableSnapshot) -> None:
+    def exit(self, index: int, variable: LoopVariableRecord) -> None:
         """Draw what a loop variable takes from the step, and where a later step reads it."""
-        key, port = self.key(index, variable), None
+        name, port = self.name(index, variable), None
         writes = taps(variable)[1]
-        labels = (self.loop.step.variables[number].label for number in variable.inner_inputs)
+        labels = (self.loop.step.variables[key].label for key in variable.inner_inputs)
         reads = list(zip(variable.reads, labels, strict=False))
         results = []
-        for j, number in enumerate(variable.inner_outputs):
-            inside = self.loop.step.variables[number]
+        for j, key in enumerate(variable.inner_outputs):
+            inside = self.loop.step.variables[key]
             label = cell_name(variable.name, writes[j] if j < len(writes) else 0, reads)
-            wanted = f"{self.box}|gives|{key}|{writes[j] if j < len(writes) else j}"
+            wanted = f"{self.box}|gives|{name}|{writes[j] if j < len(writes) else j}"
             found = self.inner.node(
                 Node(wanted, "inner_output", label, None, inside.type, variable.kind, index)
             )
-            self.inner.edge(self.inner.given_by(number), found, type=inside.type)
+            self.inner.edge(self.inner.given_by(key), found, type=inside.type)
             results.append(found)
         if variable.outer_output is not None:
             outside = self.outer.graph.variables[variable.outer_output]
@@ -266,7 +264,7 @@ class _Loop:
             kept = f" (last {'row' if rows == 1 else f'{rows} rows'})" if rows is not None else ""
             port = self.inner.node(
                 Node(
-                    f"{self.box}|out|{key}",
+                    f"{self.box}|out|{name}",
                     "port",
                     variable.name + kept,
                     None,
@@ -277,8 +275,8 @@ class _Loop:
                 )
             )
             self.outer.source_of[variable.outer_output] = port
-            for found, number in zip(results, variable.inner_outputs, strict=True):
-                self.inner.edge(found, port, "leaves", type=self.loop.step.variables[number].type)
+            for found, key in zip(results, variable.inner_outputs, strict=True):
+                self.inner.edge(found, port, "leaves", type=self.loop.step.variables[key].type)
         for lag in lags(variable):
             kind = self.loop.step.variables[variable.inner_outputs[lag.write]].type
             self.inner.edge(

@@ -15,7 +15,8 @@ from typing import Literal
 from msgspec import Struct
 
 from scanviz.record.cell_names import cell_name
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 
 Column = Literal["outer_inp", "inner_inp", "inner_out", "outer_out"]
 COLUMNS: tuple[Column, ...] = ("outer_inp", "inner_inp", "inner_out", "outer_out")

@@ -37,7 +37,7 @@ def rows_of_sequences(graph: GraphSnapshot) -> dict[str, SequenceRows]:
     return found
 
 
-def _first_row(graph: GraphSnapshot, variable: int) -> tuple[int | None, int]:
+def _first_row(graph: GraphSnapshot, variable: str) -> tuple[int | None, int]:
     """Return which row of an array comes first in a part of it, and the direction; None where the parts do not say."""
     made = {output: node for node in graph.nodes for output in node.outputs}
     first: int | None = 0

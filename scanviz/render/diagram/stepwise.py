@@ -10,7 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from scanviz.record.cell_names import cell_name
-from scanviz.record.graph import LoopVariableSnapshot
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.render.diagram.cells import (
     Drawn,
     Side,
@@ -145,7 +145,7 @@ class _Step:
                     break
 
     def cell_read(
-        self, index: int, variable: LoopVariableSnapshot, reads: tuple[int, ...], place: int
+        self, index: int, variable: LoopVariableRecord, reads: tuple[int, ...], place: int
     ) -> tuple[str, str]:
         """Return the cell that a step's input is, and how its tap is said."""
         tap = reads[place] if place < len(reads) else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from scanviz.record.graph import LoopVariableSnapshot
+from scanviz.record.graph import LoopVariableRecord
 
 
 class Lag(NamedTuple):
@@ -15,7 +15,7 @@ class Lag(NamedTuple):
     steps: int
 
 
-def taps(variable: LoopVariableSnapshot) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def taps(variable: LoopVariableRecord) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the steps that a loop variable is read and written at, relative to t, one for each variable of the step.
 
     A carry and a step's output say none, but are written at t; a carry is read one step later.
@@ -28,12 +28,12 @@ def taps(variable: LoopVariableSnapshot) -> tuple[tuple[int, ...], tuple[int, ..
     return reads[: len(variable.inner_inputs)], writes[: len(variable.inner_outputs)]
 
 
-def lags(variable: LoopVariableSnapshot) -> list[Lag]:
+def lags(variable: LoopVariableRecord) -> list[Lag]:
     """Return every pair of a write and a read in which a later step reads what this one wrote.
 
     Examples
     --------
-    >>> lags(LoopVariableSnapshot("mitsot", "h", (-3, -1), (0,), (0, 1), (2,), 0, 0))
+    >>> lags(LoopVariableRecord("mitsot", "h", (-3, -1), (0,), ("h[t-3]", "h[t-1]"), ("v1",), "h0", "h"))
     [Lag(write=0, read=0, steps=3), Lag(write=0, read=1, steps=1)]
     """
     if variable.kind not in ("sitsot", "mitsot", "mitmot", "carry"):
@@ -58,14 +58,14 @@ def steps_text(count: int) -> str:
     return f"{count} step" + ("" if count == 1 else "s")
 
 
-def with_taps(variable: LoopVariableSnapshot) -> str:
+def with_taps(variable: LoopVariableRecord) -> str:
     """Return a loop variable's name, with its taps unless they are the usual ones.
 
     Examples
     --------
-    >>> with_taps(LoopVariableSnapshot("sitsot", "h", (-1,), (0,), (0,), (2,), 0, 0))
+    >>> with_taps(LoopVariableRecord("sitsot", "h", (-1,), (0,), (0,), (2,), 0, 0))
     'h'
-    >>> with_taps(LoopVariableSnapshot("mitmot", "g", (0, 1), (1,), (0, 1), (2,), 0, 0))
+    >>> with_taps(LoopVariableRecord("mitmot", "g", (0, 1), (1,), ("h[t-3]", "h[t-1]"), ("v1",), "h0", "h"))
     'g, taps 0, 1 → 1'
     """
     reads, writes = ", ".join(map(str, variable.reads)), ", ".join(map(str, variable.writes))

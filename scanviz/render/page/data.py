@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from scanviz.record.blame import chain_of_blame
 from scanviz.record.codec import encode
 from scanviz.record.glosses import GLOSSES
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.record.measures import Measure, measures, shown
 from scanviz.record.model import FunctionRecord, ProfileRecord
 from scanviz.record.operations import OperationRecord

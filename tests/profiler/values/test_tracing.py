@@ -23,7 +23,7 @@ from scanviz.profiler.values.kept import piece_of
 from scanviz.profiler.values.sampling import AFTER, BEFORE, FIRST, LAST, ROWS, KeptSteps, statistics_of
 from scanviz.profiler.values.tracing import DEFAULT_BUDGET, LARGEST_BUDGET, Tracer
 from scanviz.record.check import check
-from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.record.part_totals import totals
 from scanviz.record.parts import parts_of
 from scanviz.record.traces import TracedVariableRecord, TraceRecord

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+from msgspec.structs import replace
 
 import scanviz
 from scanviz import tensor as T
@@ -17,7 +18,7 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.record.graph import (
     GraphSnapshot,
     LoopSnapshot,
-    LoopVariableSnapshot,
+    LoopVariableRecord,
     NodeSnapshot,
     VariableSnapshot,
 )
@@ -94,57 +95,54 @@ def all_loops(graph: GraphSnapshot) -> Iterator[tuple[GraphSnapshot, NodeSnapsho
 def dense(count: int, reads: int, seed: int = 0, name: str = "n") -> GraphSnapshot:
     """Return a graph of so many operations, each of which reads some of those before it."""
     rng = random.Random(seed)
-    variables = [VariableSnapshot(f"{name}{k}", f"{name}{k}", "float64[]", "input") for k in range(4)]
+    variables = {f"{name}{k}": leaf(f"{name}{k}", "float64[]") for k in range(4)}
     nodes = []
-    for _ in range(count):
-        inputs = tuple(rng.randrange(len(variables)) for _ in range(reads))
-        nodes.append(
-            NodeSnapshot(rng.choice(["add", "dot", "tanh"]), inputs, (len(variables),), "f.py:1", "")
-        )
-        variables.append(VariableSnapshot("", "", "float64[]", "computed"))
-    return GraphSnapshot("dense", tuple(variables), tuple(nodes), (), (len(variables) - 1,), ("out",))
+    for k in range(count):
+        inputs = tuple(rng.choice(list(variables)) for _ in range(reads))
+        key = f"{name}v{k}"
+        nodes.append(NodeSnapshot(rng.choice(["add", "dot", "tanh"]), inputs, (key,), "f.py:1", "", key=key))
+        variables[key] = VariableSnapshot("", "", "float64[]", "computed", key)
+    return GraphSnapshot("dense", variables, tuple(nodes), (), (list(variables)[-1],), ("out",))
+
+
+def leaf(key: str, kind: str) -> VariableSnapshot:
+    return VariableSnapshot(key, key, kind, "input", key)
 
 
 def large_loop(count: int, states: int, name: str = "large") -> GraphSnapshot:
     """Return a graph with one loop: a dense step, states of several taps, and so recurrence in all directions."""
     inner = dense(count, 3, name="i")
-    inputs = [VariableSnapshot(f"s{k}", f"s{k}", "float64[]", "input") for k in range(2 * states)]
+    inputs = [f"s{k}" for k in range(2 * states)]
     moved = tuple(
-        NodeSnapshot(
-            each.op,
-            (*(i + len(inputs) for i in each.inputs[:2]), k % max(1, len(inputs))),
-            tuple(i + len(inputs) for i in each.outputs),
-            each.source,
-            "",
-        )
+        replace(each, inputs=(*each.inputs[:2], inputs[k % len(inputs)])) if inputs else each
         for k, each in enumerate(inner.nodes)
     )
-    last = len(inputs) + len(inner.variables)
-    outputs = tuple(range(last - states, last))
-    step = GraphSnapshot(name, (*inputs, *inner.variables), moved, (), outputs, ("",) * states)
+    variables = {key: leaf(key, "float64[]") for key in inputs} | inner.variables
+    outputs = tuple(list(variables)[len(variables) - states :])
+    step = GraphSnapshot(name, variables, moved, (), outputs, ("",) * states)
+    given = tuple(f"r{k}" for k in range(states))
     loop = LoopSnapshot(
         name,
         tuple(
-            LoopVariableSnapshot(
+            LoopVariableRecord(
                 "mitsot",
                 f"s{k}",
                 (-3, -1),
                 (0,),
-                (2 * k, 2 * k + 1),
-                (last - states + k,),
-                k + 1,
-                states + k + 1,
+                (f"s{2 * k}", f"s{2 * k + 1}"),
+                (outputs[k],),
+                f"s{k}_0",
+                given[k],
             )
             for k in range(states)
         ),
         step,
     )
-    outside = [VariableSnapshot("n", "n", "int64[]", "input")]
-    outside += [VariableSnapshot(f"s{k}_0", f"s{k}_0", "float64[?]", "input") for k in range(states)]
-    outside += [VariableSnapshot("", "", "float64[?]", "computed") for k in range(states)]
-    given = tuple(range(states + 1, 2 * states + 1))
-    node = NodeSnapshot("scan", tuple(range(states + 1)), given, "f.py:1", "", 0)
-    return GraphSnapshot("f", tuple(outside), (node,), (loop,), given, ("",) * states)
+    starts = [f"s{k}_0" for k in range(states)]
+    outside = {"n": leaf("n", "int64[]")} | {key: leaf(key, "float64[?]") for key in starts}
+    outside |= {key: VariableSnapshot("", "", "float64[?]", "computed", key) for key in given}
+    node = NodeSnapshot("scan", ("n", *starts), given, "f.py:1", "", 0)
+    return GraphSnapshot("f", outside, (node,), (loop,), given, ("",) * states)
 
 
 def ends_of(picture):

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 import scanviz
 from scanviz.engine.errors import ScanvizError
+from scanviz.record.graph import NodeSnapshot
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
@@ -138,26 +139,18 @@ def test_names_of_any_characters_make_a_sound_picture(name):
 
 def test_loops_of_one_name_are_all_drawn():
     graph = large_loop(20, 2)
-    twice = type(graph)(
-        "f",
-        (*graph.variables, *graph.variables[3:]),
-        (
-            *graph.nodes,
-            type(graph.nodes[0])("scan", (0, 3, 4), (5, 6), "f.py:2", "", 1, key=""),
-        ),
-        (
-            graph.loops[0],
-            type(graph.loops[0])(
-                "large",
-                tuple(
-                    type(v)(v.kind, v.name, v.reads, v.writes, v.inner_inputs, v.inner_outputs, k + 3, k + 5)
-                    for k, v in enumerate(graph.loops[0].variables)
-                ),
-                graph.loops[0].step,
-            ),
-        ),
-        (5, 6),
-        ("a", "b"),
+    more = {f"{key} more": replace(graph.variables[key], key=f"{key} more") for key in graph.outputs}
+    others = tuple(
+        replace(variable, outer_input=graph.outputs[k], outer_output=list(more)[k])
+        for k, variable in enumerate(graph.loops[0].variables)
+    )
+    twice = replace(
+        graph,
+        variables=graph.variables | more,
+        nodes=(*graph.nodes, NodeSnapshot("scan", ("n", *graph.outputs), tuple(more), "f.py:2", "", 1)),
+        loops=(graph.loops[0], replace(graph.loops[0], variables=others)),
+        outputs=tuple(more),
+        output_names=("a", "b"),
     )
     picture = diagram_of(twice, scan="large")
     assert len(picture.clusters) == 2

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError
-from scanviz.record.loops import LoopRecord, LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
+from scanviz.record.loops import LoopRecord
 from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.connections import connecting_path, connection_matrix
 from scanviz.render.diagram.entries import COLUMNS, entries_of
@@ -114,9 +115,9 @@ def test_a_name_that_means_several_is_asked_for_by_number():
     from scanviz.record.graph import GraphSnapshot
 
     with pytest.raises(ScanvizError, match=r"2 outer inputs `u`[^$]*1 \(u\), 2 \(u\)"):
-        connecting_path(GraphSnapshot("f", (), (), (), (), ()), loop, "u", "h")
+        connecting_path(GraphSnapshot("f", {}, (), (), (), ()), loop, "u", "h")
     with pytest.raises(ScanvizError, match="the graph has no loop `rnn`"):
-        connecting_path(GraphSnapshot("f", (), (), (), (), ()), loop, 1, "h")
+        connecting_path(GraphSnapshot("f", {}, (), (), (), ()), loop, 1, "h")
 
 
 def test_a_pattern_of_another_loop_is_refused(record):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from scanviz.record.loops import LoopVariableRecord
+from scanviz.record.graph import LoopVariableRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.render.page.data import spans_of
 

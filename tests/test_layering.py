@@ -54,9 +54,7 @@ ENGINE_LAYERS = (
     ("other_names",),
     ("config", "codec"),
     ("errors",),
-    ("named_tuple",),
-    ("collecting", "later", "enumerated"),
-    ("methods", "locks"),
+    ("collecting", "later", "locks"),
 )
 PROFILER_LAYERS = (
     ("run",),

@@ -12,13 +12,12 @@ import typing
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from itertools import repeat
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import fields
 
 from scanviz.engine.errors import ScanvizValueError
-from scanviz.engine.named_tuple import NamedTuple
 
 Write = Callable[[Any], Any]
 Read = Callable[[Any], Any]

@@ -5,11 +5,10 @@ Leading axes of matrices are batches.  Ints are computed in float64; there is no
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import creation, factorise
 from scanviz.engine.ops import decompose as d
 from scanviz.engine.ops.linalg import matmul

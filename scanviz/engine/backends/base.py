@@ -8,9 +8,7 @@ add theirs under the entry-point group ``scanviz.backends``; the value is a clas
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
-
-from scanviz.engine.named_tuple import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.declaration import MeaningTable

@@ -14,7 +14,7 @@ from functools import partial
 from math import inf, prod
 from operator import index as whole_number
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -24,7 +24,6 @@ from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.config import config
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.program.effects import has_branches, has_effects
 from scanviz.engine.program.instructions import LoopInstruction, Program, all_loops, dtype_of

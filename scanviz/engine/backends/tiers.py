@@ -7,11 +7,11 @@ between tiers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from scanviz.engine.backends.base import RUNS, Support, Supports
 from scanviz.engine.backends.registry import names, resolve
 from scanviz.engine.errors import BackendError, ScanvizNotImplementedError
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     Instruction,

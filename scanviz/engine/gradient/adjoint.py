@@ -32,7 +32,8 @@ Both tables were checked against unrolled graphs at orders one to three with non
 
 from __future__ import annotations
 
-from scanviz.engine.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from scanviz.engine.scan.variables import State
 
 

@@ -11,11 +11,11 @@ that went through ``disconnected_grad`` or ``zero_grad``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple
 
 from scanviz.engine.gradient.table import LATER, PLACE, Undefined, connection
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.stop_gradient import ZERO_GRAD
 

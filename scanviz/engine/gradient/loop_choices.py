@@ -7,6 +7,7 @@ of any dtype (the closure over pairs of values).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from scanviz.engine.gradient.choices import CHOICES, FLOWS, Choice, choices_of, flow
 from scanviz.engine.gradient.loop_connection import (
@@ -20,7 +21,6 @@ from scanviz.engine.gradient.loop_connection import (
 )
 from scanviz.engine.gradient.table import Undefined
 from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scan.loop import SCAN, Scan, loop_of, nodes_of
 from scanviz.engine.scan.variables import LoopVariable, inner_inputs, inner_outputs
 

@@ -7,7 +7,7 @@ respect to its arguments alone: it is called with variables of its own, which ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.building import building
 from scanviz.engine.errors import ScanvizTypeError
@@ -15,7 +15,6 @@ from scanviz.engine.gradient.grad import Disconnection, check_choices, structure
 from scanviz.engine.gradient.operators import Lop, Rop
 from scanviz.engine.graph.nodes import Variable, tensor_type
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.support import as_variable
 
 

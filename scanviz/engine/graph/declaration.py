@@ -14,11 +14,10 @@ from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from scanviz.engine.errors import InternalError, PluginError, ScanvizNotImplementedError, ScanvizTypeError
 from scanviz.engine.graph.facts import NOTHING_KNOWN, Facts
-from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.engine.graph.dims import Dims

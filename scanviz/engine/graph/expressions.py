@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scanviz.engine.graph.declaration import SHORTHANDS, Op, fitted
 from scanviz.engine.graph.notation import CUT, WrittenTerm, called, infix, named
-from scanviz.engine.named_tuple import NamedTuple
 
 LONGEST = 40  # characters of an expression
 LONGEST_CALLED = 28  # an operation whose options make it longer is called by its name alone

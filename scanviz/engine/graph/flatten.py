@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.graph.declaration import GraphPart, Held, Op
 from scanviz.engine.graph.nodes import Apply, Variable, next_node_id
 from scanviz.engine.graph.provenance import Provenance
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import Type
-from scanviz.engine.named_tuple import NamedTuple
 
 
 class FlatPart(NamedTuple):

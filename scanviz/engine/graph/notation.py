@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-
-from scanviz.engine.named_tuple import NamedTuple
+from typing import NamedTuple
 
 CALL, POWER, SIGN, PRODUCT, SUM, ASSIGNMENT = 10, 9, 8, 7, 6, 0  # how strongly parts hold together
 _PRECEDENCE = {

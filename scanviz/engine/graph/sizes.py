@@ -7,11 +7,10 @@ equal at all shapes if their polynomials are, and where none of their unknowns i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.named_tuple import NamedTuple
 
 MOST_UNKNOWNS = 16  # in one call that are listed
 DEEPEST = 12  # calls in calls that are compared; below, one is equal to itself alone

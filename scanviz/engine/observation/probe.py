@@ -10,9 +10,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.observation.events import Run, together
 from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
 from scanviz.engine.observation.levels import RUNS, Level

@@ -12,9 +12,7 @@ detail ``"ops"`` every step is timed so, but those of the control.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
-
-from scanviz.engine.named_tuple import NamedTuple
+from typing import Literal, NamedTuple
 
 Variant = Literal["plain", "steps", "ops"]
 WARM_UP = 2  # steps before the first sample, which pay for what is cold

@@ -6,7 +6,7 @@ The result is a new array; what it is made from stays as it is.  Increments at r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import ASSIGNMENT, WrittenTerm, subscripted
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
 from scanviz.engine.ops.index_axes import assigned, written_at

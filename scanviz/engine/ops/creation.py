@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.support import (

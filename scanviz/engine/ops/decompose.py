@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.matrices import floating_dtypes, matrix_shapes, of_matrices, rectangular, square

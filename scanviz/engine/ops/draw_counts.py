@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.draw_words import (
     ATTEMPTS,
     NUMBER,

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from typing import NamedTuple
 
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.distributions import LEAST_LOG
 from scanviz.engine.ops.draw_counts import binomial, poisson
 from scanviz.engine.ops.draw_words import (

@@ -7,7 +7,7 @@ reported as the loop would.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, some
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
@@ -15,7 +15,6 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by, kept_dtype
 

@@ -7,14 +7,13 @@ Constant integers stay in the pattern, so that it can be read and shapes be infe
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError, some
 from scanviz.engine.graph.nodes import Variable, describe, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.support import as_integer, as_variable, constant_integer
 
 # A number in a pattern: an int, None where nothing is written, INPUT where an input of the op holds it, or "mask" (of an array).

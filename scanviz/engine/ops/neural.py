@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.reduce import normal_axes
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, kept_shape

@@ -8,7 +8,7 @@ formulas are those of the ``distributions`` files beside this one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, RANDOM_STATE, TensorType, Type, canonical_dtype
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import distributions, flops
 from scanviz.engine.ops import distributions_continuous as continuous
 from scanviz.engine.ops import distributions_counts as counts

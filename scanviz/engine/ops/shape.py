@@ -7,7 +7,7 @@ Sizes are int64 scalars.  A shape is a vector made of them by ``make_vector``; i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -19,7 +19,6 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
 from scanviz.engine.later import functions_of
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.graph.sizes import surely_at_most as at_most
 from scanviz.engine.graph.sizes import surely_not_negative as never_negative
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
 from scanviz.engine.ops.support import constant, constant_integer

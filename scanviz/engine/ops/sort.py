@@ -7,7 +7,7 @@ elements are the same but for the sign of zero, and the quick way is up to fifty
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import axes, flops
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import one_of

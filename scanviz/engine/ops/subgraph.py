@@ -8,7 +8,7 @@ user's own is all that a subgraph changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, GraphPart, Held, Op
@@ -17,7 +17,6 @@ from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build, 
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import free_leaves, toposort
 from scanviz.engine.graph.types import TensorType, Type, fits
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.support import as_value
 

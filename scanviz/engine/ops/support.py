@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import REDUCE, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype, known_type
-from scanviz.engine.named_tuple import NamedTuple
 
 
 def _reduced(variable: Variable) -> tuple[Any, ...]:

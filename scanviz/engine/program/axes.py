@@ -9,10 +9,10 @@ is the same in every step and may be read as a whole, so it mixes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 
 from msgspec import Struct
 
-from scanviz.engine.enumerated import Enum
 from scanviz.engine.program.axis_classes import Axis, AxisClasses, Mixing
 from scanviz.engine.program.instructions import LoopInstruction, rank_of
 from scanviz.engine.program.shapes import ConcreteShape, partial_shapes

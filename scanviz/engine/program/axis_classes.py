@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import cache
 from math import prod
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,6 @@ from scanviz.engine.graph.declaration import Op, declared, declared_already
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.provenance import Provenance, SourceLine
 from scanviz.engine.graph.types import DTYPES, RANDOM_STATE, RandomStateType, TensorType, Type
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     KINDS,
     NO_NODE,

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,

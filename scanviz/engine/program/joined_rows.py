@@ -8,11 +8,11 @@ once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.ops.index_pattern import FROM_THE_LAST
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program

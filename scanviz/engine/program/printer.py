@@ -20,10 +20,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from scanviz.engine.graph.notation import infix, named
 from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.axes import StepKind, step_axes
 from scanviz.engine.program.axis_classes import Axis
 from scanviz.engine.program.instructions import (

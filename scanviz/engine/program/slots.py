@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scanviz.engine.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from scanviz.engine.program.instructions import (
     CarrySlot,
     LoopInstruction,

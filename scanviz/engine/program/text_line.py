@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from scanviz.engine.graph.provenance import SourceLine
-from scanviz.engine.named_tuple import NamedTuple
 
 
 class TextLine(NamedTuple):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating, rebuild
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.index import INDEX, getitem, last_row
 from scanviz.engine.ops.shape import ALLOC, alloc
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal

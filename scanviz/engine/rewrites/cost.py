@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -21,7 +21,6 @@ from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.cost_total import FREE, ZERO, Cost, TotalCost, add

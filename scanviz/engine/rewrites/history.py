@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.nodes import Apply, RunState, Variable, next_run, node_ids_of
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.pipeline import Application, Swept, going_on, sweeps
 from scanviz.engine.rewrites.run import Parting

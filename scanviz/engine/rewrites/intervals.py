@@ -7,7 +7,7 @@ there are and ``rows`` (how many there surely are at least) does not decide it.
 
 from __future__ import annotations
 
-from scanviz.engine.named_tuple import NamedTuple
+from typing import NamedTuple
 
 Bound = tuple[bool, int]  # whether it is counted back from the end, and how far
 START: Bound = (False, 0)

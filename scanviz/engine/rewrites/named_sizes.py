@@ -7,6 +7,7 @@ followed back to the inputs; whole numbers of other dtypes than sizes have are f
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import Dim
@@ -14,7 +15,6 @@ from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.sizes import Call, Unknown, inside_out
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.sizes import is_whole, size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.cost import Meanings, size_name

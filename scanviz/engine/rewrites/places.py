@@ -7,12 +7,11 @@ before one index is made of them again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, input_entries
 from scanviz.engine.ops.sizes import surely_at_most

@@ -9,14 +9,13 @@ none of them changes anything (:mod:`scanviz.engine.rewrites.pipeline`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from msgspec import Struct
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, is_in_use
 from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.rewrites.level import Level
 
 Phase = Literal["gradient", "canonical", "loops", "simplify", "merge", "clean", "keep", "memory"]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizError, ScanvizValueError, ShapeError, some
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NoReturn
-
-from scanviz.engine.named_tuple import NamedTuple
+from typing import Final, NamedTuple, NoReturn
 
 DONE: Final = 0
 STOPPED: Final = 1

@@ -10,10 +10,9 @@ import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scanviz.engine.locks import lock
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.plan import Emits, Grouping, Plan, RunMemory, plan_loop, run_memory, single
 from scanviz.engine.program.verify import verify_plan
 from scanviz.engine.runtime.pool import Pool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from scanviz.engine.errors import (
     ScanvizValueError,
     ShapeError,
 )
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     LoopInstruction,

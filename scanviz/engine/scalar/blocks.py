@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
 from scanviz.engine.graph.in_turn import ends
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scalar.expression import BoundedLoop, Expression, ScalarFunction
 from scanviz.engine.scalar.primitives import KINDS, PRIMITIVES
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scalar.expression import Expression
 from scanviz.engine.scalar.primitives import KINDS
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as SequenceOf
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, Held, Op
@@ -20,7 +20,6 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Variable, build, describe
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.traversal import toposort
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.scan.inference import result_types
 from scanviz.engine.scan.properties import ScanPropertiesMixin
 from scanviz.engine.scan.variables import (

@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 from scanviz.engine.errors import ScanvizAttributeError, ScanvizTypeError
 from scanviz.engine.graph.syntax import has_meaning
-from scanviz.engine.named_tuple import NamedTuple
 
 Class = TypeVar("Class", bound=type)
 _ARITHMETIC = (

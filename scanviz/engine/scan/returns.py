@@ -7,7 +7,7 @@ error that shows the accepted forms and the value that does not fit.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from scanviz.engine.graph.nodes import Constant, Variable, describe
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.options import pairs
 from scanviz.engine.ops.support import as_variable, constant, python_bool
 from scanviz.engine.scan.updates import check_key

@@ -25,14 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.named_tuple import NamedTuple
 
 StateKind = Literal["sitsot", "mitsot", "mitmot"]
 VariableKind = Literal["sequence", "mitmot", "mitsot", "sitsot", "nitsot", "carry", "non_sequence"]

@@ -8,6 +8,7 @@ stays; where something does, the step is rebuilt for it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,6 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating, r
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import BOOLEAN, FLOATS, INTEGERS, TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.elementwise import cast, where
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration, weak_constant

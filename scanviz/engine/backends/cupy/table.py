@@ -6,10 +6,9 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.graph.declaration import MeaningTable, Op, declarations
-from scanviz.engine.named_tuple import NamedTuple
 
 Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
 PerformInto = Callable[[Any, Op, Sequence[Any], Any], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from scanviz.engine.backends.native.arguments import Callout, Site
 from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.runtime.arena import LoopArena
 

@@ -13,10 +13,10 @@ larger, turned to where the point lies.  What is 0, infinite or NaN, and quotien
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Value, type_of
-from scanviz.engine.named_tuple import NamedTuple
 
 
 class CircularConstants(NamedTuple):

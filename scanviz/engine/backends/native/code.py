@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scanviz.engine.backends.native.arguments import CallArguments
 from scanviz.engine.backends.native.errors import NotWrittenError
 from scanviz.engine.backends.native.jit import Machine, compiled, target
 from scanviz.engine.backends.native.loop import LoopEmitter
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.verify import verify_plan

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from ctypes import addressof, c_int64
 from functools import cache
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scanviz.engine.backends.native.jit import compiled, module_text
-from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.ir import Code, Value

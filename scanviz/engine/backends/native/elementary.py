@@ -15,12 +15,12 @@ give of float32 is rounded once.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from scanviz.engine.backends.native.floats import Floats
 from scanviz.engine.backends.native.ir import Code, Value
 from scanviz.engine.backends.native.llvm import SPECIAL
 from scanviz.engine.backends.native.values import known_number
-from scanviz.engine.named_tuple import NamedTuple
 
 
 class ExponentialConstants(NamedTuple):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
-from scanviz.engine.named_tuple import NamedTuple
 
 FEW = 3  # elements that are numbers of their own
 WRITTEN_OUT = 16  # elements that are done without any loop

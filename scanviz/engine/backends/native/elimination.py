@@ -10,6 +10,7 @@ Sources: G. H. Golub and C. F. Van Loan, *Matrix Computations*, 4th edition, alg
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.backends.native.products import plus_product
 from scanviz.engine.backends.native.reductions import narrowed
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.named_tuple import NamedTuple
 
 LARGEST = 32  # rows: those of larger matrices are worth a call of LAPACK
 WRITTEN_OUT = 4  # turns of a loop that are written one after another

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +34,6 @@ from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.backends.native.stacks import for_each_matrix
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.factorise import (
     CHOLESKY,
     CHOLESKY_SOLVE,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from scanviz.engine.backends.native.ir import Code, Value, constant, type_of
-from scanviz.engine.named_tuple import NamedTuple
 
 
 class FloatFormat(NamedTuple):

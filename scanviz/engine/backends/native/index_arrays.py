@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from scanviz.engine.backends.native.instructions import Step, copy, source_of, t
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, must_fit
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.index_pattern import INPUT, IndexParameters, picking
 from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.program.plan.location import packed

@@ -10,12 +10,11 @@ import mmap
 import os
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scanviz.engine.backends.native import cache as kept
 from scanviz.engine.backends.native import llvm
 from scanviz.engine.errors import OutOfMemoryError, ScanvizValueError
-from scanviz.engine.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.ir import Code

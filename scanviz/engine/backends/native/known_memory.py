@@ -12,9 +12,9 @@ address of which nothing is known, or the beginning of a block, ends all.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import NamedTuple
 
 from scanviz.engine.backends.native.values import Value, size_of
-from scanviz.engine.named_tuple import NamedTuple
 
 
 class StoredLanes(NamedTuple):

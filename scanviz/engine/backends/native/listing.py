@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.backends.native.code import Kind, text_of
 from scanviz.engine.backends.native.jit import assembly_of
 from scanviz.engine.backends.native.tier import NativeCode
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.runners import all_made
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import LoopInstruction, all_loops
 from scanviz.engine.program.plan import Plan
 

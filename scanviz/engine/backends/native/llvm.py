@@ -12,11 +12,10 @@ import os
 import re
 from functools import cache
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.runtime.beside import hold_at_forks
 
 LOCK = lock()  # held while LLVM is loaded and while it works

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -19,7 +19,6 @@ from scanviz.engine.backends.native.ir import Value
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Buffer, Plan, Row, Size, StoreKind
 from scanviz.engine.program.plan.location import aligned, packed

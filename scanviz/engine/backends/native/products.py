@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,6 @@ from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.reductions import STRETCH, combined, narrowed
 from scanviz.engine.graph.types import FLOATS
-from scanviz.engine.named_tuple import NamedTuple
 
 COLUMNS = 8  # registers of columns that a block has at most
 ROWS = 4  # rows of the first matrix that share them

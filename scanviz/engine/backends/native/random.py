@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from scanviz.engine.backends.native.places import must_fit
 from scanviz.engine.backends.native.reduce import write_cumulative
 from scanviz.engine.backends.native.sort import place_among
 from scanviz.engine.graph.types import BOOLEAN
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops import random
 from scanviz.engine.ops.distribution_parameters import PROBABILITY_TOLERANCE
 from scanviz.engine.ops.draw_formulas import draw_block

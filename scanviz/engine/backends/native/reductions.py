@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from scanviz.engine.backends.native.formulas import cast, primitive
 from scanviz.engine.backends.native.ir import Code, Value, constant, is_integer
 from scanviz.engine.backends.native.places import ArrayPlace
 from scanviz.engine.graph.types import BOOLEAN, FLOATS
-from scanviz.engine.named_tuple import NamedTuple
 
 ACCUMULATORS = 4
 STRETCH = 4096

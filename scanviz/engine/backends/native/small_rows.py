@@ -10,12 +10,11 @@ are read at a tap and written at the one after it: of a state the last row, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from scanviz.engine.backends.native.elements import Operand, lanes_of, pieces
 from scanviz.engine.backends.native.ir import Code, Value, constant
 from scanviz.engine.backends.native.places import ArrayPlace, ArrayPlaces, Base
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of, is_scalar
 
 REGISTERS = 4  # of one row

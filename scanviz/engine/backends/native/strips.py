@@ -9,6 +9,7 @@ registers are under way at once, but a strip has few registers for a function su
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,6 @@ from scanviz.engine.backends.native.instructions import elements_of, formula_of,
 from scanviz.engine.backends.native.ir import Value, constant
 from scanviz.engine.backends.native.places import CONSTANT, ArrayPlace
 from scanviz.engine.backends.native.steps import StepsWriter
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.elementwise import CAST
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar

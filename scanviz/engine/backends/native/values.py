@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import struct
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
 from scanviz.engine.graph.types import BOOLEAN, SIGNED, UNSIGNED
-from scanviz.engine.named_tuple import NamedTuple
 
 _FLOATS = {"float64": "double", "float32": "float", "float16": "half"}  # halves are moved, not computed with
 _BITS = re.compile(r"0x([0-9A-F]{16})")

@@ -7,11 +7,10 @@ never written to then: the system gives memory for what is written, and what tak
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.shape import ALLOC
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.program.lifetimes import last_uses

@@ -7,12 +7,11 @@ row are called through their NumPy meaning.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, is_scalar
 from scanviz.engine.program.plan import Emits
 

@@ -8,11 +8,10 @@ import re
 import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.runtime.outcome import FAILED, Outcome
 
 if TYPE_CHECKING:

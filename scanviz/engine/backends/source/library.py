@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from scanviz.engine.backends.accumulated import Accumulated
 from scanviz.engine.backends.source.emitter import Emitter
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.runtime.specialised import SpecialisedLoop, Tier

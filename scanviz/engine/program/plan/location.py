@@ -7,13 +7,13 @@ oracle too.  Nothing here depends on the number of steps.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
 
-from scanviz.engine.enumerated import Enum
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.program.instructions import Instruction, Program, StateSlot
 from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.rewrites.rule import Refusal

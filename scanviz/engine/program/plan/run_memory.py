@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from scanviz.engine.named_tuple import NamedTuple
+from typing import NamedTuple
+
 from scanviz.engine.program.instructions import StateSlot
 from scanviz.engine.program.plan.location import Plan, StoreKind
 from scanviz.engine.program.shapes import ConcreteShape

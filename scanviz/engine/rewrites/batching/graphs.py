@@ -7,6 +7,7 @@ batched meaning, or a form of one, is done in a loop over the axis: the right nu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.graph.declaration import MeaningTable
@@ -18,7 +19,6 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.named_tuple import NamedTuple
 from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle

@@ -1,6 +1,6 @@
 """Which loop variables of one step have a derivative with respect to which, and over all steps.
 
-The value pattern of :mod:`scanviz.engine.scan.reachability` says what can change what; this one leaves out what has no
+The value pattern of :mod:`scanviz.engine.scan.layout` says what can change what; this one leaves out what has no
 derivative: integers, shapes, indices, conditions, random states.
 """
 

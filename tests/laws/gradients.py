@@ -180,12 +180,14 @@ def what_is_not_taken_has_derivative_zero(
     order=st.randoms(use_true_random=False),
     known=st.booleans(),
     axis=st.sampled_from([0, 1]),
+    beyond=st.none() | st.integers(-1, 1),
 )
 def slices_give_each_element_what_they_read_of_it(
-    size: int, cuts: list[int | None], order: Random, known: bool, axis: int
+    size: int, cuts: list[int | None], order: Random, known: bool, axis: int, beyond: int | None
 ) -> None:
     """The gradient of weighted parts of an array, that follow one another or not, has at each element the sum of its weights."""
-    parts = [slice(first, last) for first, last in pairwise([None, *cuts, None])]
+    end = None if beyond is None else max(0, size + beyond)
+    parts = [slice(first, last) for first, last in pairwise([None, *cuts, end])]
     order.shuffle(parts)
     keys = [(slice(None),) * axis + (part,) for part in parts]
     shape = (size, 2) if axis == 0 else (2, size)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.notation import GRADIENT
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.elementwise import add
@@ -78,15 +78,18 @@ def _joined(parts: Sequence[Apply]) -> Variable | None:
     bounds = {
         (one.start or None): (one.stop, node.inputs[1]) for one, node in zip(slices, parts, strict=True)
     }
+    size = tensor_type(parts[0].outputs[0]).shape[axis]
     ordered: list[Variable] = []
     at: Number = None
     while at in bounds:
         stop, value = bounds.pop(at)
         ordered.append(value)
-        if stop is None:
-            return concatenate(ordered, axis) if not bounds and len(ordered) == len(parts) else None
-        if not isinstance(stop, int) or (isinstance(at, int) and not (0 < at < stop or at < stop < 0)):
+        if stop is not None and (
+            not isinstance(stop, int) or (isinstance(at, int) and not (0 < at < stop or at < stop < 0))
+        ):
             return None
+        if stop is None or stop == size:
+            return concatenate(ordered, axis) if not bounds and len(ordered) == len(parts) else None
         at = stop
     return None
 

@@ -291,15 +291,22 @@ def test_draws_in_a_loop_in_a_loop(mode):
         np.testing.assert_allclose(to_x[t], (f(0.7, at + move)[0] - f(0.7, at - move)[0]) / 2e-6, rtol=1e-6)
 
 
-def test_a_backward_step_of_an_lstm_adds_no_zeros_and_joins_its_gates():
+@pytest.mark.parametrize("how", ["open", "closed", "split"])
+def test_a_backward_step_of_an_lstm_adds_no_zeros_and_joins_its_gates(how):
     """Nothing arrives for c from outside: its gradient is what the next step hands back; the gates are four slices end to end."""
     size = 3
     x, U, h0, c0 = T.matrix("x"), T.matrix("U"), T.vector("h0"), T.vector("c0")
 
     def step(x_t, h, c, U):
         gates = x_t + T.dot(h, U)
-        i, f, o = (T.sigmoid(gates[k * size : (k + 1) * size]) for k in range(3))
-        c_t = f * c + i * T.tanh(gates[3 * size :])
+        if how == "split":
+            cuts = T.split(gates, [size] * 4)
+        else:
+            gates = T.specify_shape(gates, (4 * size,)) if how == "closed" else gates
+            ends = [size, 2 * size, 3 * size, 4 * size if how == "closed" else None]
+            cuts = [gates[k * size : end] for k, end in enumerate(ends)]
+        i, f, o = map(T.sigmoid, cuts[:3])
+        c_t = f * c + i * T.tanh(cuts[3])
         return o * T.tanh(c_t), c_t
 
     (h, _), _ = scanviz.scan(step, x, [h0, c0], U, name="lstm")

@@ -118,11 +118,11 @@ UNUSED = (
 # What machine code of a loop of few operations needs nothing of.
 UNUSED_BY_CODE = (
     "dataclasses",
-    "scanviz.engine.backends.native.branch",
-    "scanviz.engine.backends.native.circular",
-    "scanviz.engine.backends.native.inside",
-    "scanviz.engine.backends.native.powers",
-    "scanviz.engine.backends.native.reductions",
+    "scanviz.engine.backends.native.emit.branch",
+    "scanviz.engine.backends.native.kernels.circular",
+    "scanviz.engine.backends.native.emit.inside",
+    "scanviz.engine.backends.native.kernels.powers",
+    "scanviz.engine.backends.native.kernels.reductions",
     "scanviz.engine.backends.native.stamps",
     "scanviz.engine.program.work",
     "scanviz.engine.runtime.errors",

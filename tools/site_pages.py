@@ -23,7 +23,7 @@ import scanviz  # noqa: E402
 import scanviz.tensor  # noqa: E402
 from scanviz.cli import COMMANDS  # noqa: E402
 from scanviz.cli.learn import svg_of  # noqa: E402
-from scanviz.engine.backends.native.instructions import WRITE  # noqa: E402
+from scanviz.engine.backends.native.emit.instructions import WRITE  # noqa: E402
 from scanviz.engine.gradient.table import PULLBACKS  # noqa: E402
 from scanviz.engine.graph.declaration import declarations  # noqa: E402
 from scanviz.engine.rewrites.batching.table import BATCHING  # noqa: E402

@@ -43,7 +43,7 @@ def main() -> None:
     call(*given)
     ended = time.perf_counter()
     held = most_held() - before
-    native = sys.modules.get("scanviz.engine.backends.native.llvm")
+    native = sys.modules.get("scanviz.engine.backends.native.cache.llvm")
     compiled = int(native is not None and native.is_loaded())
     call(*given)
     call(*given)

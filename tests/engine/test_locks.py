@@ -12,7 +12,7 @@ import pytest
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine import locks
-from scanviz.engine.backends.native import llvm
+from scanviz.engine.backends.native.cache import llvm
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.graph.shared import COMMIT_LOCK
 

@@ -191,7 +191,7 @@ def calling_out_for_nothing(wanted: bool) -> Iterator[None]:
         yield
         return
 
-    from scanviz.engine.backends.native import program
+    from scanviz.engine.backends.native.emit import program
 
     usual, program.A_CALL = program.A_CALL, 0
     try:

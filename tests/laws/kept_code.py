@@ -89,7 +89,7 @@ def the_cache_leaves_files_of_others_alone(
     others: list[tuple[str, bytes]], sizes: list[int], bound: int
 ) -> None:
     """Whatever lies in the folder and however much is kept, other files stay, and entries stay below the bound."""
-    from scanviz.engine.backends.native import cache
+    from scanviz.engine.backends.native.cache import entries
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -99,7 +99,9 @@ def the_cache_leaves_files_of_others_alone(
             (Path(folder) / name).write_bytes(content)
             os.utime(Path(folder) / name, (0, 0))
         for number, size in enumerate(sizes):
-            cache.store(f"0{number:063x}", b"c" * size)  # the folder is looked through for keys that begin so
+            entries.store(
+                f"0{number:063x}", b"c" * size
+            )  # the folder is looked through for keys that begin so
         for name, content in dict(others).items():
             assert (Path(folder) / name).read_bytes() == content
         kept = [path for path in Path(folder).iterdir() if path.name not in dict(others)]

@@ -221,7 +221,7 @@ class ShortCalls:
 
     def _compiled(self, key: Key) -> WholeFunction | None:
         # much code, which few programs need
-        from scanviz.engine.backends.native.errors import NotWrittenError
+        from scanviz.engine.backends.native.emit.errors import NotWrittenError
         from scanviz.engine.backends.native.whole import WholeFunction
 
         try:

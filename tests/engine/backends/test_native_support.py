@@ -13,7 +13,7 @@ from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 
-operations = pytest.importorskip("scanviz.engine.backends.native.operations")
+operations = pytest.importorskip("scanviz.engine.backends.native.emit.operations")
 for _module in pkgutil.iter_modules(ops.__path__):
     importlib.import_module(f"{ops.__name__}.{_module.name}")
 DECLARED = [one for one in declarations() if not one.name.startswith("test_") and one.family != "loop"]
@@ -34,7 +34,7 @@ def primitives_of(block):
 
 
 def test_formulas_are_written_but_for_those_that_are_named():
-    from scanviz.engine.backends.native import formulas
+    from scanviz.engine.backends.native.kernels import formulas
     from scanviz.engine.scalar.primitives import PRIMITIVES
 
     written = {*formulas._ARITHMETIC, *formulas._TESTS, *formulas._INTRINSICS, *formulas.FUNCTIONS}

@@ -9,7 +9,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends import registry
 from scanviz.engine.backends.estimate import step_ns
-from scanviz.engine.backends.native import jit
+from scanviz.engine.backends.native.cache import jit
 from scanviz.engine.backends.native.whole import WholeFunction
 from scanviz.engine.backends.short_calls import call_cost
 from scanviz.engine.config import config

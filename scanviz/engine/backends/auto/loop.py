@@ -448,7 +448,7 @@ class AutoLoop(SpecialisedLoop):
         if not available.works:
             return available.why
         # much code, which few programs need
-        from scanviz.engine.backends.native.errors import NotWrittenError
+        from scanviz.engine.backends.native.emit.errors import NotWrittenError
         from scanviz.engine.backends.native.tier import NativeLoop
         from scanviz.engine.runtime.beside import taken
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.base import RUNS, Availability, Support
-from scanviz.engine.backends.native.llvm import REINSTALL
+from scanviz.engine.backends.native.cache.llvm import REINSTALL
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy
 from scanviz.engine.backends.short_calls import ShortCallsExecutable
@@ -50,7 +50,7 @@ class NativeBackend:
 
     def supports(self, instruction: Instruction, program: Program) -> Support:
         """Return whether an operation of a loop's step has native code."""
-        from scanviz.engine.backends.native.operations import (
+        from scanviz.engine.backends.native.emit.operations import (
             why_not,  # much code, of no use where all is found on disk
         )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import Callout, Site
+from scanviz.engine.backends.native.emit.call_arguments import Callout, Site
 from scanviz.engine.backends.other_tier import OtherTierLoop
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.nodes import Array
@@ -16,7 +16,7 @@ from scanviz.engine.program.instructions import Instruction, dtype_of
 from scanviz.engine.runtime.arena import LoopArena
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.places import ArrayPlace, Base
+    from scanviz.engine.backends.native.emit.places import ArrayPlace, Base
     from scanviz.engine.backends.native.stamps import NativeRecord
     from scanviz.engine.observation.probe import Probe
 
@@ -123,7 +123,9 @@ class Calls:
 
     def _looked(self, number: int, told: int) -> tuple[Array, list[Look]]:
         """Return where the addresses of what an instruction reads and writes are told, and how its arrays are found."""
-        from scanviz.engine.backends.native.places import ArrayPlace  # of use where something is called out
+        from scanviz.engine.backends.native.emit.places import (
+            ArrayPlace,  # of use where something is called out
+        )
 
         callout = self._called[number].callout
         places = (*callout.inputs, *callout.outputs)

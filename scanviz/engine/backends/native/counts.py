@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import CountedLoop
 from scanviz.engine.backends.native.cycles import counter, is_steady, write_now
+from scanviz.engine.backends.native.emit.call_arguments import CountedLoop
 from scanviz.engine.graph.nodes import Array
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.frame import Shared
-    from scanviz.engine.backends.native.ir import Value
-    from scanviz.engine.backends.native.places import Base
+    from scanviz.engine.backends.native.emit.frame import Shared
+    from scanviz.engine.backends.native.emit.ir import Value
+    from scanviz.engine.backends.native.emit.places import Base
     from scanviz.engine.observation.events import Run
 
 COUNTS: Base = ("counts", 0, 0)

@@ -15,10 +15,10 @@ from functools import cache
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple
 
-from scanviz.engine.backends.native.jit import compiled, module_text
+from scanviz.engine.backends.native.cache.jit import compiled, module_text
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.ir import Code, Value
+    from scanviz.engine.backends.native.emit.ir import Code, Value
 
 MEASURED_NS = 3_000_000  # for so long the counter is compared with the clock
 PAIRS = 8  # readings of both, of which the closest counts
@@ -64,7 +64,7 @@ def write_now(code: Code, fenced: bool) -> Value:
         return code.op("call i64 @llvm.readcyclecounter()", "int64")
     code.declared["clock_gettime"] = "declare i32 @clock_gettime(i32, ptr)"
     code.line(f"call i32 @clock_gettime(i32 {CLOCK_MONOTONIC}, ptr %clock)")
-    from scanviz.engine.backends.native.ir import Value  # much code, of use where code is written
+    from scanviz.engine.backends.native.emit.ir import Value  # much code, of use where code is written
 
     seconds = code.load(Value("%clock", "address"), "int64")
     rest = code.load(code.at(Value("%clock", "address"), 8), "int64")
@@ -101,7 +101,7 @@ def _pair(readings: int = PAIRS) -> tuple[int, int]:
 
 @cache
 def _ticks() -> Callable[[], int]:
-    from scanviz.engine.backends.native.ir import Code
+    from scanviz.engine.backends.native.emit.ir import Code
 
     code = Code()
     code.line(f"ret i64 {write_now(code, False).text}")
@@ -111,7 +111,7 @@ def _ticks() -> Callable[[], int]:
 
 def _stamp_ticks() -> float:
     """Return the ticks of one stamp, taken and stored: the least of some measurements."""
-    from scanviz.engine.backends.native.ir import Code, Value
+    from scanviz.engine.backends.native.emit.ir import Code, Value
 
     code = Code()
     if not is_steady():

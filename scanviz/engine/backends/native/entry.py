@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import CallArguments
-from scanviz.engine.backends.native.jit import Machine
+from scanviz.engine.backends.native.cache.jit import Machine
+from scanviz.engine.backends.native.emit.call_arguments import CallArguments
 from scanviz.engine.backends.source.around import AroundSteps, is_planned
 from scanviz.engine.backends.source.compiled import compile_source
 from scanviz.engine.backends.source.emitter import Emitter
@@ -28,7 +28,7 @@ from scanviz.engine.runtime.array_module import ArrayModule
 from scanviz.engine.runtime.specialised import Entry
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.places import Base
+    from scanviz.engine.backends.native.emit.places import Base
 
 OF_A_RUN = {"carry", "called", "report", "counts", "stamps"}  # what an arena brings
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from scanviz.engine.backends.native.code import Kind, text_of
-from scanviz.engine.backends.native.jit import assembly_of
+from scanviz.engine.backends.native.cache.jit import assembly_of
+from scanviz.engine.backends.native.emit.code import Kind, text_of
 from scanviz.engine.backends.native.tier import NativeCode
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.runners import all_made

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.backends.native.cycles import counter, is_steady, reading, write_now
-from scanviz.engine.backends.native.ir import Code, Value
+from scanviz.engine.backends.native.emit.ir import Code, Value
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.own_time import OwnTime

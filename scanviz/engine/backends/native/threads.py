@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.backends.native.code import Kind, code_of
-from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.emit.code import Kind, code_of
+from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, Plan
@@ -21,8 +21,8 @@ from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.recycled import lent_bytes
 
 if TYPE_CHECKING:
+    from scanviz.engine.backends.native.emit.places import Base
     from scanviz.engine.backends.native.parts import Parts
-    from scanviz.engine.backends.native.places import Base
     from scanviz.engine.program.shapes import ConcreteShape
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard

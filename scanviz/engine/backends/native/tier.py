@@ -9,9 +9,9 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
-from scanviz.engine.backends.native.code import Kind, code_of, text_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted
-from scanviz.engine.backends.native.errors import NotWrittenError
+from scanviz.engine.backends.native.emit.code import Kind, code_of, text_of
+from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array

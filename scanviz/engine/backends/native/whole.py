@@ -1,7 +1,7 @@
 """A whole function as one piece of machine code, for calls so short that what is around their loops takes longer than the loops.
 
 A function is a loop of one step: its inputs are what stays the same, its outputs what the step gives.  So its operations and loops
-are written as those of any step are (:mod:`scanviz.engine.backends.native.inside`), for the shapes of one kind of call.  Small
+are written as those of any step are (:mod:`scanviz.engine.backends.native.emit.inside`), for the shapes of one kind of call.  Small
 arrays are copied into memory whose addresses are known, and results out of it: that takes less than asking arrays where they lie.
 """
 
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.arguments import CallArguments
-from scanviz.engine.backends.native.code import Kind, code_of
 from scanviz.engine.backends.native.counts import Rates, runs_counted, table
+from scanviz.engine.backends.native.emit.call_arguments import CallArguments
+from scanviz.engine.backends.native.emit.code import Kind, code_of
 from scanviz.engine.backends.native.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.probe import Probe

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scanviz.engine.backends.native import jit, llvm
+from scanviz.engine.backends.native.cache import jit, llvm
 
 
 @pytest.fixture(autouse=True)

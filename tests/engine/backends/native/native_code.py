@@ -4,7 +4,9 @@ import ctypes
 
 import numpy as np
 
-from scanviz.engine.backends.native import formulas, ir, jit
+from scanviz.engine.backends.native.cache import jit
+from scanviz.engine.backends.native.emit import ir
+from scanviz.engine.backends.native.kernels import formulas
 
 
 def run(block, arrays, lanes):

@@ -16,7 +16,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.native import jit
+from scanviz.engine.backends.native.cache import jit
 from scanviz.engine.config import config
 from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.program import loops_met
@@ -384,7 +384,7 @@ def test_a_process_that_ends_meanwhile_ends_well():
         f"sys.path.insert(0, {os.path.dirname(__file__)!r})\n"
         "from test_compiled_beside import two_loops\n"
         "from scanviz.engine.config import config\n"
-        "from scanviz.engine.backends.native import jit\n"
+        "from scanviz.engine.backends.native.cache import jit\n"
         "config.native.cache, config.native.threads, usual = 'off', 2, jit.object_of\n"
         "def object_of(text):\n"
         f"    if threading.current_thread().name == {NAME!r}:\n"

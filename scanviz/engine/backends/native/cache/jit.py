@@ -1,0 +1,172 @@
+"""Machine code from LLVM's text, for the processor that this runs on; from the cache on disk where it is there.
+
+No optimisation pass runs: what is written is written well, and the code generator's own passes are enough.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from scanviz.engine.backends.native.cache import entries, llvm
+from scanviz.engine.errors import OutOfMemoryError, ScanvizValueError
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.emit.ir import Code
+
+ENTRY = "scanviz_loop"
+CODE_VERSION = (
+    "1"  # of how text becomes an object file: another one leaves older entries of the cache on disk unread
+)
+ROOM, ROOM_A_CHARACTER = 16_000_000, 200  # bytes that LLVM may take, about: of its own, and for a text
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Processor(NamedTuple):
+    """The processor that code is made for.
+
+    Attributes
+    ----------
+    name, features : str
+        As LLVM calls them.
+    vector_bytes : int
+        Of its widest registers.
+    """
+
+    name: str
+    features: str
+    vector_bytes: int
+
+
+class InstructionSet(NamedTuple):
+    """A level of x86 that code can be made for.
+
+    Attributes
+    ----------
+    name : str
+        As LLVM calls it.
+    vector_bytes : int
+        Of its widest registers.
+    needs : str, optional
+        The feature that a processor of the level has.
+    """
+
+    name: str
+    vector_bytes: int
+    needs: str | None
+
+
+LEVELS = {"baseline": InstructionSet("x86-64", 16, None), "avx2": InstructionSet("x86-64-v3", 32, "avx2")}
+
+
+def target() -> Processor:
+    """Return the processor that this runs on; ``SCANVIZ_NATIVE_TARGET`` names another level of x86: baseline or avx2.
+
+    Raises
+    ------
+    ScanvizValueError
+        If that names none of them, or one that this processor has not: LLVM or the processor would end the process.
+    """
+    return _target(os.environ.get("SCANVIZ_NATIVE_TARGET", ""))  # as keys of code have it, whenever it is set
+
+
+@cache
+def _target(wanted: str) -> Processor:
+    host = llvm.host()
+    if "x86" in host.triple and wanted:
+        level = LEVELS.get(wanted)
+        if level is None or not (level.needs is None or host.features.get(level.needs)):
+            raise ScanvizValueError(
+                "SCANVIZ_NATIVE_TARGET names no level of x86 that this processor has",
+                expected=" or ".join(LEVELS),
+                found=repr(wanted),
+            )
+        return Processor(level.name, "", level.vector_bytes)
+    width = 64 if host.features.get("avx512f") else 32 if host.features.get("avx2") else 16
+    features = ",".join(f"{'+' if has else '-'}{name}" for name, has in sorted(host.features.items()))
+    return Processor(host.name, features, width)
+
+
+class Machine(NamedTuple):
+    """Compiled code.
+
+    Attributes
+    ----------
+    function : callable
+        ``function(first, last, addresses, numbers)``.
+    held : object
+        Keeps its memory.
+    was_kept : bool
+        Whether the cache on disk had it.
+    """
+
+    function: Callable[..., int]
+    held: Any
+    was_kept: bool
+
+
+def assembly_of(text: str) -> str:
+    """Return the code of a module's text as the processor's instructions."""
+    where = _target_for(text)
+    return llvm.assembly(text, where.name, where.features)
+
+
+def module_text(code: Code, arguments: Sequence[str]) -> str:
+    """Return a module of one function, from its lines."""
+    names = ", ".join(arguments)
+    attributes = 'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" }'
+    return "\n".join(
+        [
+            *code.tables,
+            *code.declared.values(),
+            f"define i64 @{ENTRY}({names}) #0 {{",
+            "entry:",
+            *code.lines,
+            "}",
+            attributes,
+            "",
+        ]
+    )
+
+
+def compiled(text: str) -> Machine:
+    """Return machine code of a module's text, which is compiled where the cache on disk does not have it."""
+    key = _key(text)
+    code = entries.load(key)
+    was_kept = code is not None
+    if code is None:
+        code = object_of(text)
+        entries.store(key, code)
+    found = llvm.linked(code, ENTRY)
+    return Machine(_FUNCTION(found.address), found.held, was_kept)
+
+
+def object_of(text: str) -> bytes:
+    """Return a module's text as an object file."""
+    where = _target_for(text)
+    return llvm.object_file(text, where.name, where.features)
+
+
+def _key(text: str) -> str:
+    """Return what the cache on disk calls the code of a text; comments, which have names of the user's files, are no part of it."""
+    lines = "\n".join(line for line in text.split("\n") if not line.startswith("  ;"))
+    return entries.key_of(lines, target().name, target().features, *llvm.versions(), CODE_VERSION)
+
+
+def _target_for(text: str) -> Processor:
+    """Return the processor.  Where LLVM gets no memory for a text it ends the process: whether there is enough is tried before."""
+    room = ROOM + ROOM_A_CHARACTER * len(text)
+    try:
+        mmap.mmap(-1, room).close()
+    except OSError as error:
+        raise OutOfMemoryError(
+            "there is no memory for compiling a loop", expected=f"some {room // 10**6} MB", fix='mode="numpy"'
+        ) from error
+    return target()
+
+
+__all__ = ["ENTRY", "Machine", "Processor", "assembly_of", "compiled", "module_text", "object_of", "target"]

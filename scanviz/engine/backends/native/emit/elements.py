@@ -1,0 +1,210 @@
+"""Loops over the elements of arrays: chains of elementwise operations, copies and filled arrays, as wide as registers are.
+
+Axes along which every array goes on evenly are joined first, so that arrays in C order are one run of elements whatever their
+shape.  The innermost axis is done in pieces of as many lanes as fit into a register, then in halves of it down to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant
+from scanviz.engine.backends.native.emit.places import ArrayPlace
+
+FEW = 3  # elements that are numbers of their own
+WRITTEN_OUT = 16  # elements that are done without any loop
+UNROLLED = 4  # pieces that are written one after another rather than in a loop
+
+
+class Operand(NamedTuple):
+    """An array as a loop over elements reads or writes it."""
+
+    place: ArrayPlace
+    address: Value
+
+
+def collapsed(shape: Sequence[int], strides: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
+    """Return a shape with axes joined along which all arrays go on evenly, and each array's strides for it.
+
+    Examples
+    --------
+    >>> collapsed((3, 1, 4), [(32, 32, 8), (0, 0, 8)])
+    ([3, 4], [[32, 8], [0, 8]])
+    >>> collapsed((3, 4), [(32, 8), (32, 8)])
+    ([12], [[8], [8]])
+    """
+    sizes: list[int] = []
+    kept: list[list[int]] = [[] for _ in strides]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        here = [apart[axis] for apart in strides]
+        if sizes and all(old[-1] == step * size for old, step in zip(kept, here, strict=True)):
+            sizes[-1] *= size
+            for old, step in zip(kept, here, strict=True):
+                old[-1] = step
+            continue
+        sizes.append(size)
+        for old, step in zip(kept, here, strict=True):
+            old.append(step)
+    if not sizes:
+        return [1], [[0] for _ in strides]
+    return sizes, kept
+
+
+def pieces(size: int, lanes: int) -> list[tuple[int, int, int]]:
+    """Return (first element, number of pieces, lanes of each) that together are ``size`` elements.
+
+    A few elements are single numbers, as those who write ``x, y, z = s`` take them.
+
+    Examples
+    --------
+    >>> pieces(21, 8)
+    [(0, 2, 8), (16, 1, 4), (20, 1, 1)]
+    >>> pieces(3, 8)
+    [(0, 3, 1)]
+    """
+    if size <= FEW:
+        return [(0, size, 1)] if size else []
+    found, start = [], 0
+    while start < size:
+        count = (size - start) // lanes
+        if count:
+            found.append((start, count, lanes))
+            start += count * lanes
+        lanes //= 2
+    return found
+
+
+def load(code: Code, operand: Operand, offset: Value, step: int, lanes: int) -> Value:
+    """Return elements ``step`` bytes apart, the first of them ``offset`` bytes on."""
+    dtype = operand.place.dtype
+    size, address = np.dtype(dtype).itemsize, code.at(operand.address, offset)
+    if step == size or lanes == 1:
+        return code.load(address, dtype, lanes)
+    return code.side_by_side(lambda k: code.load(code.at(address, k * step), dtype), dtype, lanes)
+
+
+def store(code: Code, value: Value, operand: Operand, offset: Value, step: int) -> None:
+    """Put elements where they belong, ``step`` bytes apart."""
+    address = code.at(operand.address, offset)
+    if value.lanes == 1 or step == np.dtype(value.dtype).itemsize:
+        code.store(value, address)
+        return
+    for k in range(value.lanes):
+        code.store(code.lane(value, k), code.at(address, k * step))
+
+
+Body = Callable[[list[Value], int], list[Value]]
+
+
+def for_each(
+    code: Code,
+    shape: Sequence[int],
+    reads: Sequence[Operand],
+    writes: Sequence[Operand],
+    body: Body,
+    lanes: int,
+) -> None:
+    """Write a loop over all elements of a shape.
+
+    Parameters
+    ----------
+    reads, writes : sequence of Operand
+        Arrays of that shape; those that broadcast have strides of 0.
+    body : callable
+        ``body(values, lanes)`` gives what is written, of the elements that are read.
+    lanes : int
+        The most elements at once.
+    """
+    if 0 in shape:
+        return
+    sizes, strides = collapsed(shape, [access.place.strides for access in (*reads, *writes)])
+    inner = [apart[-1] for apart in strides]
+    for offsets in outer(code, sizes, strides):
+        _innermost(code, sizes[-1], inner, offsets, (list(reads), list(writes)), body, lanes)
+
+
+def outer(code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]]) -> Iterator[list[Value]]:
+    """Iterate over where lines along the last axis begin, in bytes, of each array: in loops of the code where they are many."""
+    most = WRITTEN_OUT if prod(sizes) <= WRITTEN_OUT else 1
+
+    def further(at: list[Value], axis: int) -> Iterator[list[Value]]:
+        if axis == len(sizes) - 1:
+            yield at
+            return
+        for number in code.over(0, sizes[axis], most=most):
+            moved = [code.along(old, number, apart[axis]) for old, apart in zip(at, strides, strict=True)]
+            yield from further(moved, axis + 1)
+
+    yield from further([constant(0, "int64")] * len(strides), 0)
+
+
+def lines(
+    code: Code, sizes: Sequence[int], strides: Sequence[Sequence[int]], lanes: int
+) -> Iterator[tuple[list[Value], int]]:
+    """Iterate over all elements of a shape, many side by side: where these begin in each array, in bytes, and how many they are."""
+    for at in outer(code, sizes, strides):
+        for first, count, width in pieces(sizes[-1], lanes):
+            for number in code.over(first, first + count * width, width, UNROLLED):
+                yield (
+                    [code.along(old, number, apart[-1]) for old, apart in zip(at, strides, strict=True)],
+                    width,
+                )
+
+
+def _innermost(
+    code: Code,
+    size: int,
+    steps: list[int],
+    offsets: list[Value],
+    arrays: tuple[list[Operand], list[Operand]],
+    body: Body,
+    lanes: int,
+) -> None:
+    reads, writes = arrays
+    # read once before the elements: what broadcasts along them
+    same = [
+        None if step else code.load(code.at(operand.address, offset), operand.place.dtype)
+        for operand, offset, step in zip(reads, offsets, steps, strict=False)
+    ]
+
+    def piece(number: Value, width: int) -> None:
+        given = []
+        for operand, one, offset, step in zip(reads, same, offsets, steps, strict=False):
+            if one is None:
+                given.append(load(code, operand, code.along(offset, number, step), step, width))
+            else:
+                given.append(code.splat(one, width))
+        results = body(given, width)
+        for value, operand, offset, step in zip(
+            results, writes, offsets[len(reads) :], steps[len(reads) :], strict=True
+        ):
+            store(code, code.splat(value, width), operand, code.along(offset, number, step), step)
+
+    for first, count, width in pieces(size, lanes):
+        for number in code.over(first, first + count * width, width, UNROLLED):
+            piece(number, width)
+
+
+def lanes_of(dtypes: Sequence[str], vector_bytes: int) -> int:
+    """Return how many elements at once fit into a register whatever their dtype."""
+    return max(1, vector_bytes // max((np.dtype(dtype).itemsize for dtype in dtypes), default=8))
+
+
+__all__ = [
+    "Body",
+    "Operand",
+    "collapsed",
+    "for_each",
+    "lanes_of",
+    "lines",
+    "load",
+    "outer",
+    "pieces",
+    "store",
+]

@@ -1,0 +1,283 @@
+"""What the code of a program stands on: where numbers and arrays are found while it is written.
+
+The program is the step of a loop or one side of a branch.  Those inside another one are written into the same function and reach
+what is around them through ``around``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+import numpy as np
+
+from scanviz.engine.backends.native.cache.jit import module_text
+from scanviz.engine.backends.native.emit.call_arguments import Callout, CountedLoop, Site
+from scanviz.engine.backends.native.emit.elements import Operand
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant
+from scanviz.engine.backends.native.emit.places import (
+    CONSTANT,
+    SCRATCH,
+    ArrayPlace,
+    ArrayPlaces,
+    Base,
+    Scratch,
+)
+from scanviz.engine.graph.nodes import Array
+from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction, Program, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, Size
+from scanviz.engine.runtime.outcome import FAILED
+
+ARGUMENTS = ("i64 %first", "i64 %last", "ptr %addresses", "ptr %numbers")
+
+
+class Shared:
+    """What all programs of one function share.
+
+    Attributes
+    ----------
+    code : Code
+        Its lines.
+    scratch : Scratch
+        Memory for itself.
+    addresses : dict
+        What stays where it is → its address, read before the first step.
+    constants : dict
+        Those of them that are constants, in C order.
+    sites : list of Site
+        Instructions that an error may be of, or that are called out.
+    callouts : list of Callout
+        Those that are called out.
+    prepared : dict
+        What memory is filled once before the steps, by what it is for, and what writes the lines.
+    most_reported : int
+        How many numbers an error leaves at most.
+    programs : int
+        How many programs are written.
+    inside, written : int
+        How many loops and branches inside are among them, and how many operations have native code.
+    counts : bool
+        What is counted of loops inside: ``"nothing"``, ``"runs"`` and their steps, or their ``"times"`` too.
+    counted : list of CountedLoop
+        The loops of which it is, in order.
+    """
+
+    __slots__ = (
+        "addresses", "callouts", "code", "constants", "counted", "counts", "inside", "most_reported", "prepared", "programs",
+        "scratch", "sites", "written",
+    )  # fmt: skip
+
+    def __init__(self, code: Code, counts: bool = False) -> None:
+        self.code, self.scratch, self.counts = code, Scratch(), counts
+        self.counted: list[CountedLoop] = []
+        self.addresses: dict[Base, Value] = {}
+        self.constants: dict[Base, Array] = {}
+        self.sites: list[Site] = []
+        self.callouts: list[Callout] = []
+        self.prepared: dict[Hashable, tuple[ArrayPlace, Callable[[Operand], None]]] = {}
+        self.most_reported = self.programs = self.inside = self.written = 0
+
+    def address(self, base: Base) -> Value:
+        """Return the address of what stays where it is; it is read in the first block, before all else."""
+        if base not in self.addresses:
+            self.addresses[base] = Value(f"%a{len(self.addresses)}", "address")
+        return self.addresses[base]
+
+    def module(self) -> str:
+        """Return the text of the module: the addresses are read first."""
+        lines = []
+        for k, base in enumerate(self.addresses):
+            name = self.addresses[base].text
+            lines.append(f"  {name}p = getelementptr i8, ptr %addresses, i64 {8 * k}")
+            lines.append(f"  {name} = load ptr, ptr {name}p, align 8")
+        self.code.lines[:0] = lines
+        return module_text(self.code, ARGUMENTS)
+
+
+class ProgramFrame:
+    """Where a program's code finds what it reads and writes: numbers in registers, arrays by their addresses.
+
+    Parameters
+    ----------
+    body : Program
+        The program.
+    plan : Plan
+        Its plan.
+    fixed : mapping
+        Of the outermost loop the registers of non-sequences, with their numbers.
+    vector_bytes : int
+        Of the widest registers.
+    shared : Shared
+        What all programs of the function share.
+    around : ProgramFrame or None
+        That of the program around it.
+    site : Site or None
+        Which instruction of that one it is part of.
+
+    Attributes
+    ----------
+    step : Value
+        The number of the step; of a branch that of the loop around it.
+    values : dict
+        Register → the number that it holds.
+    rows : dict
+        Rows of this step → their addresses.
+    """
+
+    step: Value
+
+    def __init__(
+        self,
+        body: Program,
+        plan: Plan,
+        fixed: Mapping[int, int],
+        vector_bytes: int,
+        shared: Shared,
+        around: ProgramFrame | None = None,
+        site: Site | None = None,
+    ) -> None:
+        self.body, self.plan, self.vector_bytes, self.shared = body, plan, vector_bytes, shared
+        self.around, self.site, self.code = around, site, shared.code
+        self.within = f" in {shared.programs}" if shared.programs else ""
+        shared.programs += 1
+        self.places = ArrayPlaces(body, plan, fixed, shared.scratch, self.within)
+        self.values: dict[int, Value] = {}
+        self.rows: dict[Base, Value] = {}
+
+    @property
+    def loop_around(self) -> LoopInstruction | None:
+        """The loop whose step it is; None of a branch."""
+        return None
+
+    def open(self) -> None:
+        """Note the numbers that are known when code is written."""
+        for number, place in enumerate(self.plan.places):
+            if isinstance(place.location, Size):
+                self.values[number] = constant(place.location.value, "int64")
+        for number, value in self.body.constants.items():
+            if is_scalar(self.body, number):
+                self.values[number] = constant(value[()], dtype_of(self.body, number))
+
+    def address(self, base: Base) -> Value:
+        """Return the address of what stays where it is."""
+        frame: ProgramFrame | None = self if base[0].startswith(CONSTANT) else None
+        while frame is not None:
+            if base[0] == CONSTANT + frame.within:
+                self.shared.constants[base] = np.ascontiguousarray(frame.body.constants[base[1]])
+            frame = frame.around
+        return self.shared.address(base)
+
+    def row(self, base: Base) -> Value | None:
+        """Return the address of a row of this step, or of one of a loop around it; None of what stays where it is."""
+        return None if self.around is None else self.around.row(base)
+
+    def operand(self, place: ArrayPlace) -> Operand:
+        """Return an array with the address that it is at in this step."""
+        code = self.code
+        if place.base[0] == SCRATCH:
+            address = code.at(self.address((SCRATCH, 0, 0)), place.base[1] + place.offset)
+        else:
+            address = code.at(self.row(place.base) or self.address(place.base), place.offset)
+        array = self.array_of(place.base)
+        if array is not None:
+            code.memory.locate(address, array, place.offset)
+        return Operand(place, address if place.shift is None else code.at(address, place.shift))
+
+    def array_of(self, base: Base) -> Base | None:
+        """Return what tells the array at a base from all others in this step, None where it may be that of another base."""
+        return base if self.around is None else self.around.array_of(base)
+
+    def prepared(
+        self, key: Hashable, shape: tuple[int, ...], dtype: str, write: Callable[[Operand], None]
+    ) -> Operand:
+        """Return memory that is filled once before the steps, by the lines that ``write`` adds; the same for the same key."""
+        known = self.shared.prepared
+        if key not in known:
+            known[key] = self.places.temporary(shape, dtype), write
+        return self.operand(known[key][0])
+
+    def where(
+        self, holds: Value, instruction: AnyInstruction, why: str, write: Callable[[], Sequence[Value]]
+    ) -> None:
+        """Write lines that are run where a condition holds; elsewhere the instruction is called out.
+
+        ``write`` gives the numbers among its results; arrays it writes where they belong.
+        """
+        raise NotImplementedError
+
+    def fail_unless(self, holds: Value, instruction: AnyInstruction, numbers: Sequence[Value]) -> None:
+        """End the loop before this step with an error of an instruction where a condition is false.
+
+        ``numbers`` are the int64 values of its last inputs, from which the error is made.
+        """
+        code, wrong, right = self.code, self.code.label(), self.code.label()
+        with code.storing_nothing():  # that is read after it: where something is reported, the code ends
+            code.branch(holds, right, wrong)
+            code.begin(wrong)
+            self.report(self.site_of(instruction, len(numbers)), numbers)
+            code.begin(right)
+
+    def site_of(self, instruction: AnyInstruction, told: int = 0) -> int:
+        """Return the number by which an instruction is known where the code is called.
+
+        An error of it tells the values of so many of its inputs, the last ones.
+        """
+        index = next(k for k, other in enumerate(self.body.instructions) if other is instruction)
+        self.shared.sites.append(self.site_at(index, told))
+        return len(self.shared.sites) - 1
+
+    def site_at(self, index: int, told: int = 0) -> Site:
+        """Return an instruction, and what it is in."""
+        read = self.body.instructions[index].inputs
+        shapes = tuple(self.places.shape(number) or () for number in read[: len(read) - told])
+        return Site(self.body, index, self.loop_around, self.site, self.side, shapes)
+
+    @property
+    def side(self) -> int:
+        """Which side of a branch it is."""
+        return 0
+
+    def report(self, site: int, numbers: Sequence[Value]) -> None:
+        """Write down that an instruction failed, with the steps that all loops are at and some numbers, and return."""
+        code, report = self.code, self.address(("report", 0, 0))
+        told = (constant(site, "int64"), *self.steps(), *numbers)
+        for k, number in enumerate(told):
+            code.store(number, code.at(report, 8 * k))
+        self.shared.most_reported = max(self.shared.most_reported, len(told))
+        self.left(self.steps()[0])
+        code.line(f"ret i64 {code.op(f'or i64 {self.coded(self.steps()[0]).text}, {FAILED}', 'int64').text}")
+
+    def steps(self) -> list[Value]:
+        """Return the steps that the loops are at, the outermost first."""
+        above = [] if self.around is None else self.around.steps()
+        return above if self.loop_around is None else [*above, self.step]
+
+    def left(self, done: Value) -> None:
+        """Hear that the code is left after so many steps of the outermost loop."""
+        if self.around is not None:
+            self.around.left(done)
+
+    def coded(self, done: Value) -> Value:
+        """Return the steps done as the code returns them."""
+        return self.code.op(f"shl i64 {done.text}, 2", "int64")
+
+    def value(self, number: int) -> Value:
+        """Return the number that a register holds: read from its row where it is the first time."""
+        found = self.values.get(number)
+        if found is None:
+            place = self.places.of(number)
+            assert place is not None, number
+            found = self.values[number] = self.code.load(self.operand(place).address, place.dtype)
+        return found
+
+    def give(self, number: int, value: Value) -> None:
+        """Note the number that a register holds from now on."""
+        self.values[number] = value
+
+
+def bytes_of(shape: Sequence[int], dtype: str) -> int:
+    """Return the bytes of an array."""
+    return math.prod(shape) * np.dtype(dtype).itemsize
+
+
+__all__ = ["ProgramFrame", "Shared", "bytes_of"]

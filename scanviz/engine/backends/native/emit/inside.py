@@ -1,0 +1,294 @@
+"""A loop inside the step of another, in the same function: its rows are scratch memory, its results lie where its rows do.
+
+Its number of steps must be known, with a stop condition the most, and so must all shapes.  Between two steps of the outermost loop
+alone ctrl+c is heard: a loop inside whose runs may take long is called out, and takes chunks of steps of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanviz.engine.backends.estimate import machine_ns
+from scanviz.engine.backends.native.counts import count_begin, count_end
+from scanviz.engine.backends.native.emit.call_arguments import Site
+from scanviz.engine.backends.native.emit.errors import NotWrittenError
+from scanviz.engine.backends.native.emit.instructions import copy
+from scanviz.engine.backends.native.emit.ir import Value, constant
+from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
+from scanviz.engine.backends.native.emit.program import ProgramWriter
+from scanviz.engine.backends.native.emit.steps import StepsWriter
+from scanviz.engine.backends.native.emit.strip_mining import strips_of, write_strips
+from scanviz.engine.program.instructions import (
+    BranchInstruction,
+    LoopInstruction,
+    Program,
+    StateSlot,
+    StepOutputSlot,
+    dtype_of,
+    is_scalar,
+    programs_in,
+)
+from scanviz.engine.program.plan import Plan, StoreKind, wraps
+from scanviz.engine.program.plan.arena import inner_steps
+from scanviz.engine.program.work import work_of
+
+
+class InnerLoop(StepsWriter):
+    """Writes a loop inside the program of ``around``, of which it is the instruction of that number."""
+
+    def __init__(self, around: ProgramWriter, index: int, loop: LoopInstruction, plan: Plan) -> None:
+        super().__init__(loop, plan, around.vector_bytes, around.shared, around, around.site_at(index))
+        self.outside, self.inline = around, around.inline
+        self.first = constant(0, "int64")
+        self.rows_of: dict[tuple[str, int], ArrayPlace] = {}
+        self.starts: dict[tuple[str, int], Value] = {}
+        self.finals: dict[int, Value] = {}
+        self._carries = [
+            self.places.temporary(self.places.shape(slot.read) or (), dtype_of(loop.body, slot.read))
+            for slot in loop.carries
+        ]
+
+    def write(self) -> None:
+        """Write the loop, and note where its results lie.
+
+        Raises
+        ------
+        NotWrittenError
+            If something of it cannot be written.
+        """
+        loop, outside = self.loop, self.outside
+        steps = inner_steps(outside.body, outside.plan, loop)
+        if steps is None or steps < 0:
+            raise NotWrittenError(f"the number of steps of `{loop.name}` depends on values")
+        if is_long(loop, self.plan, steps):
+            raise NotWrittenError(f"`{loop.name}` runs long, in chunks of steps of its own")
+        self.refuse()
+        with outside.inside([number for number in loop.inputs if number != loop.n_steps]):
+            self.open()
+            self._read_outside()
+            self._make_rows(steps)
+            last, strips = constant(steps, "int64"), strips_of(self)
+            begun = count_begin(self.shared, loop.key, self._is_deep())
+            done = self.write_steps(last)[0] if strips is None else write_strips(self, strips, last)
+            count_end(self.shared, begun, done)
+        self._give_results(steps, done)
+
+    def _is_deep(self) -> bool:
+        """Return whether it is in another loop but the outermost."""
+        return _loops_around(self.site) > 1
+
+    # before the first step
+
+    def _read_outside(self) -> None:
+        """Find what stays the same in all steps where it is around the loop."""
+        loop, outside = self.loop, self.outside
+        for slot in loop.non_sequences:
+            if is_scalar(outside.body, slot.outer):
+                self.values[slot.inner] = outside.value(slot.outer)
+            else:
+                self.places.moved(slot.inner, self._around(slot.outer))
+        for carry, place in zip(loop.carries, self._carries, strict=True):
+            if is_scalar(outside.body, carry.outer):
+                self.code.store(outside.value(carry.outer), self.operand(place).address)
+            else:
+                copy(self, self._around(carry.outer), place)
+
+    def _around(self, number: int) -> ArrayPlace:
+        """Return where an array of the program around it lies."""
+        place = self.outside.places.of(number)
+        if place is None:
+            raise NotWrittenError("the shape of what a loop inside the step reads depends on values")
+        return place
+
+    def carried(self, k: int) -> ArrayPlace:
+        """Return where a carry lies between two steps."""
+        return self._carries[k]
+
+    def start(self, kind: str, k: int) -> Value:
+        """Return the address of the first row of a slot."""
+        return self.starts[kind, k]
+
+    def _make_rows(self, steps: int) -> None:
+        for k, sequence in enumerate(self.loop.sequences):
+            place = self._around(sequence.outer)
+            must_fit(place.shape[0] >= steps)
+            self.starts["sequence", k] = self.operand(place).address
+            self.numbers["sequence", k] = constant(place.strides[0], "int64")
+            base = (f"sequence{self.within}", k, sequence.tap)
+            row = ArrayPlace(base, 0, place.shape[1:], place.strides[1:], place.dtype)
+            self.places.moved(sequence.inner, row)
+        for k, slot in enumerate(self.loop.states):
+            rows = self._rows_of_state(k, slot, steps)
+            self._room("state", k, slot.writes[0][1], rows)
+            self._begin(k, slot)
+        for k, output in enumerate(self.loop.step_outputs):
+            last = output.keep_last
+            self._room("output", k, output.inner, max(1, steps if last is None else min(steps, last)))
+
+    def _rows_of_state(self, k: int, slot: StateSlot, steps: int) -> int:
+        """Return how many rows a state has: those of a mitmot, all of them, or as many as are read or kept and one more."""
+        if slot.kind == "mitmot":
+            taps = [tap for tap, _ in (*slot.reads, *slot.writes)]
+            rows = self._around(slot.outer).shape[0]
+            must_fit(not steps or rows >= slot.offset + steps + max(taps))
+            return rows
+        if slot.kind == "mitsot":
+            must_fit(self._around(slot.outer).shape[0] == slot.offset)
+        if not wraps(slot):
+            return slot.offset + steps
+        return max(0 if slot.result is None else slot.keep_last or 0, slot.offset) + 1
+
+    def _room(self, kind: str, k: int, number: int, rows: int) -> None:
+        """Take scratch memory for the rows of a slot."""
+        row = self.places.shape(number) or ()
+        place = self.places.temporary((rows, *row), dtype_of(self.body, number))
+        self.rows_of[kind, k] = place
+        self.starts[kind, k] = self.operand(place).address
+        self.numbers[kind, k] = constant(rows, "int64")
+
+    def _begin(self, k: int, slot: StateSlot) -> None:
+        """Store the initial rows of a state."""
+        rows, outside = self.rows_of["state", k], self.outside
+        if slot.kind == "mitmot":
+            copy(self, self._around(slot.outer), rows)
+        elif slot.kind == "mitsot":
+            copy(self, self._around(slot.outer), rows.part(0, 0, slot.offset))
+        elif is_scalar(outside.body, slot.outer):
+            if k not in self.held or slot.history is not None:
+                self.code.store(outside.value(slot.outer), self.starts["state", k])
+        else:
+            copy(self, self._around(slot.outer), rows.row(0))
+
+    def initial(self, k: int) -> list[Value]:
+        """Return the rows before the first step of a state that is one number: one that is in a register stays there."""
+        slot = self.loop.states[k]
+        return [self.outside.value(slot.outer)] if slot.kind == "sitsot" else super().initial(k)
+
+    # after the last step
+
+    def leave(self, done: Value, latest: Sequence[Value]) -> None:
+        """Keep the numbers that are in no row."""
+        given = iter(latest)
+        for k in self.held:
+            values = [next(given) for _ in range(self.loop.states[k].offset)]
+            if values and self.plan.stores["state", k].kind is StoreKind.HELD:
+                self.finals[k] = values[0]
+
+    def _give_results(self, steps: int, done: Value) -> None:
+        """Note where the results lie, for what is around the loop."""
+        outside = self.outside
+        for k, slot in enumerate(self.loop.states):
+            rows = self.rows_of["state", k]
+            if slot.result is not None:
+                outside.places.moved(slot.result, self._last_of_state(k, slot, rows, steps, done))
+            if slot.history is not None:
+                outside.places.moved(slot.history, rows.part(0, 0, slot.offset + steps))
+        for k, output in enumerate(self.loop.step_outputs):
+            if output.result is not None:
+                place = self._last(output, self.rows_of["output", k], 0, steps, done)
+                outside.places.moved(output.result, place)
+        for carry, place in zip(self.loop.carries, self._carries, strict=True):
+            if carry.result is None:
+                continue
+            if is_scalar(outside.body, carry.result):
+                outside.give(carry.result, self.code.load(self.operand(place).address, place.dtype))
+            else:
+                outside.places.moved(carry.result, place)
+
+    def _last_of_state(
+        self, k: int, slot: StateSlot, rows: ArrayPlace, steps: int, done: Value
+    ) -> ArrayPlace:
+        if slot.kind == "mitmot":
+            return rows
+        kind = self.plan.stores["state", k].kind
+        if k in self.finals:
+            self.code.store(self.finals[k], self.starts["state", k])
+        if kind is StoreKind.SINGLE or k in self.finals:
+            return rows.part(0, 0, min(steps, 1))
+        return self._last(slot, rows, slot.offset, steps, done)
+
+    def _last(
+        self, slot: StateSlot | StepOutputSlot, rows: ArrayPlace, offset: int, steps: int, done: Value
+    ) -> ArrayPlace:
+        """Return the rows of a result; those that go over the end of a ring are copied, and where the end is not known too."""
+        size, code = rows.shape[0], self.code
+        kept = steps if slot.keep_last is None else min(slot.keep_last, steps)
+        if self.loop.until is not None:
+            row, alone = rows._replace(shape=rows.shape[1:], strides=rows.strides[1:]), rows.part(0, 0, 1)
+            position = code.add(done, offset - 1)
+            position = code.op(f"urem i64 {position.text}, {size}", "int64")
+            held = self.places.temporary(alone.shape, rows.dtype)
+            copy(self, row._replace(shift=code.times(position, rows.strides[0])), held.row(0))
+            return held
+        begin = (offset + steps - kept) % size if slot.keep_last is not None else offset
+        if begin + kept <= size:
+            return rows.part(0, begin, kept)
+        held = self.places.temporary((kept, *rows.shape[1:]), rows.dtype)
+        first = size - begin
+        copy(self, rows.part(0, begin, first), held.part(0, 0, first))
+        copy(self, rows.part(0, 0, kept - first), held.part(0, first, kept - first))
+        return held
+
+
+def _loops_around(site: Site | None) -> int:
+    return 0 if site is None else (site.loop is not None) + _loops_around(site.around)
+
+
+def write_inner_loop(around: ProgramWriter, index: int, loop: LoopInstruction) -> None:
+    """Write a loop where it stands.
+
+    Raises
+    ------
+    NotWrittenError
+        If something of it cannot be written.
+    """
+    if not loop.runs_on("native"):
+        raise NotWrittenError(f"`{loop.name}` asks for mode={loop.mode!r}")
+    InnerLoop(around, index, loop, around.plan.inner[index][0]).write()
+
+
+WAITING_NS = 20.0  # of an operation, until the next has its result
+LONG_NS = 5e7  # a run that is heard in time
+LONG_UNTIL_NS = 1e9  # the same, of most steps of one that a condition ends: few are usual
+
+
+def run_ns(program: Program, plan: Plan, steps: int) -> float:
+    """Return about how many nanoseconds so many steps take in machine code, those of loops inside too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scanviz
+    >>> from scanviz import tensor as T
+    >>> x = T.matrix("x")
+    >>> h, _ = scanviz.scan(lambda x_t, h: T.tanh(h + x_t), x, T.zeros((64,)))
+    >>> f = scanviz.function([x], h, mode="numpy")
+    >>> _ = f(np.ones((5, 64)))
+    >>> [loop] = [held for held in f.program.instructions if hasattr(held, "body")]
+    >>> 30_000 < run_ns(loop.body, f.memory_plans()[loop.key], 1_000) < 200_000
+    True
+    """
+    found = 0.0
+    for index, (instruction, work) in enumerate(
+        zip(program.instructions, work_of(program, plan), strict=True)
+    ):
+        if index in plan.idle or instruction.op.facts.size == "is":
+            continue
+        found += WAITING_NS + (0.0 if work is None else machine_ns(work))
+        if index not in plan.inner:
+            continue
+        if isinstance(instruction, LoopInstruction):
+            inside = inner_steps(program, plan, instruction) or 0
+            found += run_ns(instruction.body, plan.inner[index][0], inside)
+        elif isinstance(instruction, BranchInstruction):
+            sides = zip(programs_in(instruction), plan.inner[index], strict=True)
+            found += max(run_ns(side, of_side, 1) for side, of_side in sides)
+    return found * max(steps, 0)
+
+
+def is_long(loop: LoopInstruction, plan: Plan, steps: int) -> bool:
+    """Return whether one run of a loop inside may take so long that ctrl+c has to be heard while it runs."""
+    return run_ns(loop.body, plan, steps) > (LONG_NS if loop.until is None else LONG_UNTIL_NS)
+
+
+__all__ = ["InnerLoop", "is_long", "run_ns", "write_inner_loop"]

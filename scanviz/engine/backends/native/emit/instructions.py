@@ -1,0 +1,180 @@
+"""How one instruction of a step is written, by the family of its operation; and which can be.
+
+A row of :data:`WRITE` writes it; :mod:`scanviz.engine.backends.native_support` says which can be.  A group of elementwise
+instructions is written as one by :func:`write_chain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scanviz.engine.backends import native_support
+from scanviz.engine.backends.native.emit.elements import for_each, lanes_of
+from scanviz.engine.backends.native.emit.frame import ProgramFrame as Step
+from scanviz.engine.backends.native.emit.ir import Code, Value
+from scanviz.engine.backends.native.emit.places import ArrayPlace, overlap
+from scanviz.engine.backends.native.kernels import formulas
+from scanviz.engine.backends.native.kernels.formulas import cast
+from scanviz.engine.graph.declaration import MeaningTable
+from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.program.instructions import AnyInstruction, Instruction, Program, dtype_of, is_scalar
+from scanviz.engine.scalar.blocks import Block
+
+Write = Callable[[Step, Instruction], None]  # adds the lines of an instruction
+WRITE: MeaningTable[Write] = MeaningTable(
+    "native code",
+    "engine/backends/native/kernels/{family}.py",
+    later=("creation", "factorise", "index", "join", "linalg", "neural", "random", "reduce", "sort"),
+)
+
+
+def why_not(instruction: AnyInstruction, program: Program) -> str | None:
+    """Return why there is no native code for an instruction, None where there is."""
+    if not isinstance(instruction, Instruction):
+        return None  # a loop or a branch: what is inside of it is looked at alone
+    given = [program.registers[number].type for number in instruction.inputs]
+    made = [program.registers[number].type for number in instruction.outputs]
+    return native_support.why_not(instruction.op, given, made)
+
+
+def formula_of(instruction: Instruction, program: Program) -> Block | None:
+    """Return the formula of an elementwise instruction, None of a cast."""
+    declaration = instruction.op.declaration
+    if not isinstance(declaration, ElementwiseDeclaration):
+        return None
+    _, block = declaration.block(*(dtype_of(program, number) for number in instruction.inputs))
+    return block
+
+
+def elements_of(code: Code, instruction: Instruction, program: Program, given: Sequence[Value]) -> Value:
+    """Return what an elementwise instruction gives of elements; one that changes nothing gives the first."""
+    dtype = dtype_of(program, instruction.outputs[0])
+    block = formula_of(instruction, program)
+    found = given[0] if block is None else formulas.write(code, block, given)[0]
+    return cast(code, code.splat(found, given[0].lanes), dtype)
+
+
+def write_chain(step: Step, group: Sequence[Instruction], local: frozenset[int]) -> None:
+    """Write elementwise instructions of one shape as one loop over elements.
+
+    Parameters
+    ----------
+    group : sequence of Instruction
+        In order.
+    local : frozenset of int
+        Registers of theirs that are never in memory.
+    """
+    body, code = step.body, step.code
+    made = [instruction.outputs[0] for instruction in group]
+    shape = step.places.shape(made[-1]) or ()
+    given = list(dict.fromkeys(n for part in group for n in part.inputs if n not in made))
+    arrays = [number for number in given if not is_scalar(body, number)]
+    reads = [place for number in arrays if (place := step.places.of(number)) is not None]
+    targets = [number for number in made if number not in local]
+    writes = [place for number in targets if (place := step.places.of(number)) is not None]
+    apart = [
+        step.places.temporary(place.shape, place.dtype)
+        if any(overlap(place, read.spread(shape)) for read in reads)
+        else place
+        for place in writes
+    ]
+    numbers = {number: step.value(number) for number in given if is_scalar(body, number)}
+    dtypes = {dtype_of(body, number) for number in (*given, *made)}
+    blocks = [block for part in group if (block := formula_of(part, body)) is not None]
+    dtypes.update(dtype for block in blocks for dtype in block.dtypes)
+    alone = not all(formulas.takes_lanes(block) for block in blocks)
+
+    def elements(values: list[Value], lanes: int) -> list[Value]:
+        known = dict(zip(arrays, values, strict=True))
+        known.update((number, code.splat(value, lanes)) for number, value in numbers.items())
+        for instruction in group:
+            found = elements_of(code, instruction, body, [known[n] for n in instruction.inputs])
+            known[instruction.outputs[0]] = found
+        return [known[number] for number in targets]
+
+    lanes = 1 if alone else lanes_of(list(dtypes), step.vector_bytes)
+    sources = [step.operand(place.spread(shape)) for place in reads]
+    for_each(code, shape, sources, [step.operand(place) for place in apart], elements, lanes)
+    for temporary, place in zip(apart, writes, strict=True):
+        if temporary is not place:
+            copy(step, temporary, place)
+
+
+def copy(step: Step, source: ArrayPlace, target: ArrayPlace) -> None:
+    """Write a copy of an array, which may broadcast; through memory of its own where both overlap."""
+    seen = source.spread(target.shape)
+    if (seen.base, seen.offset, seen.strides, seen.shift) == (
+        target.base,
+        target.offset,
+        target.strides,
+        target.shift,
+    ):
+        return
+    if overlap(seen, target):
+        held = step.places.temporary(target.shape, source.dtype)
+        copy(step, source, held)
+        seen = held
+
+    def same(values: list[Value], lanes: int) -> list[Value]:
+        return [cast(step.code, values[0], target.dtype)]
+
+    lanes = lanes_of([source.dtype, target.dtype], step.vector_bytes)
+    for_each(step.code, target.shape, [step.operand(seen)], [step.operand(target)], same, lanes)
+
+
+def fill(step: Step, value: Value, target: ArrayPlace) -> None:
+    """Write a number into every element."""
+
+    def same(values: list[Value], lanes: int) -> list[Value]:
+        return [step.code.splat(value, lanes)]
+
+    lanes = lanes_of([target.dtype], step.vector_bytes)
+    for_each(step.code, target.shape, [], [step.operand(target)], same, lanes)
+
+
+def target_of(step: Step, instruction: Instruction) -> ArrayPlace:
+    """Return where the one result of an instruction goes; a number gets memory for the time being."""
+    (number,) = instruction.outputs
+    if is_scalar(step.body, number):
+        return step.places.temporary((), dtype_of(step.body, number))
+    place = step.places.of(number)
+    assert place is not None
+    return place
+
+
+def source_of(step: Step, number: int) -> ArrayPlace:
+    """Return where an array lies that is read; a number is put into memory."""
+    if is_scalar(step.body, number):
+        held = step.places.temporary((), dtype_of(step.body, number))
+        step.code.store(step.value(number), step.operand(held).address)
+        return held
+    place = step.places.of(number)
+    assert place is not None
+    return place
+
+
+def finish(step: Step, instruction: Instruction, target: ArrayPlace) -> None:
+    """Take a number that was put into memory back out of it."""
+    (number,) = instruction.outputs
+    if is_scalar(step.body, number):
+        step.give(number, step.code.load(step.operand(target).address, target.dtype))
+
+
+def write_elementwise(step: Step, instruction: Instruction) -> None:
+    """Write one elementwise instruction."""
+    (number,) = instruction.outputs
+    if is_scalar(step.body, number):
+        given = [step.value(number) for number in instruction.inputs]
+        step.give(number, elements_of(step.code, instruction, step.body, given))
+        return
+    write_chain(step, [instruction], frozenset())
+
+
+WRITE.kind(ElementwiseDeclaration)(write_elementwise)
+WRITE.row(CAST)(write_elementwise)
+
+__all__ = [
+    "WRITE", "Step", "Write", "copy", "elements_of", "fill", "finish", "formula_of", "source_of", "target_of",
+    "why_not", "write_chain", "write_elementwise",
+]  # fmt: skip

@@ -1,0 +1,400 @@
+"""LLVM's intermediate representation as text: names, blocks and loops, and nothing of what is computed.
+
+A value is its text, a name or a constant, with its dtype and how many numbers of it there are side by side (*lanes*).  Written
+so, and not through a library of objects, a loop's code is made in a millisecond or two and reads as what it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
+
+from scanviz.engine.backends.native.emit.store_forwarding import KnownMemory, StoredLanes
+from scanviz.engine.backends.native.emit.values import Value, constant, is_integer, literal, size_of, type_of
+from scanviz.engine.graph.types import BOOLEAN
+
+WORD = 4  # bytes of the shortest numbers that processors load from many addresses at once
+PICKED = 32  # bytes of a value of which single lanes are taken: those of a longer one are loaded as quickly
+
+
+@lru_cache(4096)
+def _whole(number: int) -> Value:
+    """Return a constant of int64, as most are."""
+    return Value(str(int(number)), "int64")
+
+
+@cache
+def _suffix(dtype: str, lanes: int) -> str:
+    """Return how the names of LLVM's own functions end for a type."""
+    letters = {"float64": "f64", "float32": "f32"}.get(dtype) or f"i{dtype.lstrip('uint')}"
+    return letters if lanes == 1 else f"v{lanes}{letters}"
+
+
+def _is_number(value: Value) -> bool:
+    return not value.text.startswith("%")
+
+
+class Code:
+    """A function as it is written: its lines, block by block.
+
+    Attributes
+    ----------
+    lines : list of str
+        What stands so far.
+    declared : dict
+        Name → declaration of the functions that are called.
+    tables : list of str
+        Constants in memory.
+    marked : bool
+        Whether comments stand in the machine code too.
+    memory : KnownMemory
+        What memory is known to hold.
+    """
+
+    def __init__(self, marked: bool = False) -> None:
+        self.marked = marked
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.tables: list[str] = []
+        self.memory = KnownMemory()
+        self.block = "entry"
+        self._count = 0
+        self._reckoned: dict[tuple[str, str, str], Value] = {}  # numbers and addresses of this block
+
+    def name(self) -> str:
+        """Return a name that nothing has."""
+        self._count += 1
+        return f"%v{self._count}"
+
+    def label(self) -> str:
+        """Return a name for a block."""
+        self._count += 1
+        return f"b{self._count}"
+
+    def line(self, text: str) -> None:
+        """Add a line."""
+        if text.startswith(("store", "call")):  # what they change is not known here
+            self.memory.forget()
+        self.lines.append(f"  {text}")
+
+    def comment(self, text: str) -> None:
+        """Add a line for people: printable, and without anything that could end it; a mark in the machine code on request."""
+        shown = text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)
+        self.lines.append(f"  ; {shown}")
+        if self.marked:
+            plain = "".join(char if char.isascii() and char not in "\\\"$%{}|'" else " " for char in shown)
+            self.lines.append(f'  call void asm sideeffect "# {plain}", ""()')
+
+    def begin(self, label: str) -> None:
+        """Begin a block."""
+        self.lines.append(f"{label}:")
+        self.block = label
+        self.memory.forget()
+        self._reckoned = {}
+
+    def take_back(self, lines: int, block: str) -> None:
+        """Take the lines back that were written since there were so many, in that block."""
+        del self.lines[lines:]
+        self.block = block
+        self.memory.forget()
+        self._reckoned = {}
+
+    @contextmanager
+    def storing_nothing(self) -> Iterator[None]:
+        """Write blocks that lead on to one another and change no memory that is read here: what was known is known after them."""
+        kept = self.memory.kept()
+        yield
+        self.memory.know_again(kept)
+
+    def jump(self, label: str) -> None:
+        """Go on at a block."""
+        self.line(f"br label %{label}")
+
+    def branch(self, condition: Value, then: str, otherwise: str) -> None:
+        """Go on at one of two blocks."""
+        self.line(f"br i1 {condition.text}, label %{then}, label %{otherwise}")
+
+    def op(self, text: str, dtype: str, lanes: int = 1) -> Value:
+        """Add a line that makes a value."""
+        name = self.name()
+        self.lines.append(f"  {name} = {text}")
+        return Value(name, dtype, lanes)
+
+    def call(self, function: str, operands: Sequence[Value], dtype: str, lanes: int = 1) -> Value:
+        """Add a call of a function that is declared with it."""
+        result = type_of(dtype, lanes)
+        if function not in self.declared:
+            self.declared[function] = f"declare {result} @{function}({', '.join(x.type for x in operands)})"
+        return self.op(
+            f"call {result} @{function}({', '.join(operand.typed for operand in operands)})", dtype, lanes
+        )
+
+    def intrinsic(self, name: str, *operands: Value) -> Value:
+        """Add one of LLVM's own functions, overloaded by the type of its first operand."""
+        first = operands[0]
+        return self.call(
+            f"llvm.{name}.{_suffix(first.dtype, first.lanes)}", operands, first.dtype, first.lanes
+        )
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """Return a number in every lane."""
+        if lanes == value.lanes:
+            return value
+        if not value.text.startswith("%"):
+            return Value(f"splat ({value.typed})", value.dtype, lanes)
+        kind = type_of(value.dtype, lanes)
+        first = self.op(f"insertelement {kind} poison, {value.typed}, i64 0", value.dtype, lanes)
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return self.op(f"shufflevector {first.typed}, {kind} poison, {zeros}", value.dtype, lanes)
+
+    def select(self, condition: Value, first: Value, second: Value) -> Value:
+        """Return one of two values, lane by lane."""
+        return self.op(f"select {condition.typed}, {first.typed}, {second.typed}", first.dtype, first.lanes)
+
+    def add(self, first: Value, second: Value | int) -> Value:
+        """Return a sum of int64; one of constants is a constant."""
+        second = _whole(second) if isinstance(second, int) else second
+        if second.text == "0":
+            return first
+        if first.text == "0":
+            return second
+        if _is_number(first) and _is_number(second):
+            return _whole(int(first.text) + int(second.text))
+        return self._once("add nsw", first, second.text)
+
+    def times(self, first: Value, factor: int) -> Value:
+        """Return a product of int64; one of constants is a constant."""
+        if not factor or _is_number(first):
+            return _whole(int(first.text) * factor if factor else 0)
+        return first if factor == 1 else self._once("mul nsw", first, str(factor))
+
+    def _once(self, what: str, first: Value, second: str) -> Value:
+        """Return a number of int64 or an address; the same one wherever it is reckoned again in a block."""
+        key = what, first.text, second
+        if key not in self._reckoned:
+            if first.dtype == "address":
+                text = f"getelementptr i8, ptr {first.text}, i64 {second}"
+            else:
+                text = f"{what} i64 {first.text}, {second}"
+            self._reckoned[key] = self.op(text, first.dtype)
+        return self._reckoned[key]
+
+    def along(self, offset: Value, number: Value, step: int) -> Value:
+        """Return an offset so many steps further on."""
+        return self.add(offset, self.times(number, step))
+
+    def at(self, base: Value, offset: Value | int) -> Value:
+        """Return an address so many bytes on."""
+        offset = _whole(offset) if isinstance(offset, int) else offset
+        if offset.text == "0":
+            return base
+        address = self._once("getelementptr", base, offset.text)
+        self.memory.further(address, base, int(offset.text) if _is_number(offset) else None)
+        return address
+
+    def load(self, address: Value, dtype: str, lanes: int = 1, alignment: int | None = None) -> Value:
+        """Return numbers that lie one after another in memory; truth values are bytes there."""
+        parts = self.memory.found(address, dtype, lanes)
+        known = None if parts is None else self._joined(parts, lanes)
+        if known is not None:
+            return known
+        align = alignment or size_of(dtype)
+        if dtype != BOOLEAN:
+            return self.op(f"load {type_of(dtype, lanes)}, ptr {address.text}, align {align}", dtype, lanes)
+        byte = self.op(f"load {type_of('uint8', lanes)}, ptr {address.text}, align 1", "uint8", lanes)
+        return self.op(f"icmp ne {byte.typed}, {constant(0, 'uint8', lanes).text}", BOOLEAN, lanes)
+
+    def gathered(self, base: Value, offsets: Value, dtype: str) -> Value:
+        """Return numbers that lie so many bytes from an address each, in lanes of int64."""
+        lanes = offsets.lanes
+        if lanes == 1:
+            return self.load(self.at(base, offsets), dtype)
+        if size_of(dtype) < WORD:  # no processor gathers these
+            return self.side_by_side(
+                lambda k: self.load(self.at(base, self.lane(offsets, k)), dtype), dtype, lanes
+            )
+        addresses = self.op(f"getelementptr i8, ptr {base.text}, {offsets.typed}", "address", lanes)
+        all_lanes, none = constant(True, BOOLEAN, lanes), Value("poison", dtype, lanes)
+        kept = self.memory.kept()
+        function = f"llvm.masked.gather.{_suffix(dtype, lanes)}.v{lanes}p0"
+        found = self.call(
+            function, [addresses, constant(size_of(dtype), "int32"), all_lanes, none], dtype, lanes
+        )
+        self.memory.know_again(kept)
+        return found
+
+    def store(self, value: Value, address: Value, alignment: int | None = None) -> None:
+        """Put numbers into memory, one after another."""
+        self.memory.stored(value, address)
+        align = alignment or size_of(value.dtype)
+        if value.dtype == BOOLEAN:
+            value = self.op(f"zext {value.typed} to {type_of('uint8', value.lanes)}", "uint8", value.lanes)
+        self.lines.append(f"  store {value.typed}, ptr {address.text}, align {align}")
+
+    def _joined(self, parts: Sequence[StoredLanes], lanes: int) -> Value | None:
+        """Return what is known of memory as one value, None where it is loaded as quickly."""
+        value, _, count = parts[0]
+        if len(parts) == 1:
+            if count == value.lanes:
+                return value
+            wide = value.lanes * size_of(value.dtype) > PICKED
+            return None if wide else self._lanes(parts[0])
+        if len(parts) == 2 and count == parts[1].lanes:
+            if count == 1:
+                return self.side_by_side(lambda k: self._lanes(parts[k]), value.dtype, lanes)
+            first, second = map(self._lanes, parts)
+            return self.picked(first, second, range(lanes))
+        one = [StoredLanes(part.value, part.lane + k, 1) for part in parts for k in range(part.lanes)]
+        return self.side_by_side(lambda k: self._lanes(one[k]), value.dtype, lanes)
+
+    def _lanes(self, part: StoredLanes) -> Value:
+        """Return some lanes of a value."""
+        value, lane, count = part
+        if count == value.lanes:
+            return value
+        if count == 1:
+            return self.lane(value, lane)
+        return self.picked(value, None, range(lane, lane + count))
+
+    def picked(self, first: Value, second: Value | None, lanes: Sequence[int]) -> Value:
+        """Return some lanes of two values, counted from the first of the one through those of the other."""
+        other = f"{first.type} poison" if second is None else second.typed
+        numbers = ", ".join(f"i32 {k}" for k in lanes)
+        text = f"shufflevector {first.typed}, {other}, <{len(lanes)} x i32> <{numbers}>"
+        return self.op(text, first.dtype, len(lanes))
+
+    def lane(self, value: Value, k: int) -> Value:
+        """Return the number in one lane."""
+        if value.lanes == 1:
+            return value
+        return self.op(f"extractelement {value.typed}, i64 {k}", value.dtype)
+
+    def by_lane(self, function: Callable[..., Value], operands: Sequence[Value], dtype: str) -> Value:
+        """Return what a function of single numbers gives in each lane."""
+        lanes = operands[0].lanes
+        if lanes == 1:
+            return function(*operands)
+        return self.side_by_side(lambda k: function(*(self.lane(x, k) for x in operands)), dtype, lanes)
+
+    def side_by_side(self, one: Callable[[int], Value], dtype: str, lanes: int) -> Value:
+        """Return numbers side by side, each as a function of its lane gives it."""
+        found = Value("poison", dtype, lanes)
+        for k in range(lanes):
+            found = self.op(f"insertelement {found.typed}, {one(k).typed}, i64 {k}", dtype, lanes)
+        return found
+
+    def halves(self, value: Value) -> tuple[Value, Value]:
+        """Return the first half of the lanes, and the second."""
+        half = value.lanes // 2
+        if half == 1:
+            return self.lane(value, 0), self.lane(value, 1)
+        return self.picked(value, None, range(half)), self.picked(value, None, range(half, 2 * half))
+
+    def either(self, first: Value, before: str, second: Value, otherwise: str) -> Value:
+        """Return the value of the block that led here."""
+        parts = f"[ {first.text}, %{before} ], [ {second.text}, %{otherwise} ]"
+        return self.op(f"phi {first.type} {parts}", first.dtype, first.lanes)
+
+    def phis(self, place: int, before: str, triples: Iterable[tuple[Value, Value, Value]]) -> None:
+        """Put what a loop carries at the beginning of its head: each a value, what it starts from, what the present block gives.
+
+        ``place`` is the line that the head's others begin at, ``before`` the block that leads to it.
+        """
+        self.lines[place:place] = [
+            f"  {made.text} = phi {made.type} [ {old.text}, %{before} ], [ {new.text}, %{self.block} ]"
+            for made, old, new in triples
+        ]
+
+    @contextmanager
+    def counted(self, start: Value | int, end: Value | int, step: int = 1) -> Iterator[Value]:
+        """Write the body of a loop over ``range(start, end, step)``, which gives the number."""
+        with self.folded(start, end, [], step) as (number, _, _):
+            yield number
+
+    def over(self, start: int, end: int, step: int = 1, most: int = 1) -> Iterator[Value]:
+        """Iterate over ``range(start, end, step)``: the numbers, or one value in a loop where they are more than ``most``."""
+        numbers = range(start, end, step)
+        if len(numbers) <= most:
+            yield from map(_whole, numbers)
+        else:
+            with self.counted(start, end, step) as number:
+                yield number
+
+    @contextmanager
+    def several(self, start: int, times: int, step: int) -> Iterator[Value]:
+        """Write a body for so many numbers, ``step`` apart: once without a loop where there is but one."""
+        if times == 1:
+            yield _whole(start)
+            return
+        with self.counted(start, start + times * step, step) as number:
+            yield number
+
+    @contextmanager
+    def folded(
+        self, start: Value | int, end: Value | int, initial: Sequence[Value], step: int = 1
+    ) -> Iterator[tuple[Value, list[Value], list[Value]]]:
+        """Write the body of a loop that carries values: the number, what is carried, and the list that the body fills.
+
+        When the body is left, that list holds what is carried at the end.
+        """
+        first, last = (_whole(n) if isinstance(n, int) else n for n in (start, end))
+        before, head, body, after = self.block, self.label(), self.label(), self.label()
+        self.jump(head)
+        self.begin(head)
+        number = Value(self.name(), "int64")
+        carried = [Value(self.name(), value.dtype, value.lanes) for value in initial]
+        place = len(self.lines)  # of the phis, which name what the body gives
+        go = self.op(f"icmp slt i64 {number.text}, {last.text}", BOOLEAN)
+        self.branch(go, body, after)
+        self.begin(body)
+        given: list[Value] = []
+        yield self.hidden(self._unchanged(number)), carried, given
+        further = self.add(number, step)
+        phis = [(number, first, further), *zip(carried, initial, given, strict=True)]
+        self.phis(place, before, phis)
+        self.jump(head)
+        self.begin(after)
+        given[:] = carried
+
+    def _unchanged(self, number: Value) -> Value:
+        """Return a number again: LLVM moves what hides it out of the loop where it hides the loop's own number."""
+        return self.op(f"mul i64 {number.text}, 1", "int64")
+
+    def hidden(self, number: Value) -> Value:
+        """Return a number of int64 so that LLVM does not see where it comes from.
+
+        Of the numbers of a loop it would look for cheaper ways to each address that follows from them (loop strength
+        reduction), which took a third of its time: what is written here adds them to addresses as processors do.
+        """
+        return self.op(f"freeze i64 {number.text}", "int64")
+
+    def turns(
+        self,
+        numbers: range,
+        initial: Sequence[Value],
+        turn: Callable[[Value, Sequence[Value]], Sequence[Value]],
+        most: int = 1,
+    ) -> list[Value]:
+        """Return what is carried at the end of turns, each of which gets a number and what the one before has given.
+
+        They are written one after another where they are no more than ``most``, else in a loop of the code.
+        """
+        if len(numbers) <= most:
+            found = list(initial)
+            for number in numbers:
+                found = list(turn(_whole(number), found))
+            return found
+        with self.folded(numbers.start, numbers.stop, initial, numbers.step) as (value, carried, given):
+            given += turn(value, carried)
+        return given
+
+    def table(self, content: bytes) -> Value:
+        """Return the address of constants in memory, 64 bytes aligned."""
+        name = f"@table{len(self.tables)}"
+        text = "".join(f"\\{byte:02X}" for byte in content)
+        self.tables.append(f'{name} = private constant [{len(content)} x i8] c"{text}", align 64')
+        return Value(name, "address")
+
+
+__all__ = ["Code", "Value", "constant", "is_integer", "literal", "type_of"]

@@ -1,0 +1,140 @@
+"""Rows of states that are small arrays, or numbers that a gradient adds up: from step to step they stay in registers.
+
+A step finds such a row in values that the loop carries, as numbers are carried, and what it leaves in the next row is carried on.
+The rows are stored all the same: they lie in memory for whoever reads them, and only the next step does not wait for it.
+
+The row that a tap means in one step is that of the tap after it in the step before.  So the rows that are carried are those that
+are read at a tap and written at the one after it: of a state the last row, and in the loop of a gradient what was added up so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from scanviz.engine.backends.native.emit.elements import Operand, lanes_of, pieces
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant
+from scanviz.engine.backends.native.emit.places import ArrayPlace, ArrayPlaces, Base
+from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of, is_scalar
+
+REGISTERS = 4  # of one row
+ROWS = 4  # at most
+
+
+class StepsInRegisters(Protocol):
+    """What is needed of the steps that are written."""
+
+    code: Code
+    places: ArrayPlaces
+    loop: LoopInstruction
+    first: Value
+    step: Value
+    rows: dict[Base, Value]
+    vector_bytes: int
+
+    @property
+    def body(self) -> Program:
+        """The step's program."""
+        ...
+
+    def operand(self, place: ArrayPlace) -> Operand:
+        """Return an array with the address that it is at in this step."""
+        ...
+
+    def array_of(self, base: Base) -> Base | None:
+        """Return what tells the array at a base from all others in this step."""
+        ...
+
+
+class SmallRow(NamedTuple):
+    """A row that is carried.
+
+    Attributes
+    ----------
+    read, written : ArrayPlace
+        Where a step finds it, and where it leaves that of the next step.
+    pieces : tuple of tuple of int
+        Bytes from its beginning, and numbers side by side, of each value that it is carried in.
+    """
+
+    read: ArrayPlace
+    written: ArrayPlace
+    pieces: tuple[tuple[int, int], ...]
+
+
+def small_rows(steps: StepsInRegisters) -> list[SmallRow]:
+    """Return the rows of a loop that its steps carry."""
+    found: list[SmallRow] = []
+    for k, slot in enumerate(steps.loop.states):
+        number = slot.writes[0][1]
+        if is_scalar(steps.body, number) and slot.kind != "mitmot":
+            continue  # it is carried as a number
+        written = {tap for tap, _ in slot.writes}
+        for tap, _ in slot.reads:
+            if tap + 1 in written and len(found) < ROWS:
+                found += _small(steps, k, tap, number)
+    return found
+
+
+def _small(steps: StepsInRegisters, k: int, tap: int, number: int) -> list[SmallRow]:
+    places = [steps.places.row("state", k, other, number) for other in (tap, tap + 1)]
+    known = [place for place in places if place is not None and steps.array_of(place.base) is not None]
+    dtype = dtype_of(steps.body, number)
+    if len(known) < len(places) or dtype == "float16":
+        return []
+    read, written = known
+    lanes = lanes_of([dtype], steps.vector_bytes)
+    parts = pieces(read.elements, lanes)
+    if not 0 < sum(count for _, count, _ in parts) <= REGISTERS:
+        return []
+    size = read.strides[-1] if read.shape else 0
+    of_each = tuple(
+        ((first + n * width) * size, width) for first, count, width in parts for n in range(count)
+    )
+    return [SmallRow(read, written, of_each)]
+
+
+def before_steps(steps: StepsInRegisters, rows: Sequence[SmallRow], last: Value) -> list[Value]:
+    """Return what the first step finds, loaded where there is one."""
+    if not rows:
+        return []
+    code = steps.code
+    load, after, before = code.label(), code.label(), code.block
+    code.branch(code.op(f"icmp slt i64 {steps.first.text}, {last.text}", "bool"), load, after)
+    code.begin(load)
+    steps.step, known = steps.first, dict(steps.rows)
+    loaded = [
+        code.load(address, row.read.dtype, lanes)
+        for row in rows
+        for address, lanes in _apart(steps, row.read, row)
+    ]
+    steps.rows.clear()
+    steps.rows.update(known)
+    code.jump(after)
+    code.begin(after)
+    return [code.either(value, load, constant(0, value.dtype, value.lanes), before) for value in loaded]
+
+
+def know(steps: StepsInRegisters, rows: Sequence[SmallRow], values: Sequence[Value]) -> None:
+    """Note where a step begins that rows are known."""
+    given = iter(values)
+    for row in rows:
+        for address, _ in _apart(steps, row.read, row):
+            steps.code.memory.stored(next(given), address)
+
+
+def after_step(steps: StepsInRegisters, rows: Sequence[SmallRow]) -> list[Value]:
+    """Return what a step leaves for the next one."""
+    return [
+        steps.code.load(address, row.written.dtype, lanes)
+        for row in rows
+        for address, lanes in _apart(steps, row.written, row)
+    ]
+
+
+def _apart(steps: StepsInRegisters, place: ArrayPlace, row: SmallRow) -> list[tuple[Value, int]]:
+    address = steps.operand(place).address
+    return [(steps.code.at(address, offset), lanes) for offset, lanes in row.pieces]
+
+
+__all__ = ["SmallRow", "after_step", "before_steps", "know", "small_rows"]

@@ -1,0 +1,355 @@
+"""The steps of a loop, wherever it stands: rows, states that are numbers, the stop condition.
+
+A state that is one number stays in a register from step to step; so does what the loop carries from one step to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scanviz.engine.backends.native.emit.call_arguments import Site
+from scanviz.engine.backends.native.emit.errors import NotWrittenError
+from scanviz.engine.backends.native.emit.frame import ProgramFrame, Shared, bytes_of
+from scanviz.engine.backends.native.emit.instructions import copy
+from scanviz.engine.backends.native.emit.ir import Value, constant
+from scanviz.engine.backends.native.emit.places import ArrayPlace, Base, must_fit
+from scanviz.engine.backends.native.emit.program import ProgramWriter
+from scanviz.engine.backends.native.emit.small_rows import after_step, before_steps, know, small_rows
+from scanviz.engine.backends.native.kernels.formulas import cast
+from scanviz.engine.program.effects import has_effects
+from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_scalar
+from scanviz.engine.program.plan import Plan, Row, StoreKind, wraps
+
+Slot = tuple[str, int]
+DEEPEST = 6  # taps of a number that are kept in registers
+
+
+class StepsWriter(ProgramWriter):
+    """Writes the steps of a loop.
+
+    Attributes
+    ----------
+    first : Value
+        The first step that is taken.
+    numbers : dict
+        Slot → bytes between rows of a sequence, number of rows of a state or an output.
+    held : list of int
+        States that are numbers in registers.
+    share : tuple of int
+        How many rows of a batch there are in memory, and with how many of them the code goes on; (1, 1) with all.
+    """
+
+    share = (1, 1)
+
+    def __init__(
+        self,
+        loop: LoopInstruction,
+        plan: Plan,
+        vector_bytes: int,
+        shared: Shared,
+        around: ProgramFrame | None = None,
+        site: Site | None = None,
+    ) -> None:
+        fixed = {slot.inner: k for k, slot in enumerate(loop.non_sequences)} if around is None else {}
+        super().__init__(loop.body, plan, fixed, vector_bytes, shared, around, site)
+        self.loop = loop
+        self.first = Value("%first", "int64")
+        self.numbers: dict[tuple[str, int], Value] = {}
+        self.held = [
+            k
+            for k, slot in enumerate(loop.states)
+            if slot.kind != "mitmot" and slot.offset <= DEEPEST and is_scalar(loop.body, slot.writes[0][1])
+        ]
+        self.history: dict[int, list[Value]] = {}
+        self.turning: dict[
+            Slot, Value
+        ] = {}  # rows that lie in a ring: the number of that which the step writes
+        self._single: dict[int, Value] = {}  # states of one row that is written over: its number
+
+    @property
+    def loop_around(self) -> LoopInstruction:
+        """The loop itself: its step is what is written."""
+        return self.loop
+
+    def refuse(self) -> None:
+        """Look whether all can be written."""
+        if has_effects(self.body):
+            raise NotWrittenError("its step prints or checks something")
+        super().refuse()
+        plan = self.plan
+        if any(store.checked for store in plan.stores.values()) or plan.mismatch is not None:
+            raise NotWrittenError("rows of its states are checked in each step")
+        for slot in self.loop.carries:
+            must_fit(self.places.shape(slot.read) == self.places.shape(slot.write))
+
+    def open(self) -> None:
+        """Note where what the loop carries lies."""
+        super().open()
+        for k, slot in enumerate(self.loop.carries):
+            self.places.moved(slot.read, self.carried(k))
+
+    def carried(self, k: int) -> ArrayPlace:
+        """Return where a carry lies between two steps."""
+        place = self.places.row("carry", k, 0, self.loop.carries[k].read)
+        if place is None:
+            raise NotWrittenError("the shape of what it carries depends on values")
+        return place
+
+    # rows
+
+    def start(self, kind: str, k: int) -> Value:
+        """Return the address of the first row of a slot."""
+        return self.address((kind + self.within, k, 0))
+
+    def row(self, base: Base) -> Value | None:
+        """Return the address of a row of this step, or of one of a loop around it; None of what stays where it is."""
+        if base in self.rows:
+            return self.rows[base]
+        kind, k, tap = base
+        own = next((word for word in ("sequence", "state", "output") if word + self.within == kind), None)
+        if own is None:
+            return super().row(base)
+        code, start = self.code, self.start(own, k)
+        if own == "sequence":
+            moved = self._times(self.step, self.numbers[own, k])
+        elif own == "state":
+            moved = code.times(self.position(k, self.step, tap), self.bytes_apart(own, k))
+        else:
+            position = self.turning.get((own, k), self.step)
+            # the address is that of the first row, which of a loop that is run by itself may lie last
+            turned = -1 if self.around is None and self.loop.step_outputs[k].backwards else 1
+            moved = code.times(position, turned * self.bytes_apart(own, k))
+        self.rows[base] = code.at(start, moved)
+        return self.rows[base]
+
+    def array_of(self, base: Base) -> Base | None:
+        """Return what tells a row from all others in this step; None of a row in a ring."""
+        kind, k, _ = base
+        if kind != "state" + self.within:
+            return super().array_of(base)
+        return None if self.plan.stores["state", k].kind is StoreKind.RING else base
+
+    def _times(self, first: Value, second: Value) -> Value:
+        if second.text.startswith("%"):
+            return self.code.op(f"mul i64 {first.text}, {second.text}", "int64")
+        return self.code.times(first, int(second.text))
+
+    def position(self, k: int, step: Value, tap: int) -> Value:
+        """Return the number of the row of a state that a tap means at a step."""
+        slot, code = self.loop.states[k], self.code
+        if self._has_one_row(k):
+            if k in self._single:
+                return self._single[k]
+            step, tap = self.first, -1
+        if not wraps(slot):
+            return code.add(step, slot.offset + tap)
+        size, turned = self.numbers["state", k], self.turning.get(("state", k))
+        if turned is None or step != self.step:
+            place = code.add(step, slot.offset + tap)
+            return code.op(f"urem i64 {place.text}, {size.text}", "int64")
+        place = code.add(turned, tap)
+        if not tap:
+            return place
+        before = code.op(f"icmp slt i64 {place.text}, 0", "bool")
+        return code.select(before, code.add(place, size), place)
+
+    def _has_one_row(self, k: int) -> bool:
+        """Return whether a state has one row, which is written over."""
+        is_number = is_scalar(self.body, self.loop.states[k].writes[0][1])
+        return self.plan.stores["state", k].kind is StoreKind.SINGLE and not is_number
+
+    def _rings(self) -> dict[Slot, Value]:
+        """Return of the rows that each step writes in a ring the number of the first: from there it is counted, not divided."""
+        found: dict[Slot, Value] = {}
+        for k, slot in enumerate(self.loop.states):
+            is_held = k in self.held and self.plan.stores["state", k].kind is StoreKind.HELD
+            if wraps(slot) and not is_held and not self._has_one_row(k):
+                found["state", k] = self.position(k, self.first, 0)
+        for k, output in enumerate(self.loop.step_outputs):
+            if output.result is not None and output.keep_last is not None:
+                size = self.numbers["output", k].text
+                found["output", k] = self.code.op(f"urem i64 {self.first.text}, {size}", "int64")
+        return found
+
+    def _further(self, slot: Slot) -> Value:
+        """Return the number of the row in a ring that the next step writes."""
+        code, size = self.code, self.numbers[slot]
+        following = code.add(self.turning[slot], 1)
+        at_end = code.op(f"icmp eq i64 {following.text}, {size.text}", "bool")
+        return code.select(at_end, constant(0, "int64"), following)
+
+    def row_bytes(self, kind: str, k: int) -> int:
+        """Return the bytes of a row of a state or an output."""
+        number = self.loop.states[k].writes[0][1] if kind == "state" else self.loop.step_outputs[k].inner
+        return bytes_of(self.places.shape(number) or (), dtype_of(self.body, number))
+
+    def bytes_apart(self, kind: str, k: int) -> int:
+        """Return the bytes from a row of a state or an output to that of the next step, of which it may be a part."""
+        of_all, of_part = self.share
+        return self.row_bytes(kind, k) * of_all // of_part
+
+    # states that are numbers
+
+    def initial(self, k: int) -> list[Value]:
+        """Return the rows before the first step of a state that is one number, the latest first."""
+        slot = self.loop.states[k]
+        dtype = dtype_of(self.body, slot.writes[0][1])
+        found = []
+        for back in range(1, slot.offset + 1):
+            position = self.position(k, self.first, -back)
+            address = self.code.at(
+                self.start("state", k), self.code.times(position, np.dtype(dtype).itemsize)
+            )
+            found.append(self.code.load(address, dtype))
+        return found
+
+    def _take_history(self, phis: Sequence[Value]) -> None:
+        given = iter(phis)
+        for k in self.held:
+            slot = self.loop.states[k]
+            self.history[k] = [next(given) for _ in range(slot.offset)]
+            for tap, number in slot.reads:
+                self.values[number] = self.history[k][-tap - 1]
+
+    def _next(self, k: int) -> list[Value]:
+        slot = self.loop.states[k]
+        return [self.value(slot.writes[0][1]), *self.history[k]][: slot.offset]
+
+    # the steps
+
+    def write_steps(self, last: Value) -> tuple[Value, Value | None]:
+        """Write the steps up to one; return how many are done then, and whether a stop condition ended them."""
+        code = self.code
+        head, step, after = code.label(), code.label(), code.label()
+        numbers = [value for k in self.held for value in self.initial(k)]
+        small = small_rows(self)
+        initial = [*numbers, *before_steps(self, small, last)]
+        for k in range(len(self.loop.states)):
+            if self._has_one_row(k):
+                self._single[k] = self.position(k, self.first, -1)
+        rings = self._rings()
+        before = code.block
+        code.jump(head)
+        code.begin(head)
+        self.step = Value(code.name(), "int64")
+        phis = [Value(code.name(), value.dtype, value.lanes) for value in initial]
+        phis, rows = phis[: len(numbers)], phis[len(numbers) :]
+        self.turning = {slot: Value(code.name(), "int64") for slot in rings}
+        place = len(code.lines)
+        going = code.op(f"icmp slt i64 {self.step.text}, {last.text}", "bool")
+        code.branch(going, step, after)
+        code.begin(step)
+        self._take_history(phis)
+        know(self, small, rows)
+        self._step()
+        following = [value for k in self.held for value in self._next(k)]
+        next_rows = after_step(self, small)
+        turned = [(value, rings[slot], self._further(slot)) for slot, value in self.turning.items()]
+        further = code.add(self.step, 1)
+        stop = self._stop()
+        code.phis(
+            place,
+            before,
+            [
+                (self.step, self.first, further),
+                *zip([*phis, *rows], initial, [*following, *next_rows], strict=True),
+                *turned,
+            ],
+        )
+        end = code.block
+        if stop is None:
+            code.jump(head)
+        else:
+            code.branch(stop, after, head)
+        code.begin(after)
+        if stop is None:
+            self.leave(self.step, phis)
+            return self.step, None
+        done, stopped, *latest = (
+            code.op(f"phi {one.type} [ {one.text}, %{head} ], [ {other.text}, %{end} ]", one.dtype)
+            for one, other in (
+                (self.step, further),
+                (constant(False, "bool"), constant(True, "bool")),
+                *zip(phis, following, strict=True),
+            )
+        )
+        self.leave(done, latest)
+        return done, stopped
+
+    def leave(self, done: Value, latest: Sequence[Value]) -> None:
+        """Store what is in no row when the loop is left after some steps."""
+        raise NotImplementedError
+
+    def _step(self) -> None:
+        self.stamp(())
+        self.write_groups()
+        kept = self._kept_carries()
+        self._store_rows()
+        for k, slot in enumerate(self.loop.carries):
+            if is_scalar(self.body, slot.write):
+                self.code.store(self.value(slot.write), self.operand(self.carried(k)).address)
+            else:
+                copy(self, kept[k], self.carried(k))
+        self.stamp((len(self.body.instructions),))
+
+    def _kept_carries(self) -> Mapping[int, ArrayPlace]:
+        """Return where what is carried lies until all rows are stored: apart from what is written till then."""
+        kept: dict[int, ArrayPlace] = {}
+        for k, slot in enumerate(self.loop.carries):
+            place = None if is_scalar(self.body, slot.write) else self.places.of(slot.write)
+            if place is None:
+                continue
+            kept[k] = place
+            if (k in self.plan.carries_copied or len(self.loop.carries) > 1) and place != self.carried(k):
+                kept[k] = self.places.temporary(place.shape, place.dtype)
+                copy(self, place, kept[k])
+        if len(self.loop.carries) > 1:
+            for slot in self.loop.carries:
+                if is_scalar(self.body, slot.write):
+                    self.value(slot.write)  # read before another carry is written
+        return kept
+
+    def _store_rows(self) -> None:
+        """Store the rows that no operation wrote in place, those of mitmots last."""
+        late: list[tuple[int, int, int]] = []
+        for k, slot in enumerate(self.loop.states):
+            for tap, number in slot.writes:
+                if self.plan.places[number].location == Row(("state", k), tap):
+                    continue
+                if slot.kind == "mitmot":
+                    late.append((k, tap, number))
+                elif self.plan.stores["state", k].kind is not StoreKind.HELD or k not in self.held:
+                    self._store("state", k, tap, number)
+        for k, output in enumerate(self.loop.step_outputs):
+            if output.result is not None and self.plan.places[output.inner].location != Row(("output", k), 0):
+                self._store("output", k, 0, output.inner)
+        for k, tap, number in late:
+            if (k, tap) in self.plan.writes_copied and not is_scalar(self.body, number):
+                source = self.places.of(number)
+                assert source is not None
+                held = self.places.temporary(source.shape, source.dtype)
+                copy(self, source, held)
+                self.places.moved(number, held)
+        for k, tap, number in late:
+            self._store("state", k, tap, number)
+
+    def _store(self, slot: str, k: int, tap: int, number: int) -> None:
+        target = self.places.row(slot, k, tap, number)
+        assert target is not None
+        if is_scalar(self.body, number):
+            self.code.store(self.value(number), self.operand(target).address)
+            return
+        source = self.places.of(number)
+        assert source is not None
+        copy(self, source, target)
+
+    def _stop(self) -> Value | None:
+        if self.loop.until is None:
+            return None
+        condition = self.value(self.loop.until)
+        return cast(self.code, condition, "bool")
+
+
+__all__ = ["DEEPEST", "StepsWriter"]

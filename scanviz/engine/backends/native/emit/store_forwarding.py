@@ -1,0 +1,130 @@
+"""What memory is known to hold while straight-line code is written, so that what was just stored need not be read again.
+
+A small array that goes through memory costs more than what is done with it: the processor waits for a store before it can load the
+same bytes, and longest where they were stored in pieces and are loaded as one.  So the writer of code remembers which value each
+store has put where, and a load of it is that value.  The stores stay: nothing that reads memory later can tell a difference.
+
+Places are told apart by the array that they are in and the bytes from its beginning.  Arrays never overlap (bases of
+:mod:`scanviz.engine.backends.native.emit.places`); a store at a place that is not known ends what is known of its array, one to an
+address of which nothing is known, or the beginning of a block, ends all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from scanviz.engine.backends.native.emit.values import Value, size_of
+
+
+class StoredLanes(NamedTuple):
+    """Lanes of a value that lie in memory one after another: the first of them, and how many."""
+
+    value: Value
+    lane: int
+    lanes: int
+
+    @property
+    def bytes(self) -> int:
+        """Of memory."""
+        return self.lanes * size_of(self.value.dtype)
+
+
+class KnownMemory:
+    """What is known of memory at one place of the code."""
+
+    __slots__ = ("_places", "_stored")
+
+    def __init__(self) -> None:
+        self._places: dict[
+            str, tuple[Hashable, int | None]
+        ] = {}  # address → its array, bytes from its beginning
+        self._stored: dict[Hashable, dict[int, StoredLanes]] = {}
+
+    def locate(self, address: Value, array: Hashable, offset: int) -> None:
+        """Note which array an address is in, and how many bytes from its beginning."""
+        self._places[address.text] = array, offset
+
+    def further(self, address: Value, start: Value, offset: int | None) -> None:
+        """Note that an address is so many bytes from another one; None where that is not known."""
+        place = self._places.get(start.text)
+        if place is not None:
+            array, before = place
+            unknown = offset is None or before is None
+            self._places[address.text] = array, None if unknown else before + offset  # type: ignore[operator]
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self._stored = {}  # a new one: what is kept stays as it is
+
+    def kept(self) -> dict[Hashable, dict[int, StoredLanes]]:
+        """Return what is known, to be known again after blocks that store nothing: see :meth:`know_again`."""
+        return self._stored
+
+    def know_again(self, kept: dict[Hashable, dict[int, StoredLanes]]) -> None:
+        """Know what was known before, and nothing else."""
+        self._stored = kept
+
+    def stored(self, value: Value, address: Value) -> None:
+        """Note that a value has been put into memory."""
+        place = self._places.get(address.text)
+        if place is None:
+            self.forget()
+            return
+        array, offset = place
+        if offset is None:
+            self._stored.pop(array, None)
+            return
+        parts = self._stored.setdefault(array, {})
+        new = StoredLanes(value, 0, value.lanes)
+        old = parts.get(offset)
+        if old is None or old.bytes != new.bytes:
+            _cut(parts, offset, offset + new.bytes)
+        parts[offset] = new
+
+    def found(self, address: Value, dtype: str, lanes: int) -> list[StoredLanes] | None:
+        """Return what so many numbers from an address on are, in parts; None where that is not known of all."""
+        array, offset = self._places.get(address.text, (None, None))
+        parts = self._stored.get(array)
+        if offset is None or not parts:
+            return None
+        size, found = size_of(dtype), []
+        end = offset + lanes * size
+        while offset < end:
+            part = _from(parts, offset)
+            if part is None or part.value.dtype != dtype:
+                return None
+            part = part._replace(lanes=min(part.lanes, (end - offset) // size))
+            found.append(part)
+            offset += part.bytes
+        return found
+
+
+def _from(parts: dict[int, StoredLanes], offset: int) -> StoredLanes | None:
+    """Return the part that an offset is in, from there on."""
+    if offset in parts:
+        return parts[offset]
+    for start, part in parts.items():
+        if start < offset < start + part.bytes:
+            lanes, rest = divmod(offset - start, size_of(part.value.dtype))
+            return None if rest else StoredLanes(part.value, part.lane + lanes, part.lanes - lanes)
+    return None
+
+
+def _cut(parts: dict[int, StoredLanes], begin: int, end: int) -> None:
+    """Take what lies between two offsets out of the parts; what is left of one stays, as whole numbers."""
+    for start, part in list(parts.items()):
+        stop = start + part.bytes
+        if start >= end or begin >= stop:
+            continue
+        del parts[start]
+        size = size_of(part.value.dtype)
+        before = max(0, begin - start) // size
+        if before:
+            parts[start] = part._replace(lanes=before)
+        after = max(0, stop - end) // size
+        if after:
+            parts[stop - after * size] = StoredLanes(part.value, part.lane + part.lanes - after, after)
+
+
+__all__ = ["KnownMemory", "StoredLanes"]

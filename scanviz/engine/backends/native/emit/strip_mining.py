@@ -1,0 +1,237 @@
+"""Loops that mix no elements and keep their last rows alone, a strip of elements through all steps after the other.
+
+A step of such a loop reads and writes its states of all elements: where they are many they come from far, and where they are few
+each step waits for what the one before has stored.  A strip of as many elements as registers hold goes through all steps without
+memory.  That pays where nothing else has to be read or written in a step, and where a step has short work: additions of several
+registers are under way at once, but a strip has few registers for a function such as exp to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.emit.elements import Operand, collapsed, lanes_of, load, pieces, store
+from scanviz.engine.backends.native.emit.instructions import elements_of, formula_of, why_not
+from scanviz.engine.backends.native.emit.ir import Value, constant
+from scanviz.engine.backends.native.emit.places import CONSTANT, ArrayPlace
+from scanviz.engine.backends.native.emit.steps import StepsWriter
+from scanviz.engine.backends.native.kernels import formulas
+from scanviz.engine.backends.native.kernels.elementary import FUNCTIONS
+from scanviz.engine.ops.elementwise import CAST
+from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
+from scanviz.engine.program.instructions import Instruction, dtype_of, is_scalar
+from scanviz.engine.program.plan import StoreKind
+from scanviz.engine.scalar.blocks import Block
+
+MOST_REGISTERS = 8  # of one state in a strip
+_SLOW = FUNCTIONS | {"divide", "sqrt", "quotient", "remainder"}
+
+
+class Strips(NamedTuple):
+    """A loop that can be done in strips.
+
+    Attributes
+    ----------
+    instructions : tuple of Instruction
+        What a step does, all of the shape of the states.
+    states, fixed : tuple of int
+        Registers that hold the states' rows, and arrays that are the same in every step.
+    following : tuple of int
+        Of each state the register of its next row.
+    places : tuple of ArrayPlace
+        Of the states and then of the others, in one run of elements each.
+    lanes : int
+        Of a register.
+    """
+
+    instructions: tuple[Instruction, ...]
+    states: tuple[int, ...]
+    fixed: tuple[int, ...]
+    following: tuple[int, ...]
+    places: tuple[ArrayPlace, ...]
+    lanes: int
+
+    @property
+    def elements(self) -> int:
+        """How many elements each state has."""
+        return self.places[0].shape[0]
+
+    @property
+    def registers(self) -> int:
+        """How many registers of a state a strip has: all that a step holds is to fit into the processor's."""
+        size = max(np.dtype(place.dtype).itemsize for place in self.places)
+        there = 24 if self.lanes * size == 64 else 12
+        return max(1, min(MOST_REGISTERS, there // (len(self.places) + 1)))
+
+
+def strips_of(steps: StepsWriter) -> Strips | None:
+    """Return how a loop is done in strips, None where it is not."""
+    loop, body = steps.loop, steps.body
+    if loop.until is not None or loop.carries or any(slot.result is not None for slot in loop.step_outputs):
+        return None
+    if not loop.states or any(
+        slot.kind != "sitsot" or slot.offset != 1 or len(slot.reads) != 1 for slot in loop.states
+    ):
+        return None
+    if any(steps.plan.stores["state", k].kind is not StoreKind.SINGLE for k in range(len(loop.states))):
+        return None
+    states = tuple(slot.reads[0][1] for slot in loop.states)
+    alive = _instructions(steps, steps.places.shape(states[0]))
+    if alive is None:
+        return None
+    made = {instruction.outputs[0] for instruction in alive}
+    read = dict.fromkeys(n for part in alive for n in part.inputs if n not in made and not is_scalar(body, n))
+    fixed = tuple(number for number in read if number not in states)
+    following = tuple(slot.writes[0][1] for slot in loop.states)
+    places = [_in_one_run(steps, number, steps.places.shape(states[0])) for number in (*states, *fixed)]
+    known = [place for place in places if place is not None]
+    if len(known) < len(places) or not made.union(read, states).issuperset(following):
+        return None
+    blocks = [block for part in alive if (block := formula_of(part, body)) is not None]
+    dtypes = {dtype_of(body, number) for number in (*made, *read, *states)}
+    dtypes.update(dtype for block in blocks for dtype in block.dtypes)
+    lanes = lanes_of(list(dtypes), steps.vector_bytes)
+    return Strips(tuple(alive), states, fixed, following, tuple(known), lanes)
+
+
+def _instructions(steps: StepsWriter, shape: tuple[int, ...] | None) -> list[Instruction] | None:
+    """Return what a step does where all of it is short elementwise work of arrays of one shape."""
+    found = []
+    for index, instruction in enumerate(steps.body.instructions):
+        if index in steps.plan.idle or (
+            isinstance(instruction, Instruction) and instruction.op.facts.size == "is"
+        ):
+            continue
+        if not isinstance(instruction, Instruction) or not shape:
+            return None
+        kind = instruction.op.declaration
+        if not isinstance(kind, ElementwiseDeclaration) and kind is not CAST:
+            return None
+        if why_not(instruction, steps.body) is not None:
+            return None
+        block = formula_of(instruction, steps.body)
+        (output,) = instruction.outputs
+        if is_scalar(steps.body, output) or steps.places.shape(output) != shape:
+            return None
+        if block is not None and not (formulas.takes_lanes(block) and _is_short(block)):
+            return None
+        found.append(instruction)
+    return found or None
+
+
+def _is_short(block: Block) -> bool:
+    return all(line.op not in _SLOW and all(map(_is_short, line.blocks)) for line in block.lines)
+
+
+def _in_one_run(steps: StepsWriter, number: int, shape: tuple[int, ...] | None) -> ArrayPlace | None:
+    """Return a state, or what is the same in every step, as one run of elements; None where it is none."""
+    place = steps.places.of(number)
+    if place is None or shape is None or place.shift is not None or 0 in shape:
+        return None
+    same = (
+        any(slot.inner == number for slot in steps.loop.non_sequences)
+        or place.base[0] == CONSTANT + steps.within
+    )
+    if not same and place.base[0] != "state" + steps.within:
+        return None
+    sizes, (strides,) = collapsed(shape, [place.spread(shape).strides])
+    if len(sizes) > 1 or (strides[0] != np.dtype(place.dtype).itemsize and sizes != [1]):
+        return None
+    return place._replace(shape=(sizes[0],), strides=(np.dtype(place.dtype).itemsize,))
+
+
+# Writes all steps, by what writes those from one to another.
+Blocks = Callable[[Callable[[Value, Value], None]], None]
+
+
+def write_strips(steps: StepsWriter, strips: Strips, last: Value, blocks: Blocks | None = None) -> Value:
+    """Write a loop in strips; return how many steps are done at its end.
+
+    With ``blocks`` strips go through the steps of one block, then through those of the next.
+    """
+    code = steps.code
+    steps.step = steps.first
+    operands = [steps.operand(place) for place in strips.places]
+
+    def write(first: Value, end: Value) -> None:
+        _all_strips(steps, strips, operands, (first, end))
+
+    if blocks is None:
+        write(steps.first, last)
+    else:
+        blocks(write)
+    done = code.call("llvm.smax.i64", [steps.first, last], "int64")
+    steps.leave(done, [])
+    return done
+
+
+def _all_strips(
+    steps: StepsWriter, strips: Strips, operands: Sequence[Operand], between: tuple[Value, Value]
+) -> None:
+    """Write the strips of all elements, through the steps from one to another."""
+    code, most, lanes = steps.code, strips.registers, strips.lanes
+    whole, rest = divmod(strips.elements, most * lanes)
+    if whole:
+        with code.several(0, whole, most * lanes) as number:
+            _strip(steps, strips, operands, number, [(k * lanes, lanes) for k in range(most)], between)
+    # what is left, as few strips as its registers make: each of these waits for its own steps
+    left = [(start + k * width, width) for start, count, width in pieces(rest, lanes) for k in range(count)]
+    begin = constant(whole * most * lanes, "int64")
+    for k in range(0, len(left), most):
+        _strip(steps, strips, operands, begin, left[k : k + most], between)
+
+
+def _strip(
+    steps: StepsWriter,
+    strips: Strips,
+    operands: Sequence[Operand],
+    number: Value,
+    registers: Sequence[tuple[int, int]],
+    between: tuple[Value, Value],
+) -> None:
+    """Write one strip through steps; ``registers`` says of each the first element, counted from ``number``, and the lanes."""
+    code = steps.code
+
+    def place(which: int, element: int) -> tuple[Operand, Value, int]:
+        size = strips.places[which].strides[0]
+        return operands[which], code.times(code.add(number, element), size), size
+
+    def values(which: int) -> list[Value]:
+        return [load(code, *place(which, element), width) for element, width in registers]
+
+    count = len(strips.states)
+    initial = [value for which in range(count) for value in values(which)]
+    fixed = [values(which) for which in range(count, len(operands))]
+    values_before, rows_before = dict(steps.values), dict(steps.rows)
+    with code.folded(*between, initial) as (step, carried, given):
+        steps.step = step
+        rows = [carried[k * len(registers) : (k + 1) * len(registers)] for k in range(count)]
+        results = [
+            _one(steps, strips, [row[k] for row in rows], [number[k] for number in fixed], width)
+            for k, (_, width) in enumerate(registers)
+        ]
+        given += [result[k] for k in range(count) for result in results]
+    steps.values, steps.rows = values_before, rows_before
+    ends = iter(given)
+    for k in range(count):
+        for element, _ in registers:
+            store(code, next(ends), *place(k, element))
+
+
+def _one(
+    steps: StepsWriter, strips: Strips, rows: Sequence[Value], fixed: Sequence[Value], width: int
+) -> list[Value]:
+    """Return the next rows of the states, of one register of each."""
+    known = dict(zip((*strips.states, *strips.fixed), (*rows, *fixed), strict=True))
+    for instruction in strips.instructions:
+        inputs = [
+            known[n] if n in known else steps.code.splat(steps.value(n), width) for n in instruction.inputs
+        ]
+        known[instruction.outputs[0]] = elements_of(steps.code, instruction, steps.body, inputs)
+    return [known[number] for number in strips.following]
+
+
+__all__ = ["Strips", "strips_of", "write_strips"]

@@ -1,0 +1,214 @@
+"""Arithmetic on floating-point numbers of some lanes, written as it is read; what depends on their format is in one table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant, type_of
+
+
+class FloatFormat(NamedTuple):
+    """A floating-point format, with what elementary functions need to know of it.
+
+    Attributes
+    ----------
+    dtype, bits : str
+        Its name, and that of the integers as wide.
+    fraction, bias : int
+        Bits of the fraction; what is added to the exponent.
+    to_whole : float
+        Added, it leaves the nearest whole number in the last bits: 1.5 times 2 to the number of the fraction's bits.
+    least, most, tiny_scale : float
+        The smallest number that is not subnormal; the largest; what makes subnormal ones normal, 2 to two more than the bits of the
+        fraction.
+    root_half : int
+        The bits of √½.
+    """
+
+    dtype: str
+    bits: str
+    fraction: int
+    bias: int
+    to_whole: float
+    least: float
+    most: float
+    tiny_scale: float
+    root_half: int
+
+
+FORMATS = {
+    "float64": FloatFormat(
+        "float64",
+        "int64",
+        52,
+        1023,
+        6755399441055744.0,
+        2.2250738585072014e-308,
+        1.7976931348623157e308,
+        2.0**54,
+        0x3FE6A09E667F3BCD,
+    ),
+    "float32": FloatFormat(
+        "float32", "int32", 23, 127, 12582912.0, 2.0**-126, 3.4028234663852886e38, 2.0**25, 0x3F3504F3
+    ),
+}
+
+
+class Floats:
+    """Numbers of one format and so many lanes.
+
+    Attributes
+    ----------
+    code : Code
+        Where lines are added.
+    lanes : int
+        Of each number.
+    format : FloatFormat
+        Of each number.
+    """
+
+    def __init__(self, code: Code, lanes: int, dtype: str) -> None:
+        self.code, self.lanes, self.format = code, lanes, FORMATS[dtype]
+
+    def number(self, value: float) -> Value:
+        """Return a constant."""
+        return constant(value, self.format.dtype, self.lanes)
+
+    def whole(self, value: int) -> Value:
+        """Return a constant of integers as wide."""
+        return constant(value, self.format.bits, self.lanes)
+
+    def _op(self, name: str, first: Value, second: Value | float) -> Value:
+        other = second if isinstance(second, Value) else self.number(second)
+        return self.code.op(f"{name} {first.typed}, {other.text}", self.format.dtype, self.lanes)
+
+    def add(self, first: Value, second: Value | float) -> Value:
+        """Return a sum."""
+        return self._op("fadd", first, second)
+
+    def subtract(self, first: Value, second: Value | float) -> Value:
+        """Return a difference."""
+        return self._op("fsub", first, second)
+
+    def multiply(self, first: Value, second: Value | float) -> Value:
+        """Return a product."""
+        return self._op("fmul", first, second)
+
+    def divide(self, first: Value, second: Value | float) -> Value:
+        """Return a quotient."""
+        return self._op("fdiv", first, second)
+
+    def fused(self, first: Value, second: Value | float, third: Value | float) -> Value:
+        """Return first · second + third, rounded once."""
+        others = [part if isinstance(part, Value) else self.number(part) for part in (second, third)]
+        return self.code.intrinsic("fma", first, *others)
+
+    def series(self, at: Value, coefficients: tuple[float, ...]) -> Value:
+        """Return a polynomial, the constant first."""
+        found = self.number(coefficients[-1])
+        for coefficient in coefficients[-2::-1]:
+            found = self.fused(found, at, coefficient)
+        return found
+
+    def negative(self, value: Value) -> Value:
+        """Return a number with its sign changed."""
+        return self.code.op(f"fneg {value.typed}", self.format.dtype, self.lanes)
+
+    def test(self, how: str, first: Value, second: Value | float) -> Value:
+        """Return a comparison: ``olt``, ``ogt``, ``oeq``, ``uno`` …."""
+        other = second if isinstance(second, Value) else self.number(second)
+        return self.code.op(f"fcmp {how} {first.typed}, {other.text}", "bool", self.lanes)
+
+    def integer(self, name: str, first: Value, second: Value | int) -> Value:
+        """Return an operation on integers."""
+        other = second if isinstance(second, Value) else self.whole(second)
+        return self.code.op(f"{name} {first.typed}, {other.text}", self.format.bits, self.lanes)
+
+    def bits(self, value: Value) -> Value:
+        """Return the bits of a number."""
+        kind = self.format.bits
+        return self.code.op(f"bitcast {value.typed} to {type_of(kind, self.lanes)}", kind, self.lanes)
+
+    def from_bits(self, value: Value) -> Value:
+        """Return the number of some bits."""
+        kind = self.format.dtype
+        return self.code.op(f"bitcast {value.typed} to {type_of(kind, self.lanes)}", kind, self.lanes)
+
+    def from_integer(self, value: Value) -> Value:
+        """Return an integer as a number."""
+        kind = self.format.dtype
+        return self.code.op(f"sitofp {value.typed} to {type_of(kind, self.lanes)}", kind, self.lanes)
+
+    def if_(self, condition: Value, then: Value | float, otherwise: Value) -> Value:
+        """Return one of two numbers."""
+        return self.code.select(condition, then if isinstance(then, Value) else self.number(then), otherwise)
+
+    def clamped(self, value: Value, low: float, high: float) -> Value:
+        """Return a number within bounds; NaN stays NaN."""
+        above = self.if_(self.test("olt", value, low), low, value)
+        return self.if_(self.test("ogt", above, high), high, above)
+
+    def nearest(self, value: Value, scale: float) -> tuple[Value, Value]:
+        """Return the whole number nearest to a number times a scale: with the integer's last bits in its own, and as it is."""
+        shifted = self.fused(value, scale, self.format.to_whole)
+        return shifted, self.subtract(shifted, self.format.to_whole)
+
+    def power_of_two(self, shifted: Value) -> Value:
+        """Return 2 to a whole number that :meth:`nearest` has found, where that is no subnormal number and none too large."""
+        moved = self.integer("shl", self.bits(shifted), self.format.fraction)
+        return self.from_bits(self.integer("add", moved, self.format.bias << self.format.fraction))
+
+    def scaled(self, value: Value, shifted: Value) -> Value:
+        """Return a number times 2 to a whole number, in two steps: that may be beyond the exponents that there are."""
+        first, second = self._powers(shifted)
+        return self.multiply(self.multiply(value, first), second)
+
+    def scaled_with_one(self, part: Value, shifted: Value) -> Value:
+        """Return 1 plus a number, times 2 to a whole number: rounded once, as if it were added first, in one operation less."""
+        first, second = self._powers(shifted)
+        return self.multiply(self.fused(part, first, first), second)
+
+    def _powers(self, shifted: Value) -> list[Value]:
+        """Return two powers of 2 whose product is 2 to a whole number."""
+        shape = self.format
+        start = int(self.bits_of_to_whole())
+        exponent = self.integer("sub", self.bits(shifted), start)
+        half = self.integer("ashr", exponent, 1)
+        return [
+            self.from_bits(self.integer("shl", self.integer("add", part, shape.bias), shape.fraction))
+            for part in (half, self.integer("sub", exponent, half))
+        ]
+
+    def bits_of_to_whole(self) -> int:
+        """Return the bits of the number that leaves whole numbers."""
+        return (
+            self.format.bias + self.format.fraction << self.format.fraction
+        ) | 1 << self.format.fraction - 1
+
+    def as_format(self, value: Value, dtype: str) -> Value:
+        """Return a number in another format."""
+        if value.dtype == dtype:
+            return value
+        how = "fpext" if dtype == "float64" else "fptrunc"
+        return self.code.op(f"{how} {value.typed} to {type_of(dtype, self.lanes)}", dtype, self.lanes)
+
+    def called_where(self, where: Value, name: str, operands: list[Value], found: Value) -> Value:
+        """Return a result with that of a function of the C library in some lanes; where there are none it is not called."""
+        code, before, dtype = self.code, self.code.block, self.format.dtype
+        some = where
+        if self.lanes > 1:
+            some = code.call(f"llvm.vector.reduce.or.v{self.lanes}i1", [where], "bool")
+        slow, after = code.label(), code.label()
+        with code.storing_nothing():
+            code.branch(some, slow, after)
+            code.begin(slow)
+            wide = [self.as_format(operand, "float64") for operand in operands]
+            called = code.by_lane(lambda *given: code.call(name, given, "float64"), wide, "float64")
+            mended, end = self.if_(where, self.as_format(called, dtype), found), code.block
+            code.jump(after)
+            code.begin(after)
+        parts = f"[ {mended.text}, %{end} ], [ {found.text}, %{before} ]"
+        return code.op(f"phi {found.type} {parts}", dtype, self.lanes)
+
+
+__all__ = ["FORMATS", "FloatFormat", "Floats"]

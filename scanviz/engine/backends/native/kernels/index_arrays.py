@@ -1,0 +1,323 @@
+"""Native code of indices by arrays of integers: rows, or elements, that are picked one after another; and of writing at a mask.
+
+All indices are looked at first: where one is beyond its axis the operation is called out, so that NumPy says which.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.emit.elements import UNROLLED, Body, for_each, lanes_of, pieces, store
+from scanviz.engine.backends.native.emit.errors import NotWrittenError, RunError
+from scanviz.engine.backends.native.emit.instructions import Step, copy, source_of, target_of
+from scanviz.engine.backends.native.emit.ir import Value, constant
+from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
+from scanviz.engine.backends.native.kernels.formulas import cast, primitive
+from scanviz.engine.graph.types import BOOLEAN
+from scanviz.engine.ops.index_pattern import INPUT, IndexParameters, picking
+from scanviz.engine.program.instructions import Instruction, dtype_of
+from scanviz.engine.program.plan.location import packed
+
+_LEFT = "an index by an array beyond its axis"
+
+
+class PickingParts(NamedTuple):
+    """The parts of an index that pick, beside one another: arrays and numbers that broadcast.
+
+    Attributes
+    ----------
+    before : int
+        How many axes before them stay.
+    indices : tuple of int
+        The register of each, or the number itself where ``known`` holds.
+    known : tuple of bool
+        Which are numbers of the pattern.
+    """
+
+    before: int
+    indices: tuple[int, ...]
+    known: tuple[bool, ...]
+
+
+def _picking_parts(pattern: IndexParameters, numbers: Sequence[int]) -> PickingParts:
+    """Return the parts of an index that pick."""
+    found = picking(pattern)
+    assert found is not None  # else there is no native code
+    before, entries = found
+    known = [entry.kind == "integer" and entry.start != INPUT for entry in entries]
+    given = iter(numbers)
+    indices = [
+        int(entry.start) if isinstance(entry.start, int) and fixed else next(given)
+        for entry, fixed in zip(entries, known, strict=True)
+    ]
+    return PickingParts(before, tuple(indices), tuple(known))
+
+
+class Picks(NamedTuple):
+    """Which rows of an array an index picks.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Of the picks.
+    held : tuple of Value
+        The address of the index along each axis: int64, one pick after another.
+    looked_at : tuple of int
+        How many these are: one of a number that stands beside an array of no indices.
+    sizes, strides : tuple of int
+        Of those axes.
+    before : int
+        How many axes before them stay.
+    """
+
+    shape: tuple[int, ...]
+    held: tuple[Value, ...]
+    looked_at: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    before: int
+
+    @property
+    def many(self) -> int:
+        """How many there are."""
+        return math.prod(self.shape)
+
+
+def picks_of(
+    step: Step, place: ArrayPlace, pattern: IndexParameters, numbers: Sequence[int], written: ArrayPlace
+) -> Picks:
+    """Return the picks of an index of an array, its arrays brought to one shape; ``written`` is what is written of them.
+
+    Raises
+    ------
+    RunError
+        If they do not broadcast, or there are more than axes: an error of the run.
+    """
+    block = _picking_parts(pattern, numbers)
+    arrays = [
+        _number(step, index) if known else source_of(step, index)
+        for index, known in zip(block.indices, block.known, strict=True)
+    ]
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        raise RunError("arrays of an index that do not broadcast are an error of the run") from None
+    axes = slice(block.before, block.before + len(arrays))
+    if len(place.shape[axes]) < len(arrays):
+        raise RunError("an index of too many axes is an error of the run")
+    # where there are no picks NumPy looks at numbers all the same, and at no array that is repeated
+    shapes = [shape if array.shape or math.prod(shape) else () for array in arrays]
+    held = [
+        step.operand(_in_order(step, array, given, written)).address
+        for array, given in zip(arrays, shapes, strict=True)
+    ]
+    looked_at = tuple(map(math.prod, shapes))
+    return Picks(shape, tuple(held), looked_at, place.shape[axes], place.strides[axes], block.before)
+
+
+def _in_order(step: Step, array: ArrayPlace, shape: tuple[int, ...], written: ArrayPlace) -> ArrayPlace:
+    """Return indices as int64 one after another: the array itself where it is so and stays as it is."""
+    is_so = array.dtype == "int64" and array.shape == shape and array.strides == packed(shape, 8)
+    if is_so and array.base != written.base:
+        return array
+    held = step.places.temporary(shape, "int64")
+    copy(step, array, held)
+    return held
+
+
+def _number(step: Step, number: int) -> ArrayPlace:
+    """Return a number of the pattern in memory."""
+    place = step.places.temporary((), "int64")
+    step.code.store(constant(number, "int64"), step.operand(place).address)
+    return place
+
+
+def _first(place: ArrayPlace, before: int, count: int) -> ArrayPlace:
+    """Return an array with some axes before the others."""
+    order = [*range(before, before + count), *range(before), *range(before + count, len(place.shape))]
+    return place._replace(
+        shape=tuple(place.shape[axis] for axis in order), strides=tuple(place.strides[axis] for axis in order)
+    )
+
+
+def _index(step: Step, picks: Picks, axis: int, number: Value, lanes: int = 1) -> Value:
+    """Return the indices of picks along an axis, counted from the front."""
+    code, size = step.code, constant(picks.sizes[axis], "int64", lanes)
+    found = _held(step, picks, axis, number, lanes)
+    below = code.op(f"icmp slt {found.typed}, {constant(0, 'int64', lanes).text}", BOOLEAN, lanes)
+    from_end = code.op(f"add {found.typed}, {size.text}", "int64", lanes)
+    return code.select(below, from_end, found)
+
+
+def _held(step: Step, picks: Picks, axis: int, number: Value, lanes: int) -> Value:
+    """Return the indices of picks along an axis as they were given."""
+    code = step.code
+    return code.load(code.at(picks.held[axis], code.times(number, 8)), "int64", lanes)
+
+
+def all_inside(step: Step, picks: Picks) -> Value:
+    """Return whether no index is beyond its axis: whether the farthest is not, counted from the axis's length before it."""
+    code, holds = step.code, constant(True, BOOLEAN)
+    for axis, (size, many) in enumerate(zip(picks.sizes, picks.looked_at, strict=True)):
+        if not many:
+            continue
+        farthest = constant(0, "int64")
+        for first, count, lanes in pieces(many, lanes_of(["int64"], step.vector_bytes)):
+
+            def further(number: Value, carried: Sequence[Value]) -> list[Value]:
+                found = _held(step, picks, axis, number, carried[0].lanes)  # noqa: B023  # it is called at once
+                from_front = code.op(
+                    f"add {found.typed}, {constant(size, 'int64', found.lanes).text}",  # noqa: B023
+                    "int64",
+                    found.lanes,
+                )
+                return [code.intrinsic("umax", from_front, carried[0])]
+
+            numbers = range(first, first + count * lanes, lanes)
+            (most,) = code.turns(numbers, [constant(0, "int64", lanes)], further, UNROLLED)
+            while most.lanes > 1:
+                most = code.intrinsic("umax", *code.halves(most))
+            farthest = most if farthest.text == "0" else code.intrinsic("umax", farthest, most)
+        inside = code.op(f"icmp ult i64 {farthest.text}, {2 * size}", BOOLEAN)
+        holds = inside if holds.text == "true" else code.op(f"and i1 {holds.text}, {inside.text}", BOOLEAN)
+    return holds
+
+
+@contextmanager
+def _each_pick(
+    step: Step, picks: Picks, place: ArrayPlace, packed: ArrayPlace
+) -> Iterator[tuple[ArrayPlace, ArrayPlace]]:
+    """Write the body of a loop over the picks: what is picked of a place, and the row of that number of another."""
+    code, count = step.code, len(picks.shape)
+    packed, place = _first(packed, picks.before, count), _first(place, picks.before, len(picks.held))
+    row = packed.strides[count - 1] if count else 0  # picks lie one after another, whatever is around them
+    with code.counted(0, picks.many) as number:
+        shift = constant(0, "int64") if place.shift is None else place.shift
+        for axis, stride in enumerate(picks.strides):
+            shift = code.along(shift, _index(step, picks, axis, number), stride)
+        rest = len(picks.held)
+        picked = place._replace(shape=place.shape[rest:], strides=place.strides[rest:], shift=shift)
+        moved = code.times(number, row)
+        moved = moved if packed.shift is None else code.add(packed.shift, moved)
+        yield picked, packed._replace(shape=packed.shape[count:], strides=packed.strides[count:], shift=moved)
+
+
+def write_take(step: Step, instruction: Instruction) -> None:
+    """Write an array that is picked of another by arrays of integers."""
+    source, *numbers = instruction.inputs
+    place, target = source_of(step, source), target_of(step, instruction)
+    picks = picks_of(step, place, instruction.op.parameters, numbers, target)
+    elements = len(place.shape) == len(picks.held) and place.base != target.base
+
+    def write() -> list[Value]:
+        if elements:
+            _take_elements(step, picks, place, target)
+            return []
+        with _each_pick(step, picks, place, target) as (picked, row):
+            copy(step, picked, row)
+        return []
+
+    step.where(all_inside(step, picks), instruction, _LEFT, write)
+
+
+def _take_elements(step: Step, picks: Picks, place: ArrayPlace, target: ArrayPlace) -> None:
+    """Write a loop over picks of single elements, many side by side."""
+    code = step.code
+    start, goal = step.operand(place).address, step.operand(target)
+    apart = target.strides[-1] if target.shape else 0
+    for first, count, lanes in pieces(picks.many, lanes_of(["int64", place.dtype], step.vector_bytes)):
+        for number in code.over(first, first + count * lanes, lanes, UNROLLED):
+            offsets = constant(0, "int64", lanes)
+            for axis, stride in enumerate(picks.strides):
+                index = _index(step, picks, axis, number, lanes)
+                moved = code.op(f"mul {index.typed}, {constant(stride, 'int64', lanes).text}", "int64", lanes)
+                offsets = moved if not axis else code.op(f"add {offsets.typed}, {moved.text}", "int64", lanes)
+            store(code, code.gathered(start, offsets, place.dtype), goal, code.times(number, apart), apart)
+
+
+def write_put(step: Step, instruction: Instruction) -> None:
+    """Write a copy of an array, and rows of it, picked by arrays of integers, one after another; or where a mask is true."""
+    source, value, *numbers = instruction.inputs
+    pattern, increment = instruction.op.parameters
+    old, new, target = source_of(step, source), source_of(step, value), target_of(step, instruction)
+    if any(dtype_of(step.body, number) == BOOLEAN for number in numbers):
+        _write_masked(step, old, new, source_of(step, numbers[0]), target, increment)
+        return
+    picks = picks_of(step, target, pattern, numbers, target)
+    axes = slice(picks.before, picks.before + len(picks.held))
+    held = step.places.temporary(
+        (*target.shape[: axes.start], *picks.shape, *target.shape[axes.stop :]), new.dtype
+    )
+    copy(step, new, held)
+    if held.dtype == "float16" or target.dtype == "float16":
+        raise NotWrittenError("float16 is not computed with")
+
+    written = assigned(step, target.dtype, increment)
+
+    def write() -> list[Value]:
+        copy(step, old, target)
+        with _each_pick(step, picks, target, held) as (picked, row):
+            there = step.operand(picked)
+            reads = [step.operand(row), *([there] if increment else [])]
+            lanes = lanes_of([held.dtype, target.dtype], step.vector_bytes)
+            for_each(step.code, picked.shape, reads, [there], written, lanes)
+        return []
+
+    step.where(all_inside(step, picks), instruction, _LEFT, write)
+
+
+def assigned(step: Step, dtype: str, increment: bool) -> Body:
+    """Return what writes a value, or adds it to what is there."""
+
+    def written(values: list[Value], lanes: int) -> list[Value]:
+        first = cast(step.code, values[0], dtype)
+        if not increment:
+            return [first]
+        return [primitive(step.code, "bit_or" if first.dtype == BOOLEAN else "add", [values[1], first])]
+
+    return written
+
+
+def _write_masked(
+    step: Step, old: ArrayPlace, new: ArrayPlace, mask: ArrayPlace, target: ArrayPlace, increment: bool
+) -> None:
+    """Write a copy of an array, with what is the same for all elements of a mask where it is true.
+
+    Raises
+    ------
+    NotWrittenError
+        If there is a value for each of them: which one follows from the mask.
+    """
+    axes = len(mask.shape)
+    while len(new.shape) > len(target.shape) - axes and new.shape[0] == 1:
+        new = new._replace(shape=new.shape[1:], strides=new.strides[1:])
+    if len(new.shape) > len(target.shape) - axes:
+        raise NotWrittenError("a value for each element of a mask has no native code")
+    must_fit(mask.shape == target.shape[:axes])
+    rest = len(target.shape) - axes
+    mask = mask._replace(shape=(*mask.shape, *[1] * rest), strides=(*mask.strides, *[0] * rest))
+    apart = []
+    for place in (new, mask):
+        if place.base == target.base:  # it may be a part of what is written
+            held = step.places.temporary(place.shape, place.dtype)
+            copy(step, place, held)
+            place = held
+        apart.append(step.operand(place.spread(target.shape)))
+    copy(step, old, target)
+    write = assigned(step, target.dtype, increment)
+
+    def chosen(values: list[Value], lanes: int) -> list[Value]:
+        here, truth, there = values
+        return [step.code.select(truth, write([here, there], lanes)[0], there)]
+
+    lanes = lanes_of([new.dtype, target.dtype], step.vector_bytes)
+    there = step.operand(target)
+    for_each(step.code, target.shape, [*apart, there], [there], chosen, lanes)
+
+
+__all__ = ["assigned", "write_put", "write_take"]

@@ -1,0 +1,114 @@
+"""Philox's blocks in native code: one in registers, or many that follow one another into memory.
+
+Products of 128 bits have an instruction for single numbers, and none for numbers side by side: so blocks are made one after
+another, each of both products of a round in one instruction, and what is made of their words is done side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant
+from scanviz.engine.graph.types import BOOLEAN
+from scanviz.engine.ops.philox_blocks import MASK64, MULTIPLIERS, ROUNDS, WEYL
+
+WORDS, BYTES = 4, 32  # of a block
+_SCHEDULE = 2 * ROUNDS  # words of all rounds' keys
+FEW = 4  # blocks for which the keys of the rounds are made anew
+
+
+def block_at(code: Code, state: Sequence[Value], number: Value, lane: Value) -> list[Value]:
+    """Return the words of the block so many after a state's index, in a lane."""
+    place = _place(code, state, number)
+    return _rounds(code, _keys(code, state), (*place, constant(0, "uint64"), lane))
+
+
+def advanced(code: Code, state: Sequence[Value], blocks: int) -> list[Value]:
+    """Return the words of a state so many blocks further."""
+    return [*state[:2], *_place(code, state, constant(blocks, "uint64"))]
+
+
+def write_blocks(code: Code, state: Sequence[Value], first: Value, count: int, memory: Value) -> None:
+    """Put the words of so many blocks into memory, from the one that lies ``first`` after a state's index on.
+
+    There is room for the keys of all rounds behind the blocks.
+    """
+    lane = constant(0, "uint64")
+    if count <= FEW:
+        for block in range(count):
+            number = _op(code, "add", first, constant(block, "uint64"))
+            _store(code, block_at(code, state, number, lane), code.at(memory, block * BYTES))
+        return
+    schedule = code.at(memory, count * BYTES)
+    for turn, both in enumerate(_keys(code, state)):
+        _store(code, both, code.at(schedule, 16 * turn))
+    with code.counted(0, count) as k:
+        keys = [
+            (_load(code, schedule, 16 * turn), _load(code, schedule, 16 * turn + 8)) for turn in range(ROUNDS)
+        ]
+        place = _place(code, state, _op(code, "add", first, k))
+        words = _rounds(code, keys, (*place, constant(0, "uint64"), lane))
+        _store(code, words, code.at(memory, code.times(k, BYTES)))
+
+
+def room_of(blocks: int) -> int:
+    """Return how many words of memory so many blocks are written into."""
+    return blocks * WORDS + _SCHEDULE
+
+
+def _op(code: Code, name: str, first: Value, second: Value) -> Value:
+    return code.op(f"{name} i64 {first.text}, {second.text}", "uint64")
+
+
+def _store(code: Code, words: Iterable[Value], address: Value) -> None:
+    for k, word in enumerate(words):
+        code.store(word, code.at(address, 8 * k))
+
+
+def _load(code: Code, address: Value, offset: int) -> Value:
+    return code.load(code.at(address, offset), "uint64")
+
+
+def _place(code: Code, state: Sequence[Value], number: Value) -> tuple[Value, Value]:
+    """Return both words of the index that lies so many after a state's."""
+    low = _op(code, "add", state[2], number)
+    carry = code.op(f"icmp ult i64 {low.text}, {number.text}", BOOLEAN)
+    wide = code.op(f"zext i1 {carry.text} to i64", "uint64")
+    return low, _op(code, "add", state[3], wide)
+
+
+def _keys(code: Code, state: Sequence[Value]) -> list[tuple[Value, Value]]:
+    """Return the keys of all rounds."""
+    return [
+        (
+            _op(code, "add", state[0], constant(turn * WEYL[0] & MASK64, "uint64")),
+            _op(code, "add", state[1], constant(turn * WEYL[1] & MASK64, "uint64")),
+        )
+        for turn in range(ROUNDS)
+    ]
+
+
+def _rounds(code: Code, keys: Iterable[tuple[Value, Value]], words: Sequence[Value]) -> list[Value]:
+    """Return the words of a block, from those of its place."""
+    for key0, key1 in keys:
+        high0, low0 = _product(code, words[0], MULTIPLIERS[0])
+        high1, low1 = _product(code, words[2], MULTIPLIERS[1])
+        first = _op(code, "xor", _op(code, "xor", words[1], key0), high1)  # the product is there last
+        third = _op(code, "xor", _op(code, "xor", words[3], key1), high0)
+        words = first, low1, third, low0
+    return list(words)
+
+
+def _product(code: Code, word: Value, multiplier: int) -> tuple[Value, Value]:
+    """Return the high and the low half of a product."""
+    wide, product, high = code.name(), code.name(), code.name()
+    code.lines.append(f"  {wide} = zext i64 {word.text} to i128")
+    code.lines.append(f"  {product} = mul i128 {wide}, {multiplier}")
+    code.lines.append(f"  {high} = lshr i128 {product}, 64")
+    return (
+        code.op(f"trunc i128 {high} to i64", "uint64"),
+        code.op(f"trunc i128 {product} to i64", "uint64"),
+    )
+
+
+__all__ = ["BYTES", "advanced", "block_at", "room_of", "write_blocks"]

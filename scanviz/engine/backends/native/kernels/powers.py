@@ -1,0 +1,166 @@
+"""Powers of all lanes at once: a few products and roots, or e^(y log x), the logarithm in two numbers.
+
+An exponent multiplies what its logarithm is wrong by, so that of float64 has some 65 digits: log m = 2 atanh s, s = (m-1)/(m+1), of
+which s and the term of its cube are kept in two numbers each.  float32 is computed in float64, which has digits enough.  What is
+no positive normal number, what would not be one, and NaN is left to the C library, in the lanes that have it: its rules for them
+are many.
+
+Powers with an exponent that is known when code is written are right to 4 units in the last place, as all elementary functions are.
+Parts of one are chosen such that none overflows or loses digits where the power itself does not.  Products of many factors are
+computed in two numbers, the second what rounding took of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scanviz.engine.backends.native.emit.ir import Value
+from scanviz.engine.backends.native.kernels.floats import Floats
+
+_THIRD = (0.6666666666666666, 3.700743415417188e-17)  # 2/3
+_REST = (2 / 5, 2 / 7, 2 / 9, 2 / 11, 2 / 13, 2 / 15, 2 / 17, 2 / 19, 2 / 21, 2 / 23, 2 / 25)
+_LN2 = (
+    0.693147180369123816490,
+    1.90821492927058770002e-10,
+)  # the first has 33 digits: its multiples are exact
+
+Pair = tuple[Value, Value]
+
+
+def _sum(d: Floats, first: Value, second: Value) -> Pair:
+    """Return a sum of two numbers, the first the larger, and what rounding took of it."""
+    found = d.add(first, second)
+    return found, d.subtract(second, d.subtract(found, first))
+
+
+def product_in_two(d: Floats, first: Value, second: Value | float) -> Pair:
+    """Return a product and what rounding took of it."""
+    other = second if isinstance(second, Value) else d.number(second)
+    found = d.multiply(first, other)
+    return found, d.fused(first, other, d.negative(found))
+
+
+def logarithm(d: Floats, mantissa: Value, exponent: Value) -> Pair:
+    """Return log(m · 2^e) in two numbers, for m from √½ to √2."""
+    above = d.subtract(mantissa, 1.0)
+    below, lost = _sum(d, d.number(1.0), mantissa)
+    ratio = d.divide(above, below)
+    left = d.fused(d.negative(ratio), below, above)
+    left = d.divide(d.fused(d.negative(ratio), lost, left), below)  # s has this more
+    square, square_low = product_in_two(d, ratio, ratio)
+    square_low = d.fused(d.multiply(ratio, 2.0), left, square_low)
+    cube, cube_low = product_in_two(d, square, ratio)
+    cube_low = d.fused(square_low, ratio, d.fused(square, left, cube_low))
+    third, third_low = product_in_two(d, cube, _THIRD[0])
+    third_low = d.fused(cube, _THIRD[1], d.fused(cube_low, _THIRD[0], third_low))
+    last = d.multiply(d.multiply(cube, square), d.series(square, _REST))
+    high, low = _sum(d, d.multiply(ratio, 2.0), third)
+    low = d.add(low, d.fused(left, 2.0, d.add(third_low, last)))
+    scale, scale_low = d.multiply(exponent, _LN2[0]), d.multiply(exponent, _LN2[1])
+    zero = d.test("oeq", exponent, 0.0)
+    sum_, sum_low = _sum(d, scale, high)
+    sum_, sum_low = d.if_(zero, high, sum_), d.if_(zero, 0.0, sum_low)
+    return _sum(d, sum_, d.add(sum_low, d.add(scale_low, low)))
+
+
+MOST_FACTORS = 64  # of a product
+
+
+def _root(d: Floats, value: Value) -> Value:
+    """Return √x; 0 of -0, as powers have it."""
+    return d.code.intrinsic("sqrt", d.add(value, 0.0))
+
+
+def _of_least(d: Floats, value: Value, found: Value, of_least: float) -> Value:
+    """Return a power with what it is of minus infinity, which has no root."""
+    return d.if_(d.test("oeq", value, float("-inf")), of_least, found)
+
+
+def _cube(d: Floats, value: Value) -> Value:
+    return d.multiply(d.multiply(value, value), value)
+
+
+def _fourth(d: Floats, value: Value) -> Value:
+    square = d.multiply(value, value)
+    return d.multiply(square, square)
+
+
+def _inverse(d: Floats, value: Value) -> Value:
+    return d.divide(d.number(1.0), value)
+
+
+def _inverse_square(d: Floats, value: Value) -> Value:
+    inverse = _inverse(d, value)
+    return d.multiply(inverse, inverse)
+
+
+def _square_root(d: Floats, value: Value) -> Value:
+    return d.code.intrinsic("sqrt", value)  # as NumPy: -0 stays, and of -inf there is none
+
+
+def _inverse_root(d: Floats, value: Value) -> Value:
+    return _of_least(d, value, _inverse(d, _root(d, value)), 0.0)
+
+
+def _three_halves(d: Floats, value: Value) -> Value:
+    return _of_least(d, value, d.multiply(d.add(value, 0.0), _root(d, value)), float("inf"))
+
+
+def _inverse_three_halves(d: Floats, value: Value) -> Value:
+    found = d.divide(_inverse(d, d.add(value, 0.0)), _root(d, value))
+    return _of_least(d, value, found, 0.0)
+
+
+def _five_halves(d: Floats, value: Value) -> Value:
+    return _of_least(d, value, d.multiply(d.multiply(value, value), _root(d, value)), float("inf"))
+
+
+def _product(d: Floats, first: Pair, second: Pair) -> Pair:
+    found, lost = product_in_two(d, first[0], second[0])
+    lost = d.fused(first[0], second[1], lost)
+    return found, d.fused(first[1], second[0], lost)
+
+
+def _whole_power(d: Floats, value: Value, exponent: int) -> Value:
+    """Return a power with a whole exponent, as a product of squares, their squares and so on."""
+    square: Pair = value, d.number(0.0)
+    if exponent < 0:
+        inverse = _inverse(d, value)
+        square = inverse, d.multiply(inverse, d.fused(d.negative(inverse), value, 1.0))
+    left, found = abs(exponent), None
+    while True:
+        if left % 2:
+            found = square if found is None else _product(d, found, square)
+        left //= 2
+        if not left:
+            break
+        square = _product(d, square, square)
+    assert found is not None
+    infinite = d.test("oeq", d.code.intrinsic("fabs", found[0]), float("inf"))
+    zero = d.test("oeq", found[0], 0.0)  # of infinity what rounding took is no number
+    either = d.code.op(f"or {infinite.typed}, {zero.text}", "bool", d.lanes)
+    return d.if_(either, found[0], d.add(*found))
+
+
+def known_power(d: Floats, value: Value, exponent: float) -> Value | None:
+    """Return a power; None of an exponent for which there is no short way."""
+    if exponent in KNOWN:
+        return KNOWN[exponent](d, value)
+    if exponent.is_integer() and 0 < abs(exponent) <= MOST_FACTORS:
+        return _whole_power(d, value, int(exponent))
+    return None
+
+
+KNOWN: dict[float, Callable[[Floats, Value], Value]] = {
+    -2.0: _inverse_square,
+    -1.5: _inverse_three_halves,
+    -1.0: _inverse,
+    -0.5: _inverse_root,
+    0.5: _square_root,
+    1.5: _three_halves,
+    2.5: _five_halves,
+    3.0: _cube,
+    4.0: _fourth,
+}
+
+__all__ = ["KNOWN", "known_power", "logarithm", "product_in_two"]

@@ -1,0 +1,313 @@
+"""Products of matrices and vectors, in blocks of registers.
+
+A vector times a matrix in C order, the step of a recurrent network, is done over columns: a block of them is held in registers
+while the rows of the matrix go by.  Several rows of a first matrix share a block.  A matrix that stays as it is from step to step
+lies packed, in the order in which the blocks read it.  Where the second operand lies the other way round (a transposed matrix that
+changes) each result is a sum along both, as a reduction takes it.
+
+A block of few registers takes several rows of the second matrix at once, in sums of their own: one sum alone would wait for each of
+its additions.  Long sums of float32 are those of their stretches, so that what is lost by rounding does not grow with their length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.emit.elements import Operand, load, pieces, store
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant
+from scanviz.engine.backends.native.kernels.formulas import cast, primitive
+from scanviz.engine.backends.native.kernels.reductions import STRETCH, combined, narrowed
+from scanviz.engine.graph.types import FLOATS
+
+COLUMNS = 8  # registers of columns that a block has at most
+ROWS = 4  # rows of the first matrix that share them
+IN_FLIGHT = 8  # additions that are under way at once
+SHORTEST_LOOP = 4  # as many turns of an inner loop are written out
+WRITTEN_OUT = 32  # products of registers that are
+SMALL_MATRIX = 16  # elements that are put side by side wherever they lie
+
+
+class Matrix(NamedTuple):
+    """A matrix in memory: where it begins, its sizes, and bytes between its rows and its columns.
+
+    ``packed`` is how many lanes its panels are made for, 0 where it lies as NumPy has it.
+    """
+
+    operand: Operand
+    rows: int
+    columns: int
+    down: int
+    along: int
+    offset: Value = constant(0, "int64")
+    packed: int = 0
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return np.dtype(self.operand.place.dtype).itemsize
+
+
+class Columns(NamedTuple):
+    """Columns of a product that are held in registers: the first, how many registers, and lanes of each."""
+
+    first: Value
+    registers: int
+    lanes: int
+
+
+def panels(columns: int, lanes: int) -> Iterator[tuple[int, int, int, int]]:
+    """Iterate over the blocks of columns: (first column, how many blocks like it, registers of each, lanes of a register).
+
+    Examples
+    --------
+    >>> list(panels(150, 8))
+    [(0, 2, 8, 8), (128, 1, 2, 8), (144, 1, 1, 4), (148, 1, 1, 2)]
+    """
+    for start, count, width in pieces(columns, lanes):
+        whole, rest = divmod(count, COLUMNS)
+        if whole:
+            yield start, whole, COLUMNS, width
+        if rest:
+            yield start + whole * COLUMNS * width, 1, rest, width
+
+
+def plus_product(code: Code, total: Value, first: Value, second: Value) -> Value:
+    """Return total + first · second; floating-point numbers are rounded once."""
+    if total.dtype in FLOATS:
+        return code.intrinsic("fma", first, second, total)
+    if total.dtype == "bool":
+        return primitive(code, "bit_or", [total, primitive(code, "bit_and", [first, second])])
+    return primitive(code, "add", [total, primitive(code, "multiply", [first, second])])
+
+
+def product(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: int) -> None:
+    """Write the product of two matrices into a third."""
+    if not target.rows or not target.columns:
+        return
+    if second.packed or second.along == second.itemsize or second.columns == 1 < second.rows:
+        wide = second.columns > 1 or second.rows == 1
+    else:
+        wide = second.along < second.down or 1 < second.columns <= SMALL_MATRIX // second.rows
+    if not wide:
+        _by_sums(code, first, second, target, lanes, target.operand.place.dtype)
+        return
+    for start, times, registers, width in panels(target.columns, second.packed or lanes):
+        with code.several(start, times, registers * width) as column:
+            _Panel(code, first, second, target, Columns(column, registers, width)).write()
+
+
+class _Panel:
+    """Writes some columns of a product, all rows of them.
+
+    Parameters
+    ----------
+    first, second, target : Matrix
+        The operands, and where the product goes.
+    columns : Columns
+        Which columns.
+    """
+
+    def __init__(self, code: Code, first: Matrix, second: Matrix, target: Matrix, columns: Columns) -> None:
+        self.code, self.first, self.target, self.columns = code, first, target, columns
+        self.dtype, self.width = target.operand.place.dtype, columns.lanes
+        if second.packed:
+            begin = code.along(second.offset, columns.first, second.rows * second.itemsize)
+            down = columns.registers * columns.lanes * second.itemsize
+            self.second = second._replace(offset=begin, down=down)
+        else:
+            self.second = second._replace(offset=code.along(second.offset, columns.first, second.along))
+
+    def write(self) -> None:
+        """Write the lines."""
+        rows = self.target.rows
+        whole = rows // ROWS * ROWS
+        if whole:
+            with self.code.several(0, whole // ROWS, ROWS) as row:
+                self._rows(row, ROWS)
+        if rows > whole:
+            self._rows(constant(whole, "int64"), rows - whole)
+
+    def _rows(self, row: Value, rows: int) -> None:
+        """Write some rows: as many registers of these at a time as there are sums for."""
+        wide = self.width * np.dtype(self.dtype).itemsize == 64  # such processors have twice the registers
+        most = max(1, (16 if wide else 8) // rows)
+        for done in range(0, self.columns.registers, most):
+            self._block(row, rows, done, min(most, self.columns.registers - done))
+
+    def _block(self, row: Value, rows: int, done: int, registers: int) -> None:
+        """Write some rows of some registers of columns, those after the first ``done``."""
+        code, width, operand = self.code, self.width, self.first.operand
+        address = code.at(operand.address, code.along(self.first.offset, row, self.first.down))
+        left = self.first._replace(operand=operand._replace(address=address), rows=rows)
+
+        def sums(first: Value, count: int) -> list[Value]:
+            moved = code.at(address, code.times(first, left.along))
+            right = self.second._replace(offset=code.along(self.second.offset, first, self.second.down))
+            operands = left._replace(operand=operand._replace(address=moved)), right
+            return self._sums(operands, count, done, registers)
+
+        totals = by_stretches(code, self.dtype, self.first.columns, sums)
+        target = self.target
+        begin = code.along(target.offset, row, target.down)
+        begin = code.at(target.operand.address, code.along(begin, self.columns.first, target.along))
+        into = target.operand._replace(address=begin)
+        for i in range(rows):
+            for k in range(registers):
+                behind = constant(i * target.down + (done + k) * width * target.along, "int64")
+                store(code, totals[i * registers + k], into, behind, target.along)
+
+    def _sums(self, operands: tuple[Matrix, Matrix], inner: int, done: int, registers: int) -> list[Value]:
+        """Return the sums of so many products for some rows and registers of columns."""
+        code, (left, second) = self.code, operands
+        sums = left.rows * registers
+        several = max(1, min(4, IN_FLIGHT // sums, inner)) if self.target.rows == 1 else 1
+
+        def plus(totals: Sequence[Value], number: Value, right: Matrix) -> list[Value]:
+            return self._plus_products(totals, left, number, right, done)
+
+        totals = [constant(0, self.dtype, self.width)] * (sums * several)
+        turns = inner // several
+        if turns <= SHORTEST_LOOP or turns * several * sums <= WRITTEN_OUT:
+            for k in range(turns * several):
+                part = slice(k % several * sums, (k % several + 1) * sums)
+                totals[part] = plus(totals[part], constant(k, "int64"), self._right(second, k))
+        else:
+            # a pointer goes down the rows: with the sum of two registers for its address an operand is an instruction more
+            begin = code.at(second.operand.address, second.offset)
+            with code.folded(0, turns * several, [begin, *totals], several) as (
+                number,
+                (there, *carried),
+                given,
+            ):
+                given.append(code.at(there, code.hidden(constant(several * second.down, "int64"))))
+                for k in range(several):
+                    right = self._right(second, k, there)
+                    given += plus(carried[k * sums : (k + 1) * sums], code.add(number, k), right)
+            totals = list(given[1:])
+        for k in range(turns * several, inner):
+            totals[:sums] = plus(totals[:sums], constant(k, "int64"), self._right(second, k))
+        for k in range(1, several):
+            pairs = zip(totals[:sums], totals[k * sums : (k + 1) * sums], strict=True)
+            totals[:sums] = [combined(code, "sum", one, other) for one, other in pairs]
+        return totals[:sums]
+
+    def _right(self, second: Matrix, k: int, begin: Value | None = None) -> Matrix:
+        """Return the second matrix from a row on: the k-th of all, or behind the one that an address is of."""
+        rest = k * second.down
+        if begin is None:
+            return second._replace(offset=self.code.add(second.offset, rest))
+        operand = second.operand._replace(address=begin)
+        return second._replace(operand=operand, offset=constant(rest, "int64"))
+
+    def _plus_products(
+        self, totals: Sequence[Value], left: Matrix, number: Value, right: Matrix, done: int
+    ) -> list[Value]:
+        """Return sums of rows and registers with the products of a column of the first matrix and a row of the second."""
+        code, width = self.code, self.width
+        registers = len(totals) // left.rows
+        sides = []
+        for k in range(done, done + registers):
+            there = code.add(right.offset, k * width * right.along)
+            sides.append(cast(code, load(code, right.operand, there, right.along, width), self.dtype))
+        column = code.at(left.operand.address, code.times(number, left.along))
+        column_of = left.operand._replace(address=column)
+        found = []
+        for i in range(left.rows):
+            one = load(code, column_of, constant(i * left.down, "int64"), left.along, 1)
+            factor = code.splat(cast(code, one, self.dtype), width)
+            old = totals[i * registers : (i + 1) * registers]
+            found += [plus_product(code, total, factor, side) for total, side in zip(old, sides, strict=True)]
+        return found
+
+
+def _put(code: Code, target: Matrix, row: Value, column: Value, value: Value) -> None:
+    at = code.add(code.add(code.times(row, target.down), code.times(column, target.along)), target.offset)
+    store(code, value, target.operand, at, target.along)
+
+
+def _by_sums(code: Code, first: Matrix, second: Matrix, target: Matrix, lanes: int, dtype: str) -> None:
+    """Write each result as a sum along a row of the first and a column of the second."""
+    few = WRITTEN_OUT if target.rows * target.columns * first.columns <= WRITTEN_OUT else 1
+    for row in code.over(0, target.rows, most=few):
+        for column in code.over(0, target.columns, most=few):
+            total = inner_product(
+                code, first._replace(offset=code.along(first.offset, row, first.down)),
+                second._replace(offset=code.along(second.offset, column, second.along)), lanes, dtype,
+            )  # fmt: skip
+            _put(code, target, row, column, total)
+
+
+def by_stretches(code: Code, dtype: str, size: int, sums: Callable[[Value, int], list[Value]]) -> list[Value]:
+    """Return sums over so many numbers; ``sums(first, count)`` gives those over ``count`` of them.
+
+    Long sums of float32 are added up from those of their stretches.
+    """
+    start = constant(0, "int64")
+    if dtype != "float32" or size < 2 * STRETCH:
+        return sums(start, size)
+
+    def with_next(totals: Sequence[Value], first: Value, count: int) -> list[Value]:
+        pairs = zip(totals, sums(first, count), strict=True)
+        return [combined(code, "sum", one, other) for one, other in pairs]
+
+    whole, rest = size // STRETCH, size % STRETCH
+    totals: Sequence[Value] = sums(start, STRETCH)
+    totals = code.turns(
+        range(STRETCH, whole * STRETCH, STRETCH),
+        totals,
+        lambda first, carried: with_next(carried, first, STRETCH),
+    )
+    return with_next(totals, constant(whole * STRETCH, "int64"), rest) if rest else list(totals)
+
+
+def inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:
+    """Return the sum of products along the first row of one matrix and the first column of another."""
+
+    def sums(begin: Value, count: int) -> list[Value]:
+        one = first._replace(offset=code.along(first.offset, begin, first.along), columns=count)
+        other = second._replace(offset=code.along(second.offset, begin, second.down))
+        return [_inner_product(code, one, other, lanes, dtype)]
+
+    return by_stretches(code, dtype, first.columns, sums)[0]
+
+
+def _inner_product(code: Code, first: Matrix, second: Matrix, lanes: int, dtype: str) -> Value:
+    """Return the sum of products of a stretch of two matrices, or of all."""
+    size = first.columns
+    even = all(
+        step == np.dtype(side.operand.place.dtype).itemsize
+        for side, step in ((first, first.along), (second, second.down))
+    )
+    total: Value | None = None
+    for start, count, width in pieces(size, lanes if even else 1):
+        several = min(4, count)
+
+        def both(number: Value, width: int = width) -> list[Value]:
+            return [
+                cast(
+                    code, load(code, side.operand, code.along(side.offset, number, step), step, width), dtype
+                )
+                for side, step in ((first, first.along), (second, second.down))
+            ]
+
+        zeros = [constant(0, dtype, width)] * several
+        whole = count // several * several
+
+        def plus(number: Value, totals: Sequence[Value], width: int = width) -> list[Value]:
+            return [
+                plus_product(code, old, *both(code.add(number, k * width))) for k, old in enumerate(totals)
+            ]
+
+        ends = code.turns(range(start, start + whole * width, several * width), zeros, plus)
+        for k in range(whole, count):
+            ends[0] = plus_product(code, ends[0], *both(constant(start + k * width, "int64")))
+        part = reduce(lambda one, other: combined(code, "sum", one, other), ends)
+        total = part if total is None else combined(code, "sum", narrowed(code, "sum", total, width), part)
+    return constant(0, dtype) if total is None else narrowed(code, "sum", total, 1)
+
+
+__all__ = ["Matrix", "inner_product", "panels", "plus_product", "product"]

@@ -1,0 +1,220 @@
+"""Native code of random draws: which have it, and which parameters it takes; :mod:`draws` writes it.  Draws of categories.
+
+Parameters are looked at first: where one may be out of range the draw is called out, so that NumPy's draw says what is wrong, or
+finds that nothing is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.emit.errors import NotWrittenError
+from scanviz.engine.backends.native.emit.instructions import WRITE, Step, copy, source_of
+from scanviz.engine.backends.native.emit.ir import Value, constant
+from scanviz.engine.backends.native.emit.places import must_fit
+from scanviz.engine.backends.native.kernels.draws import DrawWriter
+from scanviz.engine.backends.native.kernels.formulas import cast, primitive
+from scanviz.engine.backends.native.kernels.reduce import write_cumulative
+from scanviz.engine.backends.native.kernels.sort import place_among
+from scanviz.engine.graph.types import BOOLEAN
+from scanviz.engine.ops import random
+from scanviz.engine.ops.distribution_parameters import PROBABILITY_TOLERANCE
+from scanviz.engine.ops.draw_formulas import draw_block
+from scanviz.engine.ops.random import words_of_element
+from scanviz.engine.program.instructions import Instruction, dtype_of
+from scanviz.engine.scalar.expression import Expression
+from scanviz.engine.scalar.expression import primitive as scalar
+
+Check = Callable[..., Expression]
+COUNTED = 1e9  # of larger expectations and numbers of trials NumPy's draw says whether they may be
+
+
+def _finite(value: Expression) -> Expression:
+    return scalar("absolute", value) < math.inf
+
+
+def _spread(loc: Expression, scale: Expression) -> Expression:
+    return _finite(loc) & (scale >= 0) & _finite(scale)
+
+
+def _between(loc: Expression, scale: Expression, low: Expression, high: Expression) -> Expression:
+    return _finite(loc) & (scale > 0) & _finite(scale) & (low <= high) & (low < math.inf) & (high > -math.inf)
+
+
+def _held_between(limits: Any, low: Expression, high: Expression) -> Expression:
+    return (low >= int(limits.min)) & (high - 1 <= min(int(limits.max), np.iinfo(np.int64).max))
+
+
+def _expected_within(limits: Any, lam: Expression) -> Expression:
+    """Return whether an expectation and ten standard deviations, and a few more, are within what a dtype holds."""
+    return lam < min(COUNTED, (math.sqrt(int(limits.max) + 5) - 5) ** 2)
+
+
+def _tried_within(limits: Any, n: Expression, p: Expression) -> Expression:
+    return n <= min(COUNTED, int(limits.max))
+
+
+class Sampler(NamedTuple):
+    """What is known of a distribution beside its formula.
+
+    Attributes
+    ----------
+    fits : callable
+        ``fits(*parameters)``: whether parameters are surely in range.
+    held : str or None
+        The dtype in which parameters are looked at, None for that of the formula.
+    within : callable or None
+        Of integers ``within(limits, *parameters)``: whether their dtype surely holds what is drawn.
+    """
+
+    fits: Check
+    held: str | None = None
+    within: Check | None = None
+
+
+SAMPLERS = {
+    random.UNIFORM: Sampler(lambda low, high: (high - low >= 0) & _finite(high - low) & _finite(low)),
+    random.NORMAL: Sampler(_spread),
+    random.LOGNORMAL: Sampler(_spread),
+    random.LAPLACE: Sampler(_spread),
+    random.GUMBEL: Sampler(_spread),
+    random.EXPONENTIAL: Sampler(lambda scale: (scale >= 0) & _finite(scale)),
+    random.GAMMA: Sampler(lambda shape, scale: (shape > 0) & _finite(shape) & (scale >= 0) & _finite(scale)),
+    random.BETA: Sampler(lambda a, b: (a > 0) & _finite(a) & (b > 0) & _finite(b)),
+    random.TRUNCATED_NORMAL: Sampler(_between),
+    random.BERNOULLI: Sampler(lambda p: (p >= 0) & (p <= 1)),
+    random.INTEGERS_BETWEEN: Sampler(lambda low, high: low < high, "int64", _held_between),
+    random.POISSON: Sampler(lambda lam: lam >= 0, within=_expected_within),
+    random.BINOMIAL: Sampler(lambda n, p: (n >= 0) & (p >= 0) & (p <= 1), within=_tried_within),
+}
+
+
+def _write_draw(step: Step, instruction: Instruction) -> None:
+    op = instruction.op
+    draw = draw_block(op.declaration.name.removeprefix("draw_"), op.parameters.dtype)
+    if draw is None:
+        raise NotWrittenError(f"`{op.name}` has no formula")
+    sampler = SAMPLERS[op.declaration]
+
+    def fits(*parameters: Expression) -> Expression:
+        good = sampler.fits(*parameters)
+        if sampler.within is not None:
+            good = good & sampler.within(np.iinfo(op.parameters.dtype), *parameters)
+        return good
+
+    _write(step, instruction, DrawWriter(step, instruction, draw, fits, sampler.held))
+
+
+def _write_category(step: Step, instruction: Instruction) -> None:
+    _write(step, instruction, CategoryWriter(step, instruction))
+
+
+def _write(step: Step, instruction: Instruction, writer: DrawWriter) -> None:
+    target = step.places.of(instruction.outputs[0])
+    assert target is not None
+
+    def write() -> list[Value]:
+        blocks = -(-writer.count * (words_of_element(instruction.op) or 8) // 8)
+        return writer.write(target, blocks)
+
+    step.where(writer.checked(), instruction, "a parameter may be out of range", write)
+
+
+def _write_words(step: Step, instruction: Instruction) -> None:
+    source, target = (step.places.of(number) for number in (*instruction.inputs, *instruction.outputs))
+    assert source is not None and target is not None
+    copy(step, source, target)
+
+
+for _declaration in SAMPLERS:
+    WRITE.row(_declaration)(_write_draw)
+WRITE.row(random.CATEGORICAL)(_write_category)
+for _declaration in (random.STATE_WORDS, random.WORDS_STATE):
+    WRITE.row(_declaration)(_write_words)
+
+
+_SURELY = 0.9 * PROBABILITY_TOLERANCE  # NumPy adds in another order
+
+
+class CategoryWriter(DrawWriter):
+    """What is the same for all elements of a draw of categories.
+
+    Parameters
+    ----------
+    step : Step
+        The step that is written.
+    instruction : Instruction
+        The draw.
+
+    Raises
+    ------
+    RunError
+        If there is no category, the dtype does not hold their number, or the shapes do not fit: an error of the run.
+    """
+
+    lanes = 1
+
+    def __init__(self, step: Step, instruction: Instruction) -> None:
+        draw = draw_block("unit")
+        assert draw is not None
+        super().__init__(step, instruction, draw, None)
+        given = source_of(step, instruction.inputs[-1])
+        must_fit(
+            bool(given.shape) and 0 < given.shape[-1] <= np.iinfo(dtype_of(step.body, self.drawn)).max + 1
+        )
+        self.categories = given.shape[-1]
+        shape = (*self.shape, self.categories) if len(given.shape) > 1 else given.shape
+        self.apart = len(given.shape) > 1  # each element has probabilities of its own
+        self.sums = step.places.temporary(shape, "float64")
+        copy(step, given, self.sums)
+
+    def checked(self) -> Value:
+        """Return whether all are surely probabilities that add up to 1; their running sums are in memory then."""
+        code, sums = self.code, self.step.operand(self.sums)
+        none, most = constant(0, "float64"), constant(np.inf, "float64")
+
+        def added(number: Value, so_far: Value) -> Value:
+            value = code.load(code.at(sums.address, code.times(number, 8)), "float64")
+            right = code.op(f"and i1 {primitive(code, 'less_equal', [none, value]).text}, "
+                            f"{primitive(code, 'less', [value, most]).text}", BOOLEAN)  # fmt: skip
+            return code.op(f"and i1 {so_far.text}, {right.text}", BOOLEAN)
+
+        with code.folded(0, self.sums.elements, [constant(True, BOOLEAN)]) as (number, (so_far,), given):
+            given.append(added(number, so_far))
+        (good,) = given
+        write_cumulative(self.step, "add", self.sums, len(self.sums.shape) - 1, self.sums)
+        with code.folded(0, self.sums.elements // self.categories, [good]) as (row, (so_far,), given):
+            apart = primitive(code, "subtract", [self._total(row), constant(1, "float64")])
+            close = primitive(
+                code, "less", [primitive(code, "absolute", [apart]), constant(_SURELY, "float64")]
+            )
+            given.append(code.op(f"and i1 {so_far.text}, {close.text}", BOOLEAN))
+        return given[0]
+
+    def _sum(self, row: Value, k: Value) -> Value:
+        address = self.step.operand(self.sums).address
+        offset = self.code.along(self.code.times(row, 8 * self.categories), k, 8)
+        return self.code.load(self.code.at(address, offset), "float64")
+
+    def _total(self, row: Value) -> Value:
+        return self._sum(row, constant(self.categories - 1, "int64"))
+
+    def given_out(self, value: Value, number: Value) -> Value:
+        """Return the category that a uniform number picks: how many running sums are at most its part of the total."""
+        code = self.code
+        row = number if self.apart else constant(0, "int64")
+        sought = primitive(code, "multiply", [value, self._total(row)])
+        place, _ = place_among(
+            code,
+            (constant(0, "int64"), constant(self.categories, "int64")),
+            self.categories,
+            lambda k: primitive(code, "less_equal", [self._sum(row, k), sought]),
+        )
+        return cast(code, place, dtype_of(self.step.body, self.drawn))
+
+
+__all__ = ["SAMPLERS", "CategoryWriter"]

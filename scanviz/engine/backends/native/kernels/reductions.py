@@ -1,0 +1,250 @@
+"""Reductions: sums, products, largest, smallest, all and any along axes.
+
+Where the last axis goes, its elements are taken in several accumulators of as many lanes as a register has, which are put together
+at the end; where it stays, as many results as there are lanes are reduced side by side. A long sum of floats is the sum of those of
+its stretches, as NumPy's is, so that what is lost by rounding does not grow with the number of elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from scanviz.engine.backends.native.emit.elements import (
+    WRITTEN_OUT,
+    Operand,
+    collapsed,
+    lines,
+    load,
+    pieces,
+    store,
+)
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant, is_integer
+from scanviz.engine.backends.native.emit.places import ArrayPlace
+from scanviz.engine.backends.native.kernels.formulas import cast, primitive
+from scanviz.engine.graph.types import BOOLEAN, FLOATS
+
+ACCUMULATORS = 4
+STRETCH = 4096
+
+
+class Reduction(NamedTuple):
+    """How parts of a reduction become one.
+
+    Attributes
+    ----------
+    numbers, truths : str
+        The primitive that joins two numbers, or two truth values; ``"largest"`` and ``"smallest"`` are comparisons.
+    start : int or None
+        What it starts from; None for the lowest or highest number of the dtype.
+    """
+
+    numbers: str
+    truths: str
+    start: int | None = None
+
+
+REDUCTIONS = {
+    "sum": Reduction("add", "bit_or", 0),
+    "prod": Reduction("multiply", "bit_and", 1),
+    "max": Reduction("largest", "bit_or"),
+    "min": Reduction("smallest", "bit_and"),
+    "all": Reduction("bit_and", "bit_and", 1),
+    "any": Reduction("bit_or", "bit_or", 0),
+}
+
+
+def combined(code: Code, name: str, first: Value, second: Value) -> Value:
+    """Return two parts of a reduction as one; of ``max`` and ``min`` NaN if either is."""
+    rule = REDUCTIONS[name]
+    if first.dtype == BOOLEAN:
+        return primitive(code, rule.truths, [first, second])
+    if rule.start is not None:
+        return primitive(code, rule.numbers, [first, second])
+    better = primitive(code, "less_equal", [second, first] if rule.numbers == "largest" else [first, second])
+    if not is_integer(first.dtype):
+        unknown = code.op(f"fcmp uno {first.typed}, {first.text}", BOOLEAN, first.lanes)
+        better = code.op(f"or {better.typed}, {unknown.text}", BOOLEAN, first.lanes)
+    return code.select(better, first, second)
+
+
+def start_of(name: str, dtype: str) -> object:
+    """Return what a reduction of a dtype starts from."""
+    rule = REDUCTIONS[name]
+    if rule.start is not None:
+        return rule.start
+    if dtype in FLOATS:
+        return -np.inf if rule.numbers == "largest" else np.inf
+    if dtype == BOOLEAN:
+        return rule.numbers == "smallest"
+    limits = np.iinfo(dtype)
+    return limits.min if rule.numbers == "largest" else limits.max
+
+
+def reduce(code: Code, name: str, source: Operand, axes: Sequence[int], target: Operand, lanes: int) -> None:
+    """Write a reduction into an array; ``target`` has no reduced axes, and elements of the dtype to compute in.
+
+    Parameters
+    ----------
+    name : str
+        ``"sum"``, ``"prod"``, ``"max"``, ``"min"``, ``"all"`` or ``"any"``.
+    source, target : Operand
+        What is read and written.
+    axes : sequence of int
+        Those that go.
+    lanes : int
+        The most elements at once.
+    """
+    shape, strides = source.place.shape, source.place.strides
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    outer, (read, written) = collapsed(
+        [shape[axis] for axis in kept], [[strides[axis] for axis in kept], target.place.strides]
+    )
+    inner, (along,) = collapsed([shape[axis] for axis in axes], [[strides[axis] for axis in axes]])
+    if 0 in [shape[axis] for axis in kept]:
+        return
+    if 0 in [shape[axis] for axis in axes]:
+        inner, along = [0], [0]
+    rows = _Rows(code, name, source, inner, along, target, lanes)
+    side_by_side = read[-1] == np.dtype(source.place.dtype).itemsize and outer[-1] > 1
+    for (begin, goal), width in lines(code, outer, [read, written], lanes if side_by_side else 1):
+        result = rows.across(begin, width) if width > 1 else rows.one(begin)
+        store(code, result, target, goal, written[-1])
+
+
+class _Rows:
+    """What is the same for each result of a reduction."""
+
+    def __init__(
+        self,
+        code: Code,
+        name: str,
+        source: Operand,
+        sizes: list[int],
+        steps: list[int],
+        target: Operand,
+        lanes: int,
+    ) -> None:
+        self.code, self.name, self.source, self.target, self.lanes = code, name, source, target, lanes
+        self.sizes, self.steps = sizes, steps
+        self.dtype = target.place.dtype
+        # What a reduction starts from changes no number, but for one: a sum of -0.0 alone is 0.0.
+        self.turns_zero = name == "sum" and self.dtype in FLOATS
+
+    def zero(self, lanes: int) -> Value:
+        return constant(start_of(self.name, self.dtype), self.dtype, lanes)
+
+    def element(self, offset: Value, step: int, lanes: int) -> Value:
+        return cast(self.code, load(self.code, self.source, offset, step, lanes), self.dtype)
+
+    def across(self, offset: Value, lanes: int) -> Value:
+        """Return as many results side by side as there are lanes."""
+        step = np.dtype(self.source.place.dtype).itemsize
+        return self._along(
+            offset, len(self.sizes), self.zero(lanes), lambda at: self.element(at, step, lanes)
+        )
+
+    def one(self, offset: Value) -> Value:
+        """Return one result, its elements along the innermost axis in several accumulators."""
+        return self._along(offset, len(self.sizes) - 1, self.zero(1), self._row)
+
+    def _along(
+        self, offset: Value, axes: int, so_far: Value, part: Callable[[Value], Value], axis: int = 0
+    ) -> Value:
+        """Return a total with the parts at all places along the first axes."""
+        if axis == axes:
+            found = part(offset)
+            # one number has begun from there: see `_total`
+            alone = (so_far.lanes == 1 or not self.turns_zero) and so_far == self.zero(so_far.lanes)
+            return found if alone else combined(self.code, self.name, so_far, found)
+
+        def turn(number: Value, carried: Sequence[Value]) -> list[Value]:
+            further = self.code.along(offset, number, self.steps[axis])
+            return [self._along(further, axes, carried[0], part, axis + 1)]
+
+        few = WRITTEN_OUT if prod(self.sizes) <= WRITTEN_OUT else 1
+        return self.code.turns(range(self.sizes[axis]), [so_far], turn, few)[0]
+
+    def _row(self, offset: Value) -> Value:
+        """Return what the elements along the innermost axis give.
+
+        Long sums of floats go by stretches, whose sums are added in 64 bits.
+        """
+        size, step, code = self.sizes[-1], self.steps[-1], self.code
+        if not self.turns_zero or size < 2 * STRETCH:
+            return self._stretch(offset, size)
+
+        def with_next(so_far: Value, first: Value, size: int) -> Value:
+            found = self._stretch(code.along(offset, first, step), size)
+            return combined(code, self.name, so_far, cast(code, found, "float64"))
+
+        rest = size % STRETCH
+        total = code.turns(
+            range(0, size - rest, STRETCH),
+            [constant(0, "float64")],
+            lambda first, carried: [with_next(carried[0], first, STRETCH)],
+        )[0]
+        if rest:
+            total = with_next(total, constant(size - rest, "int64"), rest)
+        return cast(code, total, self.dtype)
+
+    def _stretch(self, offset: Value, size: int) -> Value:
+        """Return what so many elements along the innermost axis give."""
+        step, code = self.steps[-1], self.code
+        even = step == np.dtype(self.source.place.dtype).itemsize
+        parts: list[Value] = []
+        for first, count, width in pieces(size, self.lanes if even else 1):
+            several = min(ACCUMULATORS, count)
+            whole = count // several * several
+
+            def piece(number: Value, k: int, width: int = width) -> Value:
+                at = code.along(offset, code.add(number, k * width), step)
+                return self.element(at, step, width)
+
+            initial = [piece(constant(first, "int64"), k) for k in range(several)]
+            found = initial
+            if whole > several:
+                start, end = first + several * width, first + whole * width
+                with code.folded(start, end, initial, several * width) as (number, carried, given):
+                    given += [
+                        combined(code, self.name, old, piece(number, k)) for k, old in enumerate(carried)
+                    ]
+                found = list(given)
+            parts += found
+            parts += [piece(constant(first + (whole + k) * width, "int64"), 0) for k in range(count - whole)]
+        return self._total(parts) if parts else self.zero(1)
+
+    def _total(self, parts: list[Value]) -> Value:
+        """Return parts as one number; what turns -0.0 to 0.0 is added where nothing waits for it."""
+        code, total = self.code, parts[0]
+        if self.turns_zero and len(parts) > 1:
+            parts = [*parts[:-1], self._from_start(parts[-1])]
+        elif self.turns_zero and total.lanes > 1:
+            one, other = code.halves(total)
+            total = combined(code, self.name, self._from_start(one), other)
+        elif self.turns_zero:
+            total = self._from_start(total)
+        for part in parts[1:]:
+            total = combined(code, self.name, narrowed(code, self.name, total, part.lanes), part)
+        return narrowed(code, self.name, total, 1)
+
+    def _from_start(self, part: Value) -> Value:
+        return combined(self.code, self.name, self.zero(part.lanes), part)
+
+
+def narrowed(code: Code, name: str, value: Value, lanes: int) -> Value:
+    """Return a part of a reduction in fewer lanes: halves are put together."""
+    while value.lanes > lanes:
+        value = combined(code, name, *code.halves(value))
+    return value
+
+
+def reduced_shape(place: ArrayPlace, axes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape without some axes."""
+    return tuple(size for axis, size in enumerate(place.shape) if axis not in axes)
+
+
+__all__ = ["REDUCTIONS", "combined", "narrowed", "reduce", "reduced_shape"]

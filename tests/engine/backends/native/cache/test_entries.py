@@ -1,0 +1,482 @@
+"""Compiled loops on disk: found again by other processes, whole or not at all, bounded, and nobody else's."""
+
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import tensor as T
+from scanviz.engine.backends.native.cache import entries, jit
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.config import config
+from scanviz.profiler import profile
+from tests.laws.rows_apart import parts_always
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="the cache needs owners of files")
+needs_llvm = pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
+KEY = hashlib.sha256(b"a key").hexdigest()
+PROCESS = """
+import sys
+from scanviz.engine.backends.native.cache import entries, jit
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """Keep entries in a folder of the test's, here and in the processes that it starts."""
+    found = tmp_path / "kept"
+    monkeypatch.setattr(config.native, "cache", str(found))
+    monkeypatch.setenv("SCANVIZ_NATIVE_CACHE", str(found))
+    return found
+
+
+def keys(place):
+    return sorted(entry.name for entry in place.iterdir())
+
+
+def run_a_loop(factor=2.0):
+    """Return what a new function gives, and why its loop has the code that it has."""
+    x = T.vector("x")
+    y, _ = scanviz.scan(lambda x_t, y: T.exp(x_t - y * factor), x, np.float64(0))
+    f = scanviz.function([x], y, mode="native")
+    found = f(np.linspace(-1, 1, 7))
+    (runner,) = f.executable.flat.runners.values()
+    (made,) = runner.tier.all_made()
+    return found, made.why
+
+
+@needs_llvm
+def test_a_loop_is_compiled_once_and_then_read(place):
+    first, why = run_a_loop()
+    assert why == "machine code for the shapes met"
+    (key,) = keys(place)
+    second, why = run_a_loop()
+    assert why == "machine code for the shapes met, kept on disk from an earlier run"
+    np.testing.assert_array_equal(first, second)
+    run_a_loop(3.0)
+    assert len(keys(place)) == 2 and key in keys(place)
+
+
+@needs_llvm
+@pytest.mark.parametrize("damage", ["truncated", "empty", "a bit", "another entry", "nothing"])
+def test_an_entry_that_is_not_as_it_was_written_is_compiled_anew(place, damage):
+    expected, _ = run_a_loop()
+    (key,) = keys(place)
+    entry = place / key
+    whole = entry.read_bytes()
+    match damage:
+        case "truncated":
+            entry.write_bytes(whole[: len(whole) // 2])
+        case "empty":
+            entry.write_bytes(b"")
+        case "a bit":
+            entry.write_bytes(whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:])
+        case "another entry":
+            entries.store(KEY, b"code of another loop")
+            os.replace(place / KEY, entry)
+        case "nothing":
+            entry.unlink()
+    found, why = run_a_loop()
+    assert why == "machine code for the shapes met"
+    np.testing.assert_array_equal(found, expected)
+    assert entry.read_bytes() == whole
+    assert "kept on disk" in run_a_loop()[1]
+
+
+@needs_llvm
+def test_the_key_has_the_code_and_the_processor_but_not_the_lines_of_the_user(monkeypatch):
+    from scanviz.engine.backends.native.cache import jit
+
+    text = "define i64 @scanviz_loop() {\n  ; mul  mine.py:3: x * 2\n  ret i64 0\n}\n"
+    same, other = text.replace("mine.py:3", "yours.py:4"), text.replace("i64 0", "i64 1")
+    assert jit._key(text) == jit._key(same) != jit._key(other)
+    known = jit._key(text)
+    monkeypatch.setattr(jit, "target", lambda: jit.Processor("x86-64", "", 16))
+    assert jit._key(text) != known
+
+
+def test_what_is_stored_is_loaded_and_the_users_alone(place):
+    assert entries.load(KEY) is None and not place.exists()
+    entries.store(KEY, b"code")
+    assert entries.load(KEY) == b"code"
+    assert place.stat().st_mode & 0o777 == 0o700 and (place / KEY).stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_kept_where_the_user_wants_none(place, monkeypatch):
+    monkeypatch.setattr(config.native, "cache", "off")
+    entries.store(KEY, b"code")
+    assert entries.load(KEY) is None and not place.exists()
+
+
+def test_the_usual_folder_is_the_platforms(monkeypatch, tmp_path):
+    monkeypatch.setattr(config.native, "cache", "auto")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert entries.folder() == str(tmp_path / "scanviz" / "native")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert tmp_path in Path(entries.folder()).parents
+
+
+def test_a_folder_that_others_may_write_to_is_neither_read_nor_written(place):
+    entries.store(KEY, b"code")
+    place.chmod(0o777)
+    entries.store(hashlib.sha256(b"another").hexdigest(), b"code")
+    assert entries.load(KEY) is None and keys(place) == [KEY]
+    place.chmod(0o700)
+    assert entries.load(KEY) == b"code"
+
+
+def test_an_entry_that_others_may_write_or_that_is_a_link_is_not_read(place, tmp_path):
+    entries.store(KEY, b"code")
+    (place / KEY).chmod(0o666)
+    assert entries.load(KEY) is None
+    os.replace(place / KEY, tmp_path / "elsewhere")
+    (tmp_path / "elsewhere").chmod(0o600)
+    (place / KEY).symlink_to(tmp_path / "elsewhere")
+    assert entries.load(KEY) is None
+    (place / KEY).unlink()
+    os.mkfifo(place / KEY, 0o600)
+    assert entries.load(KEY) is None
+
+
+@pytest.mark.skipif(
+    hasattr(os, "geteuid") and os.geteuid() != 0, reason="only root can give a folder to somebody else"
+)
+def test_a_folder_of_somebody_else_is_neither_read_nor_written(place):
+    entries.store(KEY, b"code")
+    os.chown(place, 1234, -1)
+    assert entries.load(KEY) is None
+    entries.store(hashlib.sha256(b"another").hexdigest(), b"code")
+    assert keys(place) == [KEY]
+    config.native.cache = str(place / "below")
+    entries.store(KEY, b"code")
+    assert not (place / "below").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_still_read(place, monkeypatch):
+    entries.store(KEY, b"code")
+    open_file, other = os.open, hashlib.sha256(b"another").hexdigest()
+
+    def refused(path, flags, *rest, **named):  # root may write to any folder
+        if flags & os.O_WRONLY:
+            raise PermissionError(13, "Permission denied")
+        return open_file(path, flags, *rest, **named)
+
+    monkeypatch.setattr(os, "open", refused)
+    monkeypatch.setattr(os, "utime", lambda *_, **__: (_ for _ in ()).throw(PermissionError(13, "no")))
+    entries.store(other, b"code")
+    assert entries.load(KEY) == b"code" and entries.load(other) is None
+
+
+def test_a_full_disk_leaves_nothing_behind(place, monkeypatch):
+    entries.store(KEY, b"code")
+    monkeypatch.setattr(os, "rename", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "No space left")))
+    entries.store(hashlib.sha256(b"another").hexdigest(), b"code")
+    assert keys(place) == [KEY]
+
+
+def test_the_folder_stays_below_its_bound_and_what_was_read_lately_stays(place, monkeypatch):
+    monkeypatch.setattr(config.native, "cache_bytes", 100_000)
+    entries.store(KEY, b"c" * 1000)
+    for number in range(400):
+        entries.store(hashlib.sha256(b"%d" % number).hexdigest(), b"c" * 1000)
+        os.utime(place / KEY) if number % 20 else entries.load(KEY)
+    held = sum(entry.stat().st_size for entry in place.iterdir())
+    assert held < 100_000 * 1.6  # the folder is looked through now and then
+    assert entries.load(KEY) is not None
+
+
+def test_files_that_the_cache_did_not_write_are_neither_counted_nor_removed(place, monkeypatch):
+    monkeypatch.setattr(config.native, "cache_bytes", 10_000)
+    place.mkdir(0o700)
+    others = ["thesis.tex", f"{entries.TEMPORARY}notes", KEY, "f" * 64, f"0{'a' * 63}.bak"]
+    for name in others:
+        (place / name).write_bytes(b"mine" * 5_000)
+        os.utime(place / name, (0, 0))
+    (place / ("e" * 64)).mkdir()
+    (place / ("d" * 64)).symlink_to(place / "thesis.tex")
+    for number in range(40):
+        entries.store(f"0{number:063x}", b"c" * 1000)
+    assert all((place / name).read_bytes() == b"mine" * 5_000 for name in others)
+    assert (place / ("e" * 64)).is_dir() and (place / ("d" * 64)).is_symlink()
+    kept = [name for name in keys(place) if entries.load(name) is not None]
+    assert 5 <= len(kept) <= 10 and f"0{39:063x}" in kept
+
+
+def test_a_link_to_a_folder_is_no_cache(place, tmp_path):
+    (tmp_path / "documents").mkdir(0o700)
+    place.symlink_to("documents")
+    entries.store(KEY, b"code")
+    assert entries.load(KEY) is None and not any((tmp_path / "documents").iterdir())
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o757])
+def test_a_folder_inside_one_that_others_may_write_is_no_cache(place, tmp_path, mode):
+    config.native.cache = str(place / "scanviz" / "native")
+    entries.store(KEY, b"code")
+    assert entries.load(KEY) == b"code"
+    place.chmod(mode)  # somebody puts another folder in the place of "scanviz"
+    assert entries.load(KEY) is None
+    (tmp_path / "linked").symlink_to(place)
+    config.native.cache = str(tmp_path / "linked" / "scanviz" / "native")
+    assert entries.load(KEY) is None
+    place.chmod(mode | 0o1000)  # sticky: nobody can
+    assert entries.load(KEY) == b"code"
+
+
+def test_folders_around_the_cache_are_the_users_alone(place):
+    config.native.cache = str(place / "scanviz" / "native")
+    entries.store(KEY, b"code")
+    assert {
+        each.stat().st_mode & 0o777 for each in (place, place / "scanviz", place / "scanviz" / "native")
+    } == {0o700}
+
+
+def test_an_entry_larger_than_the_bound_is_not_read(place, monkeypatch):
+    entries.store(KEY, b"code")
+    with (place / KEY).open("r+b") as file:
+        file.truncate(1 << 40)  # a terabyte that takes no room
+    assert entries.load(KEY) is None
+
+
+def test_what_a_dead_process_was_writing_goes_some_time_later(place):
+    entries.store(KEY, b"code")
+    left, young, foreign = (place / f"{entries.TEMPORARY}1-{digit * 16}" for digit in "123")
+    left.write_bytes(entries.MAGIC + b"half")
+    young.write_bytes(entries.MAGIC)
+    foreign.write_bytes(b"a thesis")
+    for old in (left, foreign):
+        os.utime(old, (0, 0))
+    entries.store("0" * 64, b"code")
+    assert not left.exists() and young.exists() and foreign.exists()
+
+
+def started(code, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS + code, *arguments], stdout=subprocess.PIPE, text=True
+    )
+
+
+def test_many_processes_read_and_write_one_entry_at_once(place):
+    code = """
+wrong = 0
+for number in range(80):
+    content = bytes([int(sys.argv[1])]) * 50_000
+    entries.store(sys.argv[2], content)
+    found = entries.load(sys.argv[2])
+    wrong += found is not None and (len(found) != 50_000 or len(set(found)) != 1)
+    wrong += found is None
+print(wrong)
+"""
+    processes = [started(code, str(number), KEY) for number in range(3)]
+    assert [process.communicate(timeout=300)[0].strip() for process in processes] == ["0"] * 3
+    assert keys(place) == [KEY]
+
+
+def test_a_process_that_is_killed_leaves_whole_entries_alone(place):
+    code = """
+import itertools
+for number in itertools.count():
+    entries.store(f"{number % 8:064x}", bytes([number % 251]) * 100_000)
+    if not number:
+        print("begun", flush=True)
+"""
+    for _ in range(4):
+        process = started(code)
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(0.03)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        names = [name for name in keys(place) if re.fullmatch("[0-9a-f]{64}", name)]
+        assert names
+        for name in names:
+            found = entries.load(name)
+            assert found is not None and len(found) == 100_000 and len(set(found)) == 1
+
+
+@needs_llvm
+def test_processes_that_compile_the_same_loop_at_once_all_get_it_right(place, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "x = T.vector('x')\n"
+        "y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y), x, np.float64(0))\n"
+        "print(scanviz.function([x], y[-1], mode='native')(np.ones(5)).item().hex())\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(scanviz.__file__).parents[1])}
+    processes = [
+        subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment)
+        for _ in range(3)
+    ]
+    told = {process.communicate(timeout=300)[0] for process in processes}
+    assert len(told) == 1 and all(process.returncode == 0 for process in processes)
+    assert len(keys(place)) == 1
+
+
+def gates(bias=0.5, name="gates"):
+    x, W = T.matrix("x"), T.matrix("W")
+
+    def step(x_t, h, W):
+        inside, _ = scanviz.scan(lambda g: T.tanh(g * bias), None, h, n_steps=3, name="within")
+        return inside[-1] + T.dot(x_t, W) * np.arange(4.0)
+
+    rows, _ = scanviz.scan(step, x, T.zeros(4), [W], name=name)
+    return scanviz.function([x, W], rows, mode="native")
+
+
+def why_of(f):
+    (runner,) = f.executable.flat.runners.values()
+    return runner.tier.all_made()[0].why
+
+
+VALUES = np.linspace(-1, 1, 12).reshape(3, 4), np.linspace(0, 1, 16).reshape(4, 4)
+FROM_DISK = "machine code for the shapes met, kept on disk from an earlier run"
+
+
+@needs_llvm
+def test_names_are_no_part_of_the_key_and_numbers_of_the_step_are():
+    expected = gates()(*VALUES)
+    again, other = gates(name="under another name"), gates(bias=0.25)
+    np.testing.assert_array_equal(again(*VALUES), expected)
+    assert why_of(again) == FROM_DISK
+    assert not np.array_equal(other(*VALUES), expected)
+    assert why_of(other) == "machine code for the shapes met"
+
+
+@needs_llvm
+@pytest.mark.parametrize("what", ["versions", "target"])
+def test_code_of_another_version_or_processor_is_not_loaded(monkeypatch, what):
+    gates()(*VALUES)
+    if what == "versions":
+        monkeypatch.setattr(jit.llvm, "versions", lambda: ("another",))
+    else:
+        monkeypatch.setattr(jit, "target", lambda: jit.Processor("x86-64", "", 16))
+    f = gates()
+    f(*VALUES)
+    assert why_of(f) == "machine code for the shapes met"
+
+
+@needs_llvm
+@pytest.mark.parametrize(("rows", "shares"), [(64, 1), (50, 2)])
+def test_code_of_parts_that_threads_take_is_found_too(monkeypatch, place, rows, shares):
+    monkeypatch.setattr(config.native, "threads", 2)
+    x, h0 = T.tensor3("x"), T.matrix("h0")
+    given = np.linspace(-1, 1, 50 * rows * 4).reshape(50, rows, 4), np.ones((rows, 4))
+    found = []
+    with parts_always():
+        for _ in range(2):
+            states, _ = scanviz.scan(lambda x_t, h: T.tanh(x_t - h), x, h0)
+            f = scanviz.function([x, h0], states, mode="native")
+            found += [f(*given), f(*given)]  # after the first it is known how long steps take
+            (made,) = next(iter(f.executable.flat.runners.values())).tier.all_made()
+            assert any(made.written("plain")._in_parts._made.values())
+            assert len(keys(place)) == 1 + shares
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@needs_llvm
+def test_errors_of_code_from_disk_are_those_of_code_that_was_written():
+    def failing():
+        x, at = T.matrix("x"), T.lvector("at")
+        rows, _ = scanviz.scan(
+            lambda x_t, k, h: T.ifelse(k < 9, h + scanviz.scan(lambda s, x_t: s + x_t[k], None, 0.0, [x_t], n_steps=2)[0][-1], h),
+            [x, at], 0.0, name="picks",
+        )  # fmt: skip
+        return scanviz.function([x, at], rows, mode="native")
+
+    told = []
+    for _ in range(2):
+        f = failing()
+        f(np.ones((3, 4)), [0, 1, 3])
+        with pytest.raises(Exception, match="picks") as raised:
+            f(np.ones((3, 4)), [0, 4, 1])
+        told.append(str(raised.value))
+    assert told[0] == told[1] and why_of(f).startswith(FROM_DISK)
+
+
+@needs_llvm
+def test_runs_of_a_loop_inside_are_counted_in_code_from_disk():
+    counted = []
+    for _ in range(2):
+        f = gates()
+        f(*VALUES)
+        with profile() as session:
+            f(*VALUES)
+        counted.append({loop.name: (loop.runs, loop.steps) for loop in session.record.loops})
+    assert counted[0] == counted[1] and counted[0]["within"][0] == 3
+
+
+@needs_llvm
+def test_special_functions_are_found_by_code_from_disk():
+    def made():
+        x = T.vector("x")
+        rows, _ = scanviz.scan(
+            lambda x_t, h: T.erf(x_t + h) + T.fmod(x_t, 0.3) if hasattr(T, "fmod") else T.erf(x_t + h), x, 0.0
+        )
+        return scanviz.function([x], rows, mode="native")
+
+    given = np.linspace(-2, 2, 9)
+    first, again = made(), made()
+    np.testing.assert_array_equal(first(given), again(given))
+    assert why_of(again) == FROM_DISK
+
+
+@needs_llvm
+def test_code_that_calls_out_is_found_by_its_text():
+    def made():
+        x = T.tensor3("x")
+        rows, _ = scanviz.scan(
+            lambda x_t, h: T.tanh(T.linalg.eigh(x_t)[0] + h * T.exp(h) - T.sin(h)) * h + x_t[0], x, T.ones(3)
+        )
+        return scanviz.function([x], rows, mode="native")
+
+    given = np.stack([np.eye(3) * k for k in (1.0, 2.0, 3.0)])
+    first, again = made(), made()
+    np.testing.assert_array_equal(first(given), again(given))
+    assert "called out" in why_of(again) and "kept on disk" in why_of(again)
+
+
+@needs_llvm
+def test_processes_that_are_killed_while_they_compile_leave_nothing_wrong(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, scanviz\n"
+        "from scanviz import tensor as T\n"
+        "print('begun', flush=True)\n"
+        "for k in range(4):\n"
+        "    x = T.vector('x')\n"
+        "    y, _ = scanviz.scan(lambda x_t, y: T.tanh(x_t - y * (k + 1)), x, np.float64(0))\n"
+        "    print(scanviz.function([x], y[-1], mode='native')(np.ones(5)).item().hex(), flush=True)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(scanviz.__file__).parents[1])}
+
+    def started():
+        return subprocess.Popen(
+            [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    for pause in (0.02, 0.1, 0.2):
+        killed = [started() for _ in range(2)]
+        for process in killed:
+            assert process.stdout.readline() == "begun\n"
+        time.sleep(pause)
+        for process in killed:
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+            process.stdout.close()
+    whole = [started() for _ in range(2)]
+    told = [process.communicate(timeout=300)[0] for process in whole]
+    environment["SCANVIZ_NATIVE_CACHE"] = "off"
+    expected = started().communicate(timeout=300)[0]
+    assert told == [expected, expected] and all(process.returncode == 0 for process in whole)

@@ -1,0 +1,335 @@
+"""Loops and branches inside the steps of native loops, and operations that native code calls out for."""
+
+import time
+
+import numpy as np
+import pytest
+
+import scanviz
+from scanviz import Mode
+from scanviz import tensor as T
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.errors import ScanvizError
+
+if not availability("native").works:
+    pytest.skip(availability("native").why, allow_module_level=True)
+
+from scanviz.engine.backends.native import called
+from scanviz.engine.backends.native.cache.jit import assembly_of
+from scanviz.engine.backends.native.emit import program
+from tests.engine.backends.native.emit.test_native_loops import RNG, agree, tiers_of
+
+
+def called_out(f):
+    """Return what the loops of a function call out, and why."""
+    return [why for _, why in tiers_of(f) if "called out" in why]
+
+
+def written(inputs, wanted, *values, **options):
+    """Check native code as ``agree`` does, and that nothing is called out."""
+    for rewrites in ("all", "none"):
+        f = agree(inputs, wanted, *values, rewrites=rewrites, **options)
+        assert not called_out(f), called_out(f)
+    return f
+
+
+X = T.matrix("x")
+ROWS = RNG.normal(size=(7, 5))
+
+
+def fed(step, *more, state=None, x=X):
+    """Return the states of a loop over the rows of ``x``."""
+    state = T.zeros((5,)) if state is None else state
+    h, _ = scanviz.scan(step, x, state, list(more), name="outer")
+    return h
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 5])
+def test_a_loop_of_few_steps_over_numbers(steps):
+    def step(x_t, h):
+        def inner(a, b):
+            return 0.5 * a + b, a * b
+
+        (a, b), _ = scanviz.scan(inner, None, [x_t[0], h], n_steps=steps, name="inner")
+        return (a[-1] + b[-1] if steps else x_t[1]) + 0.25 * h
+
+    written([X], fed(step, state=T.constant(0.5)), ROWS)
+
+
+@pytest.mark.parametrize("read", ["all", "last", "last two", "sum"])
+def test_what_is_read_of_a_loop_over_vectors(read):
+    w = T.matrix("w")
+    reads = {
+        "all": lambda s: T.sum(s * 0.5, axis=0),
+        "last": lambda s: s[-1],
+        "last two": lambda s: s[-1] - s[-2],
+        "sum": lambda s: T.sum(s[1:], axis=0),
+    }
+
+    def step(x_t, h, w):
+        s, _ = scanviz.scan(lambda s, w: T.tanh(T.dot(s, w) + x_t), None, h, [w], n_steps=4, name="inner")
+        return reads[read](s)
+
+    written([X, w], fed(step, w), ROWS, RNG.normal(size=(5, 5)) / 3)
+
+
+def test_taps_sequences_and_outputs_of_a_loop_inside():
+    def step(x_t, h):
+        def inner(now, older, a, c):
+            return now + 0.5 * a - 0.25 * c, now * older
+
+        initial = {"initial": T.stack([h[:2], h[1:3]]), "taps": [-2, -1]}
+        sequences = [{"input": x_t, "taps": [0, -1]}]
+        (s, products), _ = scanviz.scan(inner, sequences, [initial, None], name="inner")
+        return T.concatenate([s[-1], T.sum(products) + h[:3]])
+
+    written([X], fed(step), ROWS)
+
+
+def test_a_loop_inside_that_ends_early():
+    def step(x_t, h):
+        def newton(root):
+            following = 0.5 * (root + T.absolute(x_t[0]) / root)
+            return following, scanviz.until(T.absolute(following - root) < 1e-9)
+
+        roots, _ = scanviz.scan(newton, None, T.constant(1.0), n_steps=40, name="newton")
+        return h + roots[-1]
+
+    f = agree([X], fed(step, state=T.constant(0.0)), ROWS)
+    assert not called_out(f)
+
+
+def test_loops_three_deep_and_their_gradient():
+    w = T.vector("w")
+
+    def step(x_t, h, w):
+        def middle(m, w):
+            def innermost(v, w):
+                return T.sin(v * w) + m
+
+            v, _ = scanviz.scan(innermost, None, m * x_t, [w], n_steps=2, name="innermost")
+            return v[-1]
+
+        m, _ = scanviz.scan(middle, None, h, [w], n_steps=3, name="middle")
+        return T.tanh(m[-1])
+
+    h = fed(step, w, state=T.ones((5,)) * 0.5)
+    cost = T.sum(h[-1] ** 2)
+    weights = RNG.normal(size=5)
+    written([X, w], [h, *scanviz.grad(cost, [X, w])], ROWS, weights, tolerance=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(), (5,)])
+def test_a_branch_runs_one_side(shape):
+    def step(x_t, h):
+        x_t = x_t if shape else x_t[0]
+        return T.ifelse(T.sum(x_t) > 0, T.exp(-x_t) + h, h * 0.5)
+
+    written([X], fed(step, state=T.zeros(shape)), ROWS)
+
+
+def test_a_branch_of_several_values_with_a_loop_in_one_side():
+    def step(x_t, h, c):
+        s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=3, name="inner")
+        h_new, c_new = T.ifelse(x_t[0] > 0, [s[-1], c + 1], [h - x_t, c * 2])
+        return h_new, c_new
+
+    (h, c), _ = scanviz.scan(step, X, [T.zeros((5,)), T.constant(1)], name="outer")
+    written([X], [h, c], ROWS)
+
+
+def test_the_gradient_of_a_branch_is_written_where_it_stands():
+    w = T.matrix("w")
+    h, _ = scanviz.scan(
+        lambda x_t, h, w: T.ifelse(x_t[0] > 0, T.tanh(T.dot(h, w)), h * 0.5 + x_t), X, T.ones((5,)), w
+    )
+    cost = T.sum(h[-1] ** 2)
+    written([X, w], scanviz.grad(cost, [X, w]), ROWS, RNG.normal(size=(5, 5)))
+
+
+def test_an_error_inside_names_both_loops_and_both_steps_as_other_tiers_do():
+    k = T.tensor("int64", (None, None), "k")
+
+    def step(k_t, total):
+        s, _ = scanviz.scan(
+            lambda i, s, v: s + v[i], k_t, T.constant(0.0), T.constant(np.arange(4.0)), name="inner"
+        )
+        return total + s[-1]
+
+    out, _ = scanviz.scan(step, k, T.constant(0.0), name="outer")
+    table = np.array([[0, 1, 3], [3, 2, 9], [0, 0, 0]])
+    told = []
+    for tier in ("native", "reference"):
+        f = scanviz.function([k], out, mode=Mode(tier, "none"))
+        with pytest.raises(IndexError) as error:
+            f(table)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+    assert "inner" in told[0] and "outer" in told[0]
+    assert tiers_of(scanviz.function([k], out, mode="native")) == []
+
+
+@pytest.fixture
+def always_called(monkeypatch):
+    """Let operations be called out whatever it costs."""
+    monkeypatch.setattr(program, "A_CALL", 0)
+
+
+def test_calling_out_what_costs_more_than_is_gained_is_left_to_numpy():
+    x = T.tensor("float64", (None, 3, 3), "x")
+    y, _ = scanviz.scan(lambda x_t, y: T.linalg.pinv(x_t) + y, x, T.zeros((3, 3)), name="inverse")
+    f = scanviz.function([x], y, mode=Mode("native", "none"))
+    given = RNG.normal(size=(4, 3, 3))
+    np.testing.assert_allclose(f(given)[-1], sum(np.linalg.pinv(each) for each in given))
+    reason = "no native code: calling out would cost more than is gained: `pinv` has no native code"
+    assert tiers_of(f) == [("numpy", reason)]
+
+
+@pytest.mark.usefixtures("always_called")
+def test_what_has_no_native_code_is_called_out_and_the_record_says_so():
+    x = T.tensor("float64", (None, 3, 3), "x")
+    y, _ = scanviz.scan(
+        lambda x_t, y: T.linalg.pinv(x_t) + T.tanh(y * 2.0), x, T.zeros((3, 3)), name="inverse"
+    )
+    f = agree([x], y, RNG.normal(size=(4, 3, 3)), rewrites="none")
+    ((_, why),) = tiers_of(f)
+    assert "called out: `pinv` has no native code" in why
+
+
+def with_inner():
+    """Return a function of a loop in each step of another, whose code is one piece."""
+
+    def step(x_t, h):
+        return h + scanviz.scan(lambda y: T.tanh(y + x_t), None, h, n_steps=3, name="inner")[0][-1]
+
+    return scanviz.function([X], fed(step)[-1], mode="native")
+
+
+def test_loops_inside_stay_part_of_the_code_while_a_record_is_made_and_are_counted():
+    f, rows = with_inner(), RNG.normal(size=(4000, 5))
+    plain, typical = f(rows), []
+    for _ in range(
+        5
+    ):  # a step's own time is about that of a stamp: one round in which it is more than the stamps will do
+        with scanviz.profile() as session:
+            np.testing.assert_array_equal(f(rows), plain)
+        outer, inner = (
+            next(loop for loop in session.record.loops if loop.name == name) for name in ("outer", "inner")
+        )
+        assert (outer.runs, outer.steps) == (1, 4000) and (inner.runs, inner.steps) == (4000, 12_000)
+        assert inner.sampled_steps and inner.step_times.count < inner.steps / 2, "a few runs are called out"
+        assert 0 < inner.total_ns < outer.total_ns
+        typical.append(outer.typical_ns)
+    assert max(typical) > 0
+
+
+def test_a_record_says_that_branches_inside_are_slower_while_it_is_made():
+    h = fed(lambda x_t, h: h + T.ifelse(x_t[0] > 0, T.tanh(h), x_t))
+    f = scanviz.function([X], h, mode="native")
+    with scanviz.profile() as session:
+        f(ROWS)
+    (outer,) = session.record.loops
+    assert any("while it is recorded, loops and branches inside" in tier.why for tier in outer.tiers)
+    f(ROWS)
+    assert not called_out(f), "without a profile they are part of the code"
+
+
+def test_a_profile_leaves_no_trace_in_the_code_that_runs_without_one():
+    def code(f):
+        (outer,) = f.executable.flat.runners.values()
+        ((_, made),) = outer.tier.cache.items()
+        text = made.written("plain").text
+        return text, assembly_of(text)
+
+    f, g = with_inner(), with_inner()
+    f(ROWS)
+    with scanviz.profile():
+        g(np.tile(ROWS, (50, 1)))
+    g(ROWS)
+    assert "readcyclecounter" not in code(g)[0]
+    assert code(f) == code(g)
+
+
+@pytest.mark.usefixtures("always_called")
+def test_an_operation_that_is_called_out_fails_in_the_words_of_other_tiers():
+    x = T.tensor("float64", (None, 2, 2), "x")
+
+    def step(x_t, total):
+        y, _ = scanviz.scan(
+            lambda y: y + T.trace(T.linalg.cholesky(x_t)), None, total, n_steps=2, name="inner"
+        )
+        return y[-1]
+
+    y, _ = scanviz.scan(step, x, T.constant(0.0), name="outer")
+    given = np.stack([np.eye(2), np.eye(2), -np.eye(2)])
+    told = []
+    for tier in ("native", "reference"):
+        with pytest.raises(ScanvizError) as error:
+            scanviz.function([x], y, mode=Mode(tier, "none"))(given)
+        told.append(str(error.value))
+    assert told[0] == told[1]
+
+
+@pytest.mark.usefixtures("always_called")
+def test_ctrl_c_during_what_is_called_out_ends_the_loop(monkeypatch):
+    x = T.tensor("float64", (None, 2, 2), "x")
+    y, _ = scanviz.scan(lambda x_t, y: T.linalg.pinv(x_t) + y, x, T.zeros((2, 2)), name="inverse")
+    f = scanviz.function([x], y, mode=Mode("native", "none"))
+    given = np.stack([np.eye(2)] * 3)
+    f(given)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(called.Calls, "_look", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        f(given)
+
+
+def test_a_loop_of_few_steps_inside_takes_a_small_part_of_what_it_takes_on_numpy():
+    """A tenth of a microsecond beside two; a loop that is called out takes more than on NumPy."""
+    n = 2_000
+
+    def step(x_t, h):
+        s, _ = scanviz.scan(lambda s: 0.5 * s + x_t, None, h, n_steps=4, name="inner")
+        return s[-1]
+
+    x = T.vector("x")
+    h, _ = scanviz.scan(step, x, T.constant(0.0), name="outer")
+    native, numpy = (scanviz.function([x], h[-1], mode=Mode(tier, "none")) for tier in ("native", "numpy"))
+    given, found = np.ones(n), []
+    native(given), numpy(given)
+    while not found or (min(found) > 0.25 and len(found) < 50):  # in turns, in this thread's own time
+        found.append(_timed(native, given) / _timed(numpy, given))
+    assert min(found) <= 0.25, found
+
+
+def _timed(f, given):
+    begun = time.thread_time()
+    f(given)
+    return time.thread_time() - begun
+
+
+@pytest.mark.parametrize("innermost", ["numpy", "reference", "native"])
+@pytest.mark.parametrize("branch", [False, True])
+def test_a_loop_that_names_another_tier_is_called_out_of_one_that_says_native(innermost, branch, monkeypatch):
+    monkeypatch.setattr(scanviz.config.native, "pays_after", 0)
+
+    def row(a, b):
+        return scanviz.scan(lambda a_t, h: T.tanh(a_t + h), a, b, mode=innermost)[0][-1] * 0.5 + b
+
+    def chosen(a, b):
+        return T.ifelse(b > 0, row(a, b), a[0]) if branch else row(a, b)
+
+    def rows(x_t, h):
+        inner, _ = scanviz.scan(lambda a, b: chosen(x_t, b) + a, x_t, T.sum(h), mode="native")
+        return inner * 0.3
+
+    h = T.vector("h")
+    outer, _ = scanviz.scan(rows, X, h)
+    outputs = [outer, scanviz.grad(T.sum(outer**2), h)]
+    given = ROWS, np.ones(5)
+    found = scanviz.function([X, h], outputs, mode="auto")(*given)
+    expected = scanviz.function([X, h], outputs, mode="reference")(*given)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

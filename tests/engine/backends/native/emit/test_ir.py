@@ -1,0 +1,29 @@
+"""Code as it is written: what is reckoned once, and what LLVM is told of loops."""
+
+from scanviz.engine.backends.native.emit.ir import Code, Value, constant
+
+NUMBER, ADDRESS = Value("%n", "int64"), Value("%a", "address")
+
+
+def test_what_is_reckoned_again_in_a_block_is_written_once():
+    code = Code()
+    first, again = (code.at(ADDRESS, code.along(constant(8, "int64"), NUMBER, 24)) for _ in range(2))
+    assert first == again and len(code.lines) == 3
+    assert code.at(ADDRESS, code.times(NUMBER, 8)) != first
+    code.begin("further")  # a block that others may lead to
+    assert code.at(ADDRESS, code.along(constant(8, "int64"), NUMBER, 24)) != first
+
+
+def test_nothing_is_reckoned_with_that_was_taken_back():
+    code = Code()
+    taken = code.times(NUMBER, 24)
+    code.take_back(0, "entry")
+    assert code.times(NUMBER, 24) != taken and len(code.lines) == 1
+
+
+def test_llvm_does_not_see_where_the_number_of_a_loop_comes_from():
+    code = Code()
+    with code.counted(0, 64, 8) as number:
+        code.load(code.at(ADDRESS, code.times(number, 8)), "float64", 8)
+    phi, seen = (next(line for line in code.lines if word in line) for word in (" = phi ", " = freeze "))
+    assert seen.strip().startswith(f"{number.text} = ") and number.text not in phi

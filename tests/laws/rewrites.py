@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scanviz import function
 from scanviz import tensor as T
+from scanviz.engine.function.rewriting import target_of
 from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.nodes import Array, Variable, is_floating
@@ -21,6 +22,7 @@ from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.families import all_rules
 from scanviz.engine.rewrites.history import Record, RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
+from scanviz.engine.rewrites.target import TargetTier
 from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
@@ -35,6 +37,8 @@ NO_STEPS = random_loops(dtypes=("float64", "float32"), symbolic_steps=True, long
 )
 SMOOTH = random_loops(smooth=True, symbolic_steps=True, constants=True)
 READ = st.lists(st.just(LAST_ROW) | st.sampled_from(READINGS), min_size=3, max_size=3)
+# what a graph is rewritten for: machine code wherever it runs a loop, and NumPy everywhere
+TARGETS = st.sampled_from([target_of(Mode("native")), target_of(Mode("numpy"))])
 RULES = [rule.name for rule in all_rules() if "memory" not in rule.phases]
 
 
@@ -76,21 +80,25 @@ def graph_of(case: LoopCase, readings: Sequence[Reading]) -> Graph:
 PLAIN = Mode("reference", "none")
 
 
-@law(sample=40, case=LOOPS, rule=st.sampled_from(RULES), readings=READ)
-def a_rule_alone_keeps_what_is_computed(case: LoopCase, rule: str, readings: list[Reading]) -> None:
+@law(sample=40, case=LOOPS, rule=st.sampled_from(RULES), readings=READ, target=TARGETS)
+def a_rule_alone_keeps_what_is_computed(
+    case: LoopCase, rule: str, readings: list[Reading], target: TargetTier
+) -> None:
     """Each rule alone keeps what is read of a loop, its updates and its gradients."""
     graph = graph_of(case, readings)
-    after = RewriteHistory(graph.wanted, Selection("none").including(rule)).final
+    after = RewriteHistory(graph.wanted, Selection("none").including(rule), target=target).final
     graph.check_types(after)
     check_same(graph.run(PLAIN, after), graph.run(PLAIN), case.dtype, rule)
 
 
-@law(sample=8, case=LOOPS, readings=READ)
-def every_prefix_of_the_pipeline_keeps_what_is_computed(case: LoopCase, readings: list[Reading]) -> None:
+@law(sample=8, case=LOOPS, readings=READ, target=TARGETS)
+def every_prefix_of_the_pipeline_keeps_what_is_computed(
+    case: LoopCase, readings: list[Reading], target: TargetTier
+) -> None:
     """Whatever version of a graph is picked from its history, it computes the same."""
     graph = graph_of(case, readings)
     expected = graph.run(PLAIN)
-    history = RewriteHistory(graph.wanted, Selection("all"))
+    history = RewriteHistory(graph.wanted, Selection("all"), target=target)
     versions = history.all_graphs()
     for number, version in enumerate(versions):
         graph.check_types(version)
@@ -159,24 +167,25 @@ def all_rules_together_keep_what_is_computed(case: LoopCase, readings: list[Read
     case=LOOPS,
     readings=READ,
     excluded=st.just([]) | st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True),
+    target=TARGETS,
 )
 def the_pipeline_run_over_its_own_result_changes_nothing(
-    case: LoopCase, readings: list[Reading], excluded: list[str]
+    case: LoopCase, readings: list[Reading], excluded: list[str], target: TargetTier
 ) -> None:
     """Rewritten again, a graph gives the same; after a run with all rules, no rule finds anything to do.
 
     A first run without some of the rules leaves the others graphs that late phases have been over.
     """
     graph = graph_of(case, readings)
-    first = RewriteHistory(graph.wanted, Selection("all").excluding(*excluded)).final
-    whole = RewriteHistory(first, Selection("all")).final if excluded else first
+    first = RewriteHistory(graph.wanted, Selection("all").excluding(*excluded), target=target).final
+    whole = RewriteHistory(first, Selection("all"), target=target).final if excluded else first
     check_same(graph.run(PLAIN, whole), graph.run(PLAIN, first), case.dtype)
-    check_unchanged(whole)
+    check_unchanged(whole, target)
 
 
-@law(sample=15, case=SMOOTH, readings=READ, order=st.integers(1, 2))
+@law(sample=15, case=SMOOTH, readings=READ, order=st.integers(1, 2), target=TARGETS)
 def a_rewritten_gradient_of_any_order_has_nothing_left_to_rewrite(
-    case: LoopCase, readings: list[Reading], order: int
+    case: LoopCase, readings: list[Reading], order: int, target: TargetTier
 ) -> None:
     """No rule finds anything to do in the rewritten gradient of a gradient of a loop."""
     results, _, inputs, _ = case.build()
@@ -187,14 +196,14 @@ def a_rewritten_gradient_of_any_order_has_nothing_left_to_rewrite(
         cost = sum((T.sum(T.sin(T.cast(variable, "float64"))) for variable in wanted), T.constant(0.0))
         found = pull_back({cost: T.constant(1.0)}, wrt)
         wanted = [gradient for gradient in found if isinstance(gradient, Variable)]
-    check_unchanged(RewriteHistory(wanted, Selection("all")).final)
+    check_unchanged(RewriteHistory(wanted, Selection("all"), target=target).final, target)
 
 
-def check_unchanged(outputs: Sequence[Variable]) -> None:
+def check_unchanged(outputs: Sequence[Variable], target: TargetTier) -> None:
     """Raise where a rule finds something to do in a graph."""
     again = [
         f"{record.phase}, {record.rule}: {record.message}"
-        for record in RewriteHistory(outputs, Selection("all"))
+        for record in RewriteHistory(outputs, Selection("all"), target=target)
     ]
     assert not again, "; ".join(again)
 

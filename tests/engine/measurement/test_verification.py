@@ -8,6 +8,7 @@ import pytest
 import scanviz
 from scanviz import Mode
 from scanviz import tensor as T
+from scanviz.cli.measured_lines import ablated_lines
 from scanviz.engine.backends import registry
 from scanviz.engine.config import config
 from scanviz.engine.graph.declaration import Op
@@ -286,3 +287,18 @@ def test_both_sides_of_a_measured_rule_run_where_the_function_has_come_to(monkey
             made.run([rows], None)
         tiers = {each.tier.name for run in made.flat.runners.values() for each in run.tier.all_made()}
         assert getattr(made, "runs_whole", False) if not tiers else tiers == {tier}
+
+
+@pytest.mark.parametrize(
+    ("measured", "says"),
+    [
+        (effect(0.4, 0.6), "makes this function 2.0 times slower"),
+        (effect(0.6, 1.1), ""),
+        (effect(1.0, 1.2, 100 << 20, 50 << 20, (0.5, 0.5)), "takes 2.0 times the memory"),
+        (effect(1.0, 1.2, 10 << 20, 5 << 20, (0.5, 0.5)), ""),
+    ],
+)
+def test_a_rule_that_harms_is_named_with_what_to_write(measured, says):
+    lines = [line.text for line in ablated_lines(iter([measured]), 120, [])]
+    found = [line for line in lines if "excluding('r')" in line]
+    assert len(found) == bool(says) and all(says in line for line in found)

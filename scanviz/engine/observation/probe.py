@@ -171,10 +171,19 @@ class Probe:
 
     def usual_ns(self) -> dict[int, int]:
         """Return by the key of each loop what its noted runs take together if each takes what they take mostly."""
-        times: dict[int, list[int]] = {}
-        for run in self.runs:
-            times.setdefault(run[0], []).append(run[5])
-        return {loop: sorted(found)[len(found) // 2] * len(found) for loop, found in times.items()}
+        times: dict[int, list[tuple[float, int]]] = {}  # of each entry what a run took, and how many there were
+        for loop, count, _, _, _, elapsed_ns, _ in self.runs:
+            if elapsed_ns >= 0:
+                times.setdefault(loop, []).append((elapsed_ns / max(1, count), count))
+        found: dict[int, int] = {}
+        for loop, entries in times.items():
+            runs = left = sum(count for _, count in entries)
+            for each_ns, count in sorted(entries, reverse=True):
+                left -= count
+                if 2 * left <= runs:
+                    found[loop] = round(each_ns * runs)
+                    break
+        return found
 
     def tell_runs(self, control: bool = False) -> None:
         """Tell the runs that were noted, and whether that was in a control block."""

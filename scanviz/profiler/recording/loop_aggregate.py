@@ -205,7 +205,7 @@ class LoopAggregate:
         from scanviz.engine.observation.own_time import note_cost  # who tells of runs has imported it
 
         _, runs, steps, longest, failed, elapsed_ns, tier = run
-        self._totals.add_unseen(runs, failed, max(0, elapsed_ns), longest, steps)
+        self._totals.add_unseen(runs, failed, max(0, elapsed_ns), longest, steps, inside=bool(tier))
         self._steps += steps
         self._control_steps += steps * (control or bool(tier))
         if tier:

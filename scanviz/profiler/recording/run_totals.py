@@ -18,10 +18,12 @@ class RunTotals:
 
     Attributes
     ----------
-    runs, failed_runs, unseen_runs : int
-        All runs; of them those that an error ended, and those of whose steps there is no time.
+    runs, failed_runs : int
+        All runs; of them those that an error ended.
     unseen_steps : int
-        Steps of those.
+        Steps of runs of whose steps there is no time.
+    entered_runs, entered_steps, entered_ns : int
+        Those of these runs that are no part of the code of the loop around, with their steps and time.
     longest_run : int
         Steps of the longest one.
     total_ns, unseen_ns, setup_ns, first_run_ns : int
@@ -35,6 +37,9 @@ class RunTotals:
     __slots__ = (
         "buffer_bytes",
         "clock",
+        "entered_ns",
+        "entered_runs",
+        "entered_steps",
         "failed_runs",
         "first_run_ns",
         "longest_run",
@@ -45,23 +50,27 @@ class RunTotals:
         "stamp_ns",
         "total_ns",
         "unseen_ns",
-        "unseen_runs",
         "unseen_steps",
     )
 
     def __init__(self) -> None:
-        self.runs = self.failed_runs = self.unseen_runs = 0
+        self.runs = self.failed_runs = self.entered_runs = self.entered_steps = self.entered_ns = 0
         self.longest_run = self.buffer_bytes = self.unseen_steps = 0
         self.total_ns = self.unseen_ns = self.setup_ns = self.first_run_ns = 0
         self.setups: deque[int] = deque(maxlen=RECENT_RUNS)
         self.clock, self.resolution_ns = "", 0.0
         self.stamp_ns: float | None = None
 
-    def add_unseen(self, runs: int, failed: int, elapsed_ns: int, longest: int, steps: int = 0) -> None:
-        """Count runs of whose steps there is no time."""
+    def add_unseen(
+        self, runs: int, failed: int, elapsed_ns: int, longest: int, steps: int = 0, inside: bool = False
+    ) -> None:
+        """Count runs of whose steps there is no time; those inside machine code of the loop around are not entered."""
         self.runs += runs
-        self.unseen_runs += runs
         self.unseen_steps += steps
+        if not inside:
+            self.entered_runs += runs
+            self.entered_steps += steps
+            self.entered_ns += elapsed_ns
         self.failed_runs += failed
         self.total_ns += elapsed_ns
         self.unseen_ns += elapsed_ns
@@ -79,11 +88,11 @@ class RunTotals:
         """Return the time before the first step and after the last: of runs whose steps have no time as typical of the others.
 
         Where a step takes ``step_ns`` it is no more than their steps leave: steps are the same, but a run that nobody looks at
-        closely is entered in a tenth of the time, and one inside machine code in none.
+        closely is entered in a tenth of the time.
         """
         typical = float(median_of(self.setups)) if self.setups else 0.0
-        left = max(0.0, self.unseen_ns - step_ns * self.unseen_steps)
-        return self.setup_ns + round(min(typical * self.unseen_runs, left))
+        left = max(0.0, self.entered_ns - step_ns * self.entered_steps)
+        return self.setup_ns + round(min(typical * self.entered_runs, left))
 
     def take_clock(self, series: StepSeries) -> None:
         """Note where times come from."""

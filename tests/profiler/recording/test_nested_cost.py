@@ -12,6 +12,7 @@ from scanviz import tensor as T
 from scanviz.engine.backends.registry import availability
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.own_time import note_cost
+from scanviz.engine.observation.probe import Probe
 from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.recording.run_totals import RunTotals
 from tests.profiler.events import loop_keys, recorder
@@ -134,6 +135,21 @@ def test_where_its_own_machine_code_was_seen_to_run_a_step_is_one_of_that() -> N
     [cells] = (loop for loop in made.record().loops if loop.key == CELLS)
     assert 15 < cells.step_times.p50_ns == cells.typical_ns <= 100 and cells.step_times.count == 40
     assert all(operation.samples for operation in cells.operations)
+
+
+def test_nothing_is_around_the_steps_of_runs_inside_of_machine_code() -> None:
+    """What such runs took more than their steps is time of these: it stood on the line of the inner `scan`."""
+    totals = RunTotals()
+    totals.add_ended(100, 11_000, 1_000, False)
+    totals.add_unseen(2, 0, 40_000, 100, 200, inside=True)
+    assert totals.around_ns(90.0) == 1_000
+
+
+def test_control_blocks_tell_what_a_run_inside_takes_mostly_however_their_parts_are_cut() -> None:
+    probe = Probe(1, ())
+    probe.runs += [(CELLS, 8, 8, 1, 0, 9_000, "native"), (CELLS, 1, 1, 1, 0, 900, "native")]
+    probe.note((CELLS, 31, 31, 1, 0, 31_000, "native"))
+    assert probe.usual_ns() == {CELLS: 40_000}
 
 
 def test_what_runs_without_times_take_around_their_steps_is_no_more_than_their_steps_leave() -> None:

@@ -107,13 +107,15 @@ class Probe:
         Which sides of branches the call took, by the branch's id.
     runs : list of Run
         Runs of loops that were noted and not told yet.
+    note_ns : int
+        Nanoseconds of noting one.
     entered, run_begun, run_ended, elapsed_ns : int
         When the call and its run began, and when that ended; how long it took without observing.
     """
 
     __slots__ = (
         "_looked_at", "branches", "call", "control", "elapsed_ns", "entered", "function", "is_outer", "is_sample", "ledger",
-        "level", "observers", "own", "run_begun", "run_ended", "runs", "samples", "stamps", "steps_a_stamp", "waiting", "weighs",
+        "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples", "stamps", "steps_a_stamp", "waiting", "weighs",
     )  # fmt: skip
 
     def __init__(
@@ -134,7 +136,7 @@ class Probe:
         self.stamps: Sequence[int] = ()
         self.ledger: Ledger | None = None
         self.branches: dict[int, BranchTaken] = {}
-        self.call = -1
+        self.call, self.note_ns = -1, note_cost()
         self.entered = self.run_begun = self.run_ended = self.elapsed_ns = 0
 
     def now(self) -> int:
@@ -160,8 +162,11 @@ class Probe:
 
     def ran(self, loop: int, done: int, failed: int, elapsed_ns: int) -> None:
         """Note a run of a loop in this thread, of so many steps; noting is observing."""
-        self.note((loop, 1, done, done, failed, elapsed_ns, ""))
-        self.own.ns += note_cost()
+        runs = self.runs
+        runs.append((loop, 1, done, done, failed, elapsed_ns, ""))
+        if len(runs) >= MOST_RUNS:
+            runs[:] = together(runs)
+        self.own.ns += self.note_ns
 
     def note(self, run: Run) -> None:
         """Note one or several runs of a loop."""
@@ -171,7 +176,9 @@ class Probe:
 
     def usual_ns(self) -> dict[int, int]:
         """Return by the key of each loop what its noted runs take together if each takes what they take mostly."""
-        times: dict[int, list[tuple[float, int]]] = {}  # of each entry what a run took, and how many there were
+        times: dict[
+            int, list[tuple[float, int]]
+        ] = {}  # of each entry what a run took, and how many there were
         for loop, count, _, _, _, elapsed_ns, _ in self.runs:
             if elapsed_ns >= 0:
                 times.setdefault(loop, []).append((elapsed_ns / max(1, count), count))

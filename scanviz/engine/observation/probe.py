@@ -115,7 +115,8 @@ class Probe:
 
     __slots__ = (
         "_looked_at", "branches", "call", "control", "elapsed_ns", "entered", "function", "is_outer", "is_sample", "ledger",
-        "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples", "stamps", "steps_a_stamp", "waiting", "weighs",
+        "level", "note_ns", "observers", "own", "run_begun", "run_ended", "runs", "samples", "stamps", "steps_a_stamp", "waiting",
+        "weighs",
     )  # fmt: skip
 
     def __init__(

@@ -2,8 +2,9 @@
 
 The code is handed int64 numbers: first :data:`HEAD` about what it shall do and has done, then the stamps.  With one a step, it is
 taken where a step begins, if the number of the step, counted from the first, is a multiple of a power of two; and one where the
-code is left.  Code that takes strips of elements through many steps takes them through those between two stamps: what has a time is
-the code that runs without one.  With one an operation, all are taken, the last where the rows are stored.
+code is left.  With one an operation, all are taken, the last where the rows are stored.  It is one code, told each time which.
+Plain code that takes strips of elements through many steps takes them through those between two stamps: what has a time is the code
+that runs without one.
 
 Loops inside that are called out are watched meanwhile: what that takes is noted with its time, and taken off the times that follow.
 """
@@ -25,7 +26,8 @@ from scanviz.engine.observation.stamps import RESOLUTION, Clock, stamps_a_step
 from scanviz.engine.observation.step_sampler import Variant
 from scanviz.engine.program.instructions import LoopInstruction
 
-HEAD = 4  # the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done
+# the first step, k - 1 where every k-th step has a stamp, the logarithm of k, the steps done, whether operations have stamps
+HEAD = 5
 OFTEN_NS = 200  # steps that take longer have a stamp each: a stamp costs some ten nanoseconds
 SHARED_NS = 500  # of shorter ones as many share a stamp as take about so long
 RAREST = 9  # the logarithm of the most steps that share a stamp
@@ -51,7 +53,10 @@ class StampWriter:
         self.code, self.record, self.width = code, record, width
         if not is_steady():
             code.line("%clock = alloca [2 x i64], align 8")
-        self._origin, self._mask, self._shift = (code.load(code.at(record, 8 * k), "int64") for k in range(3))
+        self._origin, self._mask, self._shift, every = (
+            code.load(code.at(record, 8 * k), "int64") for k in (0, 1, 2, 4)
+        )
+        self._times_all = code.op(f"icmp ne i64 {every.text}, 0", "bool")
 
     def begin_step(self, step: Value) -> None:
         """Take the stamp of a step that has one."""
@@ -61,7 +66,10 @@ class StampWriter:
         with code.storing_nothing():  # but times
             code.branch(code.op(f"icmp eq i64 {rest.text}, 0", "bool"), taken, go_on)
             code.begin(taken)
-            self._store(code.op(f"lshr i64 {done.text}, {self._shift.text}", "int64"), False)
+            place = code.op(f"lshr i64 {done.text}, {self._shift.text}", "int64")
+            if self.width:
+                place = code.select(self._times_all, code.times(done, self.width), place)
+            self._store(place, False)
             code.jump(go_on)
             code.begin(go_on)
 
@@ -76,15 +84,25 @@ class StampWriter:
             write(begin, end)
 
     def operation(self, step: Value, number: int) -> None:
-        """Take one of the stamps of a step whose operations are timed."""
-        self._store(self.code.add(self.code.times(self._done(step), self.width), number), True)
+        """Take one of the stamps of a step, where its operations are timed."""
+        code, taken, go_on = self.code, self.code.label(), self.code.label()
+        with code.storing_nothing():
+            code.branch(self._times_all, taken, go_on)
+            code.begin(taken)
+            self._store(code.add(code.times(self._done(step), self.width), number), True)
+            code.jump(go_on)
+            code.begin(go_on)
 
     def leave(self, done: Value) -> None:
         """Note the steps done where the code is left, and with a stamp a step the time."""
-        code, steps = self.code, self._done(done)
+        code, steps, taken, go_on = self.code, self._done(done), self.code.label(), self.code.label()
         code.store(steps, code.at(self.record, 24))
-        if not self.width:
+        with code.storing_nothing():
+            code.branch(self._times_all, go_on, taken)
+            code.begin(taken)
             self._store(self._stamps_before(steps), False)
+            code.jump(go_on)
+            code.begin(go_on)
 
     def _stamps_before(self, done: Value) -> Value:
         """Return how many stamps were taken when so many steps are done."""
@@ -201,7 +219,7 @@ class NativeStamps:
                 self._k *= 2
         stamps = width * (last - first) if variant == "ops" else (last - first) // self._k + 2
         numbers = np.zeros(HEAD + stamps, np.int64)
-        numbers[:3] = first, self._k - 1, self._k.bit_length() - 1
+        numbers[:HEAD] = first, self._k - 1, self._k.bit_length() - 1, 0, variant == "ops"
         self.record = NativeRecord(numbers, own)
         self._begun = self._clock()
 
@@ -250,6 +268,11 @@ class NativeStamps:
         return StepSeries(loop.key, first, spans, operations, copies, op_stamps=stamps, **_source())
 
 
+def no_stamps(first: int) -> NativeRecord:
+    """Return what code that notes times is handed where none are wanted: it notes when it is entered and left."""
+    return NativeRecord(np.array([first, (1 << 62) - 1, 62, 0, 0, 0, 0]), None)
+
+
 def _source() -> dict[str, Any]:
     """Return where the times come from."""
     found = counter()
@@ -258,4 +281,4 @@ def _source() -> dict[str, Any]:
     return {"source": "cycle counter", "resolution_ns": found.tick_ns, "stamp_ns": found.stamp_ns}
 
 
-__all__ = ["NativeRecord", "NativeStamps", "StampWriter"]
+__all__ = ["NativeRecord", "NativeStamps", "StampWriter", "no_stamps"]

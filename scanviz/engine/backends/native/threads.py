@@ -78,7 +78,10 @@ class PartedCode:
     def prepare_times(self) -> None:
         """Make the code that notes times, where it is not there."""
         if self._timed is None:
-            kind = Kind("steps", share=(self._parts.size, self._parts.rows))
+            kind = Kind(
+                "strips" if self._code.handed.in_strips else "timed",
+                share=(self._parts.size, self._parts.rows),
+            )
             self._timed = _CodeOfPart(self._loop, self._parts.plan, kind)
 
     def run(self, arena: LoopArena, first: int, last: int, step_ns: float, times: bool) -> float:

@@ -8,9 +8,11 @@ from functools import cached_property
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
+from scanviz.engine.backends.native.cache.jit import Machine
 from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
 from scanviz.engine.backends.native.counts import Rates, runs_counted
-from scanviz.engine.backends.native.emit.code import Kind, code_of, text_of
+from scanviz.engine.backends.native.emit.call_arguments import CallArguments
+from scanviz.engine.backends.native.emit.code import CodeVariant, Kind, code_of, text_of
 from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import gathered
 from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
@@ -71,6 +73,8 @@ class NativeCode:
         Decides when threads take steps, for all code for the same shapes.
     others : callable, optional
         Is called while it is compiled.
+    known : dict, optional
+        What was compiled for the same shapes, by kind: steps and operations are timed by the same code.
     """
 
     def __init__(
@@ -84,8 +88,10 @@ class NativeCode:
         rates: Rates | None = None,
         in_parts: InParts | None = None,
         others: Callable[[], None] | None = None,
+        known: dict[Kind, tuple[Machine, CallArguments]] | None = None,
     ) -> None:
-        self._kind = Kind(variant, inline, counts)
+        self._known = {} if known is None else known
+        self._kind = Kind(_of_variant(variant, counts, self._known), inline, counts)
         self._chunk = 1
         self._step_ns = 0.0  # what a step took lately
         self._in_parts = None if variant == "ops" else in_parts
@@ -94,7 +100,9 @@ class NativeCode:
         self._others: dict[bool, NativeCode] = {}
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
-        self.machine, self.handed = code_of(loop, plan, self._kind, others)
+        if self._kind not in self._known:
+            self._known[self._kind] = code_of(loop, plan, self._kind, others)
+        self.machine, self.handed = self._known[self._kind]
         self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
 
     @cached_property
@@ -107,7 +115,7 @@ class NativeCode:
     @property
     def in_strips(self) -> bool:
         """Whether it takes strips of elements through the steps between two stamps: no step has a stamp of its own."""
-        return self.variant == "steps" and not self.handed.stamped
+        return self.handed.in_strips
 
     @property
     def short_steps(self) -> int:
@@ -202,10 +210,12 @@ class NativeCode:
 
     def _observed(self, arena: LoopArena, first: int, last: int, watch: Probe) -> Outcome:
         """Take steps while somebody observes: loops inside are counted, and now and then called out, to be observed themselves."""
-        inline = not self._is_look(watch)
-        if not inline:
-            from scanviz.engine.backends.native.stamps import NativeRecord
+        from scanviz.engine.backends.native.stamps import NativeRecord, no_stamps
 
+        inline = not self._is_look(watch)
+        if self.variant == "plain":
+            arena.record = no_stamps(first)
+        if not inline:
             if not self._branches and watch.control and isinstance(arena.record, NativeRecord):
                 arena.record.is_slower = watch.level is Level.STEPS
         elif self._kind.counts:
@@ -213,7 +223,14 @@ class NativeCode:
         if inline not in self._others:
             with watch.own.aside():  # no time of the program
                 self._others[inline] = NativeCode(
-                    self.loop, self.plan, self.variant, self.runners, inline, inline, self._rates
+                    self.loop,
+                    self.plan,
+                    self.variant,
+                    self.runners,
+                    inline,
+                    inline,
+                    self._rates,
+                    known=self._known,
                 )
         return self._others[inline]._as_whole(arena, first, last)
 
@@ -241,6 +258,16 @@ class NativeCode:
     @cached_property
     def _shares(self) -> list[list[tuple[int, float]]]:
         return [_shares(self.loop.body, self.plan, group) for group in self.handed.stamped[1:-1]]
+
+
+def _of_variant(
+    variant: Variant, counts: bool, known: Mapping[Kind, tuple[Machine, CallArguments]]
+) -> CodeVariant:
+    """Return which code runs as a variant: there is one beside the plain one, but for plain code of strips with a few times."""
+    if variant == "plain" and not counts:
+        return "plain"
+    plain = known.get(Kind("plain"))
+    return "strips" if variant == "steps" and plain is not None and plain[1].in_strips else "timed"
 
 
 def _shares(program: Program, plan: Plan, group: Sequence[int]) -> list[tuple[int, float]]:
@@ -337,11 +364,14 @@ class NativeLoop(SpecialisedLoop):
         """Return native code for shapes and a run of so many steps, made in this thread; NotWrittenError where there is none."""
         plan = plan_loop(self.loop, shapes, chains, EMITS, rows)
         rates, in_parts = Rates(), InParts(self.loop, plan, (chains, EMITS))
+        known: dict[Kind, tuple[Machine, CallArguments]] = {}
 
         def write(plan: Plan, variant: Variant) -> NativeCode:
             if variant == "plain":
                 return code
-            return NativeCode(self.loop, plan, variant, self.runners, True, True, rates, in_parts)
+            return NativeCode(
+                self.loop, plan, variant, self.runners, True, True, rates, in_parts, known=known
+            )
 
         code = NativeCode(
             self.loop,
@@ -351,6 +381,7 @@ class NativeLoop(SpecialisedLoop):
             rates=rates,
             in_parts=in_parts,
             others=self._meanwhile,
+            known=known,
         )
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")
         if code.machine.was_kept:

@@ -155,7 +155,7 @@ def test_parts_that_are_slower_for_a_while_are_tried_again_at_little_cost(monkey
 
 def test_steps_are_done_when_all_threads_have_done_them():
     record = NativeRecord(
-        np.array([10, 1, 1, 6, *(k * 1000 for k in range(4))]), None
+        np.array([10, 1, 1, 6, 0, *(k * 1000 for k in range(4))]), None
     )  # every second of six steps
     record.waited(12, 16, round(2000 * counter().tick_ns) + 400)
     assert abs(record.waited_ns - 400) <= 1

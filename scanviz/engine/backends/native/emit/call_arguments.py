@@ -93,7 +93,7 @@ class CallArguments(Struct, frozen=True):
     scratch : int
         Bytes of scratch memory.
     stamped : tuple of tuple of int
-        Of a variant that times operations: the instructions that end at each stamp of a step.
+        Of code that notes times: the instructions that end at each stamp of a step whose operations are timed.
     reported : int
         How many int64 numbers an error leaves: the site, the step of each loop around it, and values of its last inputs.
     constants : mapping
@@ -106,6 +106,8 @@ class CallArguments(Struct, frozen=True):
         Whether loops or branches inside are part of the code: nobody who observes is notified of them.
     counted : tuple of CountedLoop
         The loops inside whose runs the code counts.
+    in_strips : bool
+        Whether it takes strips of elements through many steps, one after the other.
     """
 
     addresses: tuple[Base, ...]
@@ -117,6 +119,7 @@ class CallArguments(Struct, frozen=True):
     callouts: tuple[Callout, ...]
     holds_inside: bool
     counted: tuple[CountedLoop, ...]
+    in_strips: bool
 
 
 __all__ = ["CallArguments", "Callout", "CountedLoop", "Site"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Literal, NamedTuple
 
 from scanviz.engine.backends.native.cache.jit import Machine, compiled, target
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
@@ -13,8 +13,7 @@ from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.verify import verify_plan
 
-if TYPE_CHECKING:
-    from scanviz.engine.observation.step_sampler import Variant
+CodeVariant = Literal["plain", "timed", "strips"]
 
 
 class Kind(NamedTuple):
@@ -23,18 +22,19 @@ class Kind(NamedTuple):
     Attributes
     ----------
     variant : str
-        Of a loop's code: plain, or one that notes times.
+        Of a loop's code: plain; one that notes times, of steps or of their operations too, as it is told; or plain code that takes
+        strips of elements through many steps, with a time for each block of these.
     inline : bool
         Whether loops and branches inside are written where they stand.
     counts : bool
-        Whether runs of loops inside are counted of runs of loops inside.
+        Whether runs of loops inside are counted.
     share : tuple of int
         How many rows of a batch the loop has, and how many of them the part whose code it is; (1, 1) for the whole loop.
     calls_out : bool
         Whether it may call an operation out; else there is no code for a loop with such a one.
     """
 
-    variant: Variant
+    variant: CodeVariant
     inline: bool = True
     counts: bool = False
     share: tuple[int, int] = (1, 1)

@@ -25,8 +25,8 @@ from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_sc
 from scanviz.engine.program.plan import Plan, StoreKind
 
 if TYPE_CHECKING:
+    from scanviz.engine.backends.native.emit.code import CodeVariant
     from scanviz.engine.backends.native.stamps import StampWriter
-    from scanviz.engine.observation.step_sampler import Variant
 
 
 class LoopEmitter(StepsWriter):
@@ -46,7 +46,7 @@ class LoopEmitter(StepsWriter):
         self,
         loop: LoopInstruction,
         plan: Plan,
-        variant: Variant,
+        variant: CodeVariant,
         vector_bytes: int,
         marked: bool = False,
         inline: bool = True,
@@ -73,11 +73,11 @@ class LoopEmitter(StepsWriter):
         if self.variant != "plain":
             from scanviz.engine.backends.native.stamps import StampWriter  # of use while somebody watches
 
-            width = self._stamps_a_step() if self.variant == "ops" else 0
+            width = self._stamps_a_step() if self.variant == "timed" else 0
             self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)
         code.jump("prepare")  # which is written last, when it is known what the steps need
         code.begin("ready")
-        strips = strips_of(self) if self.variant != "ops" else None
+        strips = strips_of(self) if self.variant != "timed" else None
         last, stopped = Value("%last", "int64"), None
         if strips is not None:
             blocks = None if self.stamps is None else partial(self.stamps.blocks, self.first, last)
@@ -99,6 +99,7 @@ class LoopEmitter(StepsWriter):
         layout = CallArguments(
             tuple(shared.addresses), shared.scratch.size, tuple(self.stamped), shared.most_reported,
             shared.constants, tuple(shared.sites), tuple(shared.callouts), bool(shared.inside), tuple(shared.counted),
+            strips is not None,
         )  # fmt: skip
         return shared.module(), layout
 
@@ -155,9 +156,9 @@ class LoopEmitter(StepsWriter):
         """Write the time down, where this variant does."""
         if self.stamps is None:
             return
-        if self.variant == "ops":
+        if group:
             self.stamps.operation(self.step, len(self.stamped))
-        elif not group:
+        else:
             self.stamps.begin_step(self.step)
         self.stamped.append(tuple(group))
 

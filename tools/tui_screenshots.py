@@ -18,7 +18,7 @@ from pathlib import Path
 
 from scanviz.record.file import load
 from scanviz.tui.app import ScanvizApp
-from scanviz.tui.source import Source
+from scanviz.tui.model.source import Source
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZE = (118, 26)

@@ -31,7 +31,7 @@ from scanviz.record.plain_text import write_text
 
 if TYPE_CHECKING:
     from scanviz.profiler.values.recompute import RecomputeService
-    from scanviz.tui.source import Source
+    from scanviz.tui.model.source import Source
 
 GARBAGE = 1_000_000  # objects more than before at which those are looked for that nothing holds
 FRAMES = "240"  # a second, at most: keys are answered one by one
@@ -93,8 +93,8 @@ def _import_textual() -> None:
 
 def _shown(given: Given, of_file: bool) -> int:
     from scanviz.tui.app import ScanvizApp
-    from scanviz.tui.live import LiveSource
-    from scanviz.tui.source import Source
+    from scanviz.tui.model.live import LiveSource
+    from scanviz.tui.model.source import Source
 
     rest, seconds = given.rest, seconds_of(given)
     gc.disable()  # a large record is a million objects, none of which is garbage: a quarter of the time of reading it

@@ -30,7 +30,7 @@ from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import plain_lines, sanitize
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.state import ViewState
 from scanviz.tui.terminal_gone import OutlivesItsTerminal
 
 NARROW = 110  # columns below which one pane is seen at a time

@@ -11,8 +11,8 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from scanviz.record.model import ProfileRecord
-from scanviz.tui.source import Source
-from scanviz.tui.state import ViewState, start
+from scanviz.tui.model.source import Source
+from scanviz.tui.model.state import ViewState, start
 from scanviz.tui.views.base import TabView
 from scanviz.tui.views.values import ValuesView
 

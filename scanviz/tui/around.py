@@ -8,10 +8,10 @@ from scanviz.profiler.report.units import counted, duration
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.tui.left_panel import LeftPanel
-from scanviz.tui.place import with_end
-from scanviz.tui.pulse import Pulse, pulse_line
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.place import with_end
+from scanviz.tui.model.state import ViewState
 from scanviz.tui.tabbed_app import TabbedApp
+from scanviz.tui.text.pulse import Pulse, pulse_line
 from scanviz.tui.verdict_bar import VerdictBar
 from scanviz.tui.views.base import TabView, TextBlock
 

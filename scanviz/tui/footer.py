@@ -16,8 +16,8 @@ from textual.events import Click, Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
-from scanviz.tui.colours import CYAN
 from scanviz.tui.help import own_bindings
+from scanviz.tui.text.colours import CYAN
 
 # How actions of keys begin that are not told: they move, or are Textual's own.
 _UNTOLD = (

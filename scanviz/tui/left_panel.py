@@ -21,9 +21,9 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord
 from scanviz.record.parts import CONTAINERS, parts_of
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.chart import Window, cells_of
-from scanviz.tui.colours import CYAN, RED, share_style
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.chart import Window, cells_of
+from scanviz.tui.text.colours import CYAN, RED, share_style
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.views.base import TextBlock
 from scanviz.tui.views.tables import place_cell

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scanviz.tui.around import Around
-from scanviz.tui.pulse import Pulse
 from scanviz.tui.tabbed_app import TabbedApp
+from scanviz.tui.text.pulse import Pulse
 from scanviz.tui.views import VIEWS
 
 EVERY = 0.1  # seconds between two looks at what a script has told

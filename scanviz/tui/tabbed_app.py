@@ -7,8 +7,8 @@ from textual.reactive import reactive
 from textual.screen import Screen
 
 from scanviz.record.model import ProfileRecord
-from scanviz.tui.source import Source
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.source import Source
+from scanviz.tui.model.state import ViewState
 from scanviz.tui.terminal_gone import OutlivesItsTerminal
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar

@@ -17,9 +17,9 @@ from scanviz.profiler.report.units import duration, share
 from scanviz.record.model import FunctionRecord, LoopRecord, ProfileRecord
 from scanviz.record.parts import parts_of
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.colours import GREEN, share_style
-from scanviz.tui.place import Scrolled, place_words
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.place import Scrolled, place_words
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.colours import GREEN, share_style
 
 Key = tuple[str, int]  # ("function" or "loop", key)
 MOST = 2_000  # loops that are shown

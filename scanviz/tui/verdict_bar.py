@@ -23,9 +23,9 @@ from scanviz.record.part_totals import totals
 from scanviz.record.parts import RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.verdict import VerdictSentence, verdict
-from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
-from scanviz.tui.stacked_bar import Segment, fitting, legend, stacked
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.colours import CYAN, GREEN, RED, YELLOW
+from scanviz.tui.text.stacked_bar import Segment, fitting, legend, stacked
 from scanviz.tui.views.base import TextBlock
 
 SIGNS = {"time": ("●", CYAN), "rewriting": ("↻", GREEN), "unusual": ("!", RED), "try": ("→", YELLOW)}

@@ -105,7 +105,7 @@ def the_applications_tree_has_each_loop_once_at_its_place(cases: list[NamedFunct
 
 async def _check_tree(record: ProfileRecord) -> None:
     from scanviz.tui.app import ScanvizApp
-    from scanviz.tui.source import Source
+    from scanviz.tui.model.source import Source
     from scanviz.tui.tree import LoopTree
 
     app = ScanvizApp(Source(record, "p.scanviz"))

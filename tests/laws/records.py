@@ -352,7 +352,7 @@ def no_text_of_a_record_steers_the_terminal_of_the_application(
 async def _drawn(record: object, keys: list[str]) -> list[tuple[int, str]]:
     """Return what each tab draws, after keys were pressed in it."""
     from scanviz.tui.app import ScanvizApp
-    from scanviz.tui.source import Source
+    from scanviz.tui.model.source import Source
     from scanviz.tui.views import VIEWS
 
     app = ScanvizApp(Source(record, "any.scanviz"))  # type: ignore[arg-type]  # a ProfileRecord, whose class is not imported for this

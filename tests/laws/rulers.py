@@ -96,7 +96,7 @@ def trace_of(seen: SeenLoop) -> TraceRecord:
 @law(sample=40, seen=SEEN)
 def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
     """What a ruler says of a row is what it holds, also where steps were not kept; what a kept step touches is known."""
-    from scanviz.tui.ruler import rows_held
+    from scanviz.tui.text.ruler import rows_held
 
     after, _ = seen.run()
     trace = trace_of(seen)
@@ -113,7 +113,7 @@ def a_row_is_shown_with_what_it_holds_or_not_at_all(seen: SeenLoop) -> None:
 def the_page_shows_of_rows_what_the_terminal_shows(seen: SeenLoop) -> None:
     """Spans of steps, which the page reads, say of each row after each step what it holds, and as much as the ruler does."""
     from scanviz.render.page.data import spans_of
-    from scanviz.tui.ruler import rows_held
+    from scanviz.tui.text.ruler import rows_held
 
     after, _ = seen.run()
     trace = trace_of(seen)

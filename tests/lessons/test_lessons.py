@@ -19,7 +19,7 @@ from scanviz.lessons.exercise import check_exercise, run_program
 from scanviz.lessons.reflow import reflowed
 from scanviz.lessons.source import Lesson, lesson, lesson_from, lessons
 from scanviz.record.errors import ScanvizValueError
-from scanviz.tui.ruler import rows_held
+from scanviz.tui.text.ruler import rows_held
 from tests.lessons.wrong_answers import WRONG_ANSWERS
 
 RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"

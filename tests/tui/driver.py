@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from textual.widgets import Static
 
 from scanviz.tui.app import ScanvizApp
-from scanviz.tui.source import Source
+from scanviz.tui.model.source import Source
 from scanviz.tui.views import VIEWS
 from tests.tui import settled  # noqa: F401 - waits by what is left to do
 from tests.tui.records_for_tui import traced_record

@@ -12,7 +12,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
-from scanviz.tui.source import Source
+from scanviz.tui.model.source import Source
 from tests.tui.records_for_tui import gradient_record, traced_record
 from tests.tui.test_linked_selection import planted_record
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.tui.chart import AXIS, Window, cell_of, cells_of, chart
+from scanviz.tui.text.chart import AXIS, Window, cell_of, cells_of, chart
 
 times = st.lists(st.integers(1, 10**10), min_size=1, max_size=60)
 

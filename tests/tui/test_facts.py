@@ -8,7 +8,7 @@ from scanviz.profiler.report.units import share
 from scanviz.record.model import ProfileRecord
 from scanviz.record.parts import parts_of
 from scanviz.tui.left_panel import LEAST, columns, facts
-from scanviz.tui.state import ViewState, start
+from scanviz.tui.model.state import ViewState, start
 from tests.tui.driver import opened, text_of, waits
 from tests.tui.records_for_tui import gradient_record, traced_record
 

@@ -8,8 +8,8 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.tui.linked_selection import LinkedSelection, given_to, linked_selection, snapshot_of
-from scanviz.tui.state import start
+from scanviz.tui.model.linked_selection import LinkedSelection, given_to, linked_selection, snapshot_of
+from scanviz.tui.model.state import start
 from tests.tui.driver import at, opened, text_of
 from tests.tui.records_for_tui import gradient_record, traced_record
 

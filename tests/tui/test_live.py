@@ -14,7 +14,7 @@ from textual.widgets import Static
 from scanviz.record.file import load
 from scanviz.tui.app import ScanvizApp
 from scanviz.tui.leave import LeaveScreen
-from scanviz.tui.live import LiveSource
+from scanviz.tui.model.live import LiveSource
 from scanviz.tui.news import EVERY
 from tests.tui.driver import PATIENCE, until_shown
 
@@ -217,7 +217,7 @@ print("the end")
 def test_ending_the_watcher_at_once_leaves_the_script_running_to_its_end(tmp_path):
     (tmp_path / "script.py").write_text(LOOP + "time.sleep(1.5); print('the end')")
     watcher = (
-        "import os, pathlib, sys\nfrom scanviz.tui.live import LiveSource\n"
+        "import os, pathlib, sys\nfrom scanviz.tui.model.live import LiveSource\n"
         "LiveSource([sys.argv[1]], pathlib.Path(sys.argv[2]))\n"
         "os.kill(os.getpid(), 9)"
     )

@@ -4,8 +4,8 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.tui.origin import OriginLine, origin
-from scanviz.tui.state import start
+from scanviz.tui.model.origin import OriginLine, origin
+from scanviz.tui.model.state import start
 
 
 def test_two_values_of_the_same_operation_are_told_apart_by_their_names_and_lines():

@@ -4,8 +4,8 @@ import asyncio
 
 from scanviz.record.model import ProfileRecord
 from scanviz.tui.app import ScanvizApp
-from scanviz.tui.printed import PrintedPane
-from scanviz.tui.source import Source
+from scanviz.tui.model.source import Source
+from scanviz.tui.views.output import PrintedPane
 
 
 class Played(Source):

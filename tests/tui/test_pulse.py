@@ -4,7 +4,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from scanviz.record.model import ProfileRecord
-from scanviz.tui.pulse import Beat, Pulse, pulse_line
+from scanviz.tui.text.pulse import Beat, Pulse, pulse_line
 from tests.tui.driver import waits
 from tests.tui.records_for_tui import gradient_record
 from tests.tui.test_output import Played, screen

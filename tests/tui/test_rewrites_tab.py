@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from rich.text import Text
 
 from scanviz.record.rewrites import EffectRecord
-from scanviz.tui.source import Source
+from scanviz.tui.model.source import Source
 from scanviz.tui.views.film import FilmView
 from scanviz.tui.views.rewrite_cells import about_all, counts_of, measured_cell
 from tests.tui.driver import at, opened, text_of, until_shown, waits

@@ -9,7 +9,7 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.model import FunctionRecord, ProfileRecord, ThreadTimesRecord
 from scanviz.record.operations import OperationRecord
 from scanviz.record.values import DurationRecord
-from scanviz.tui.state import ViewState, start
+from scanviz.tui.model.state import ViewState, start
 from tests.tui.records_for_tui import gradient_record, traced_record
 
 

@@ -5,8 +5,8 @@ from msgspec.structs import replace
 from scanviz.profiler.report.units import share
 from scanviz.record.parts import parts_of
 from scanviz.record.verdict import VerdictSentence, verdict
-from scanviz.tui.stacked_bar import Segment, apportioned, fitting, legend, stacked
-from scanviz.tui.state import start
+from scanviz.tui.model.state import start
+from scanviz.tui.text.stacked_bar import Segment, apportioned, fitting, legend, stacked
 from scanviz.tui.verdict_bar import place_of, wrapped
 from tests.tui.driver import opened, waits
 from tests.tui.records_for_tui import gradient_record, traced_record

@@ -19,9 +19,9 @@ from scanviz.record.rewrites import RewritesRecord
 from scanviz.render.characters import CharacterDrawing, Moment
 from scanviz.render.film.drawing import SECONDS
 from scanviz.render.film.frames import Film, GraphVersions, moment_of, versions_of
-from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
-from scanviz.tui.drawn import parts_of, styled
-from scanviz.tui.identical import Identical
+from scanviz.tui.model.identical import Identical
+from scanviz.tui.text.colours import CYAN, GREEN, RED, YELLOW
+from scanviz.tui.text.drawn import parts_of, styled
 from scanviz.tui.views.base import TextBlock
 from scanviz.tui.views.lines import LinesPane
 

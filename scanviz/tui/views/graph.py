@@ -15,9 +15,9 @@ from scanviz.render.diagram.build import diagram_of
 from scanviz.render.diagram.folding import close_loops, depths
 from scanviz.render.diagram.model import Diagram
 from scanviz.render.diagram.summary import loops_to_close, summarised
-from scanviz.tui.drawn import PicturePart, parts_of, styled, words
-from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, linked_selection
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.drawn import PicturePart, parts_of, styled, words
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.lines import LinesPane
 from scanviz.tui.views.steps import quoted

@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from scanviz.tui.place import Scrolled, place_words
+from scanviz.tui.model.place import Scrolled, place_words
 
 ABOVE = 2  # lines that stay in view above and below the cursor
 

@@ -27,10 +27,10 @@ from scanviz.record.plumbing import folded_rows, plumbing_operations
 from scanviz.record.processor import off_cpu
 from scanviz.record.roofline import is_native, known_limits
 from scanviz.record.typical import BELOW, typical_step, untimed
-from scanviz.tui.colours import share_style
-from scanviz.tui.linked_selection import SIGN, linked_selection
-from scanviz.tui.stacked_bar import Segment, legend, stacked
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.linked_selection import SIGN, linked_selection
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.colours import share_style
+from scanviz.tui.text.stacked_bar import Segment, legend, stacked
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.run_parts import bound_cells, function_rows, run_summary
 from scanviz.tui.views.steps import all_steps, quoted

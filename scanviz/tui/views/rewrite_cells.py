@@ -10,7 +10,7 @@ from scanviz.profiler.report.units import counted, duration
 from scanviz.record.graph_lines import LineEdit
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import EffectRecord, RewriteRecord, RewritesRecord
-from scanviz.tui.linked_selection import NO_SIGN, SIGN, LinkedSelection
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, LinkedSelection
 from scanviz.tui.views.tables import Cell, Column, Row, place_cell, text_cell
 
 COLUMNS = (

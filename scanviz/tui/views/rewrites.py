@@ -20,11 +20,11 @@ from scanviz.profiler.report.why import why_lines
 from scanviz.record.errors import ScanvizError
 from scanviz.record.plain_text import sanitize
 from scanviz.record.rewrites import RewriteRecord, RewritesRecord
-from scanviz.tui.colours import report_text
-from scanviz.tui.linked_selection import SIGN, linked_selection
+from scanviz.tui.model.linked_selection import SIGN, linked_selection
+from scanviz.tui.model.source import Source
+from scanviz.tui.model.state import ViewState
 from scanviz.tui.search_input import focus_now
-from scanviz.tui.source import Source
-from scanviz.tui.state import ViewState
+from scanviz.tui.text.colours import report_text
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.film import FilmView
 from scanviz.tui.views.rewrite_cells import (

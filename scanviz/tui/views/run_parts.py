@@ -14,7 +14,7 @@ from scanviz.record.part_totals import UNATTRIBUTED, gone_loops, totals
 from scanviz.record.parts import RunPart
 from scanviz.record.plain_text import sanitize
 from scanviz.record.roofline import bound_of
-from scanviz.tui.colours import CYAN, share_style
+from scanviz.tui.text.colours import CYAN, share_style
 from scanviz.tui.views.tables import Cell, Row, place_cell, text_cell
 
 MOST_GONE = 4  # loops that rewrites removed, told below the table

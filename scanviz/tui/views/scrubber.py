@@ -9,7 +9,7 @@ from rich.text import Text
 from textual.events import Click
 from textual.message import Message
 
-from scanviz.tui.colours import CYAN
+from scanviz.tui.text.colours import CYAN
 from scanviz.tui.views.base import TextBlock
 
 

@@ -13,8 +13,8 @@ from scanviz.record.model import ProfileRecord
 from scanviz.record.parts import CONTAINERS, RunPart, parts_of
 from scanviz.record.plain_text import sanitize
 from scanviz.record.values import SourceRecord
-from scanviz.tui.linked_selection import NO_SIGN, SIGN, linked_selection
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, linked_selection
+from scanviz.tui.model.state import ViewState
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.tables import Cell, Column, SortedTable, text_cell
 

@@ -15,11 +15,11 @@ from scanviz.profiler.report.units import amount, counted, duration
 from scanviz.record.loops import SAMPLE_REASONS, LoopRecord, TimedSteps
 from scanviz.record.parts import OperationTimes, parts_of
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.chart import AXIS, Window, chart
-from scanviz.tui.linked_selection import SIGN
-from scanviz.tui.ruler import touched
+from scanviz.tui.model.linked_selection import SIGN
+from scanviz.tui.model.state import ViewState
 from scanviz.tui.search_input import SearchInput, whole_number
-from scanviz.tui.state import ViewState
+from scanviz.tui.text.chart import AXIS, Window, chart
+from scanviz.tui.text.ruler import touched
 from scanviz.tui.views.base import TabView, TextBlock
 
 SLOW = 2  # a step that took so many times the median is marked

@@ -15,8 +15,8 @@ from textual.widget import Widget
 from textual.widgets import DataTable
 
 from scanviz.profiler.report.text import clipped
-from scanviz.tui.colours import CYAN
-from scanviz.tui.place import Scrolled, place_words
+from scanviz.tui.model.place import Scrolled, place_words
+from scanviz.tui.text.colours import CYAN
 
 NARROWEST = 16  # columns of a cell that is cut
 MOST_ROWS = 1_000  # of a table: the first ones in its order

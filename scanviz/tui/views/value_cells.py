@@ -14,11 +14,11 @@ from rich.text import Text
 from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.tui.colours import RED
-from scanviz.tui.linked_selection import NO_SIGN, SIGN, given_to
-from scanviz.tui.origin import origin
-from scanviz.tui.state import ViewState
-from scanviz.tui.value_text import number
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN, given_to
+from scanviz.tui.model.origin import origin
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.colours import RED
+from scanviz.tui.text.value_text import number
 from scanviz.tui.views.tables import Cell, Column, Row, text_cell
 
 # Expressions over values that were kept: names of a step's variables, numbers, arithmetic, comparisons and a few functions.

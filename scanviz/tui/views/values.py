@@ -13,11 +13,11 @@ from textual.widgets import DataTable, Input
 
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TraceRecord
-from scanviz.tui.recomputed import Recomputed
-from scanviz.tui.ruler import rulers
+from scanviz.tui.model.recomputed import Recomputed
+from scanviz.tui.model.state import ViewState
 from scanviz.tui.search_input import SearchInput, whole_number
-from scanviz.tui.state import ViewState
-from scanviz.tui.value_text import SHOWN, value_text
+from scanviz.tui.text.ruler import rulers
+from scanviz.tui.text.value_text import SHOWN, value_text
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.scrubber import Scrubber
 from scanviz.tui.views.steps import quoted

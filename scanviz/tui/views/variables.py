@@ -18,10 +18,10 @@ from scanviz.record.plain_text import sanitize
 from scanviz.render.buffers import why_kind
 from scanviz.render.diagram.connections import ConnectionMatrix, connecting_path, connection_matrix
 from scanviz.render.diagram.mappings import mappings_table
-from scanviz.tui.colours import GREEN
-from scanviz.tui.linked_selection import NO_SIGN, SIGN
-from scanviz.tui.origin import origin
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN
+from scanviz.tui.model.origin import origin
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.colours import GREEN
 from scanviz.tui.views.base import TabView, TextBlock
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import Cell, Column, Row, SortedTable, text_cell

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from rich.text import Text
 
-from scanviz.tui.colours import CYAN, GREEN, YELLOW
+from scanviz.tui.text.colours import CYAN, GREEN, YELLOW
 
 _LOOKS = (("█", CYAN), ("▓", GREEN), ("▒", YELLOW), ("░", CYAN), ("·", ""))  # told apart without colours too
 

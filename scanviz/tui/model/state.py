@@ -18,7 +18,7 @@ from scanviz.record.names import loop_titles
 from scanviz.record.operations import OperationRecord
 from scanviz.record.parts import parts_of
 from scanviz.record.traces import TraceRecord
-from scanviz.tui.identical import Identical
+from scanviz.tui.model.identical import Identical
 
 
 class ViewState(Struct, frozen=True):

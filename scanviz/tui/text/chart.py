@@ -16,7 +16,7 @@ from rich.text import Text
 
 from scanviz.profiler.report.units import amount, duration
 from scanviz.record.loops import Samples
-from scanviz.tui.colours import CYAN, RED, YELLOW
+from scanviz.tui.text.colours import CYAN, RED, YELLOW
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _SLOWEST = 3  # why a step was kept: among the slowest

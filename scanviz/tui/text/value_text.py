@@ -11,7 +11,7 @@ from rich.text import Text
 
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.tui.colours import CYAN, RED
+from scanviz.tui.text.colours import CYAN, RED
 
 SHOWN = ("numbers", "over time", "heat map")
 _SHADES = " ░▒▓█"

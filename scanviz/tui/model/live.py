@@ -26,8 +26,8 @@ from scanviz.record.errors import ScanvizError
 from scanviz.record.file import load, save
 from scanviz.record.model import OutcomeRecord, ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.printed import Printed
-from scanviz.tui.source import Source
+from scanviz.tui.model.source import Source
+from scanviz.tui.text.printed import Printed
 
 VARIABLE = "SCANVIZ_LIVE"
 CHUNK = 1 << 18  # bytes of output that are taken at once

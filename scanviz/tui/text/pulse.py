@@ -14,7 +14,7 @@ from rich.text import Text
 from scanviz.profiler.report.units import amount
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.colours import CYAN, GREEN, YELLOW
+from scanviz.tui.text.colours import CYAN, GREEN, YELLOW
 
 MOST = 1_000  # beats that are kept
 CELL_NS = 500_000_000  # of a column of the course

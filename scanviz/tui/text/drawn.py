@@ -13,7 +13,7 @@ from scanviz.render.characters import SIGNS, DrawnLine
 from scanviz.render.colours import KIND_TEXT
 from scanviz.render.diagram.model import Cluster, Diagram, Node
 from scanviz.render.labels import short, time_text
-from scanviz.tui.colours import CYAN, GREEN, RED, YELLOW
+from scanviz.tui.text.colours import CYAN, GREEN, RED, YELLOW
 
 HOT, WARM = 0.25, 0.05  # parts of the run
 _STATES = ("sitsot", "mitsot", "mitmot", "carry")

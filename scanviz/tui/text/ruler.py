@@ -16,10 +16,10 @@ from scanviz.record.loops import LoopRecord
 from scanviz.record.plain_text import sanitize
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
 from scanviz.render.buffers import backward_name, called, carried, rows_before, rows_read, rows_written
-from scanviz.tui.colours import CYAN, RED
-from scanviz.tui.linked_selection import NO_SIGN, SIGN
-from scanviz.tui.state import ViewState
-from scanviz.tui.value_text import number
+from scanviz.tui.model.linked_selection import NO_SIGN, SIGN
+from scanviz.tui.model.state import ViewState
+from scanviz.tui.text.colours import CYAN, RED
+from scanviz.tui.text.value_text import number
 
 # What the rows of a buffer hold at a step, as shades: known of steps whose values were kept or computed again.
 

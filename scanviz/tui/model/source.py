@@ -9,7 +9,7 @@ from scanviz.child_process import scanviz_command
 from scanviz.record.file import load
 from scanviz.record.model import ProfileRecord
 from scanviz.record.plain_text import sanitize
-from scanviz.tui.recomputed import Recompute
+from scanviz.tui.model.recomputed import Recompute
 
 
 class Source:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot, LoopVariableRecord, NodeSnapshot
-from scanviz.tui.linked_selection import snapshot_of
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.linked_selection import snapshot_of
+from scanviz.tui.model.state import ViewState
 
 # Operations that show what they are given, all or in part.
 _VIEWS = ("index", "dimshuffle", "first_rows", "state_history")

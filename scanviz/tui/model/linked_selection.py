@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.step_graph import loop_graph, operands
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.tui.state import ViewState
+from scanviz.tui.model.state import ViewState
 
 SIGN = "▶ "  # stands before what belongs to the chosen loop variable
 NO_SIGN = "  "

@@ -1,0 +1,1 @@
+"""What views draw as text: charts, bars, rulers, pictures, and what a script prints."""

@@ -37,10 +37,10 @@ OUTERMOST = frozenset(("rows_over_sequences",))  # arrays of a step stay from on
 
 def apply_memory_rules(program: Program, selection: Selection) -> tuple[Program, list[Application]]:
     """Return a program after the selected rules, with an application for each that changed something."""
-    from scanviz.engine.rewrites.families import memory_rules  # when it is used: it imports files of rules
+    from scanviz.engine.rewrites.families import rules_of  # when it is used: it imports files of rules
 
     found: list[Application] = []
-    for rule in memory_rules():
+    for rule in rules_of("memory"):
         begun = time.perf_counter_ns()
         if not selection.has(rule):
             program = without(program, rule.name) if rule.name in WHEN_PLANNED else program

@@ -1,17 +1,19 @@
 """The files that rules are written in, which register them when they are imported, and the list of all rules.
 
-A new file of rules is one line here; in which order rules are tried says ``ORDER`` in :mod:`scanviz.engine.rewrites.rule`.  A rule
-about operations that a plain loop does not have is a line of :data:`LATER` instead: its file is imported once one of them occurs.
+A new file of rules is one line here; in which order rules are tried says ``ORDER`` in :mod:`scanviz.engine.rewrites.rule`.
+This file is imported when the first graph is rewritten.
 """
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from scanviz.engine.errors import PluginError, ScanvizValueError
 from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     arithmetic,
+    assignments,
+    batch_draws,
+    casts,
     fewer_steps,
     fill,
     first_row,
@@ -22,71 +24,29 @@ from scanviz.engine.rewrites import (  # noqa: F401  # they register their rules
     push_after,
     push_before,
     push_sums,
+    reductions,
+    reshapes,
     residuals,
     scan_merge,
     scan_merge_inouts,
     shape,
+    split,
+    stop_gradient,
+    subgraph,
+    subtensor,
+    subtensor_lift,
+    unsafe,
     unused,
 )
 from scanviz.engine.rewrites import rule as rules
-from scanviz.engine.rewrites.rule import GENERAL, RULES_ABOVE, UNSAFE, Phase, Rule, RuleLater
-
-# By their names; tests/engine/rewrites/test_families.py compares what is said here with the rules.
-LATER: Mapping[str, RuleLater] = {
-    rule.name: rule
-    for rule in (
-        RuleLater("inline_subgraphs", "subgraph", ("gradient",), ("subgraph",), ("general",)),
-        RuleLater(
-            "remove_barriers",
-            "stop_gradient",
-            ("gradient",),
-            ("disconnected_grad", "zero_grad", "grad_clip"),
-            ("general",),
-        ),
-        RuleLater("unsafe_arithmetic", "unsafe", GENERAL, None, (UNSAFE,)),
-        RuleLater("simplify_casts", "casts", GENERAL, ("cast",), ("general",)),
-        RuleLater(
-            "simplify_reshapes",
-            "reshapes",
-            GENERAL,
-            ("reshape", "specify_shape", "state_shape"),
-            ("general",),
-        ),
-        RuleLater("subtensor_chains", "subtensor", GENERAL, ("index",), ("general",)),
-        RuleLater(
-            "subtensor_lift", "subtensor_lift", ("simplify", "merge", "clean"), ("index",), ("general",)
-        ),
-        RuleLater("simplify_assignments", "assignments", GENERAL, ("assign",), ("general",)),
-        RuleLater(
-            "simplify_reductions",
-            "reductions",
-            ("canonical", "simplify"),
-            ("sum_to_shape", "sum", "prod", "max", "min", "all", "any"),
-            ("general",),
-        ),
-        RuleLater("split_factorisation", "split", ("loops",), ("solve",), ("scan", "push_out")),
-        RuleLater("batch_draws", "batch_draws", ("loops",), ("random",), ("scan", "push_out")),
-    )
-}
-
-
-def in_order() -> list[Rule | RuleLater]:
-    """Return all rules, in the order they are tried; those whose files are imported when they may have work as such."""
-    for register in RULES_ABOVE:
-        register()
-    found = [LATER.get(name) or rules.RULES.get(name) for name in (*rules.ORDER, *rules.OUTSIDE)]
-    return [rule for rule in found if rule is not None]
-
-
-def imported(later: RuleLater) -> Rule:
-    """Return a rule after importing its file, all of it: another thread may be in the middle of it."""
-    importlib.import_module(f"scanviz.engine.rewrites.{later.file}")
-    return rules.RULES[later.name]
+from scanviz.engine.rewrites.rule import RULES_ABOVE, Phase, Rule
 
 
 def all_rules() -> list[Rule]:
     """Return all rules, in the order they are tried."""
-    return [imported(rule) if isinstance(rule, RuleLater) else rule for rule in in_order()]
+    for register in RULES_ABOVE:
+        register()
+    return [rules.RULES[name] for name in (*rules.ORDER, *rules.OUTSIDE) if name in rules.RULES]
 
 
 def load_outside(name: str | None = None) -> list[str]:
@@ -107,14 +67,9 @@ def load_outside(name: str | None = None) -> list[str]:
     return failed
 
 
-def rules_of(phase: Phase) -> list[Rule | RuleLater]:
+def rules_of(phase: Phase) -> list[Rule]:
     """Return the rules of a phase, in the order they are tried."""
-    return [rule for rule in in_order() if phase in rule.phases]
-
-
-def memory_rules() -> list[Rule]:
-    """Return the rules about Programs, in the order they are tried."""
-    return [rule for rule in in_order() if isinstance(rule, Rule) and "memory" in rule.phases]
+    return [rule for rule in all_rules() if phase in rule.phases]
 
 
 def known_names() -> set[str]:

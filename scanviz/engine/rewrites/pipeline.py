@@ -24,7 +24,7 @@ from scanviz.engine.graph.types import fits
 from scanviz.engine.rewrites.formatting import listed
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rounds import ROUND
-from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
+from scanviz.engine.rewrites.rule import Phase, Rule
 from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
 from scanviz.engine.rewrites.run import Parting, RewriteRun, RuleTurns
 from scanviz.engine.rewrites.selection import Selection
@@ -222,23 +222,13 @@ def _tried_in_turn(
     turns: RuleTurns, run: RewriteRun, parting: Parting | None
 ) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
-    from scanviz.engine.rewrites.families import (
-        imported,  # it is there: whoever calls this took the rules from it
-    )
-
     rules = turns.rules
     while rules and turns.quiet < len(rules):
-        at = turns.position % len(rules)
-        rule = rules[at]
+        rule = rules[turns.position % len(rules)]
         turns.position += 1
         if rule.name in run.left_out:
             turns.quiet += 1
             continue
-        if isinstance(rule, RuleLater):
-            if not rule.has_work(run.levels.declarations(run.current)):
-                turns.quiet += 1
-                continue
-            rule = rules[at] = imported(rule)
         while True:
             refused: list[Refused] | None = None if run.refused is None else []
             begun = time.perf_counter_ns()

@@ -9,7 +9,7 @@ none of them changes anything (:mod:`scanviz.engine.rewrites.pipeline`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -115,46 +115,6 @@ class Rule(Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         return f"<rule {self.name}>"
-
-
-class RuleLater(NamedTuple):
-    """What is known of a rule whose file is imported when it may have something to do.
-
-    Attributes
-    ----------
-    name : str
-        The rule's.
-    file : str
-        Which of ``scanviz.engine.rewrites``.
-    phases : tuple of str
-        When it runs.
-    operations : tuple of str, or None
-        Operations, or families of them, without which it does nothing and refuses nothing; None where it is seldom
-        selected.
-    given_tags : tuple of str
-        Further names by which it can be selected, beside its phases.
-    """
-
-    name: str
-    file: str
-    phases: tuple[Phase, ...]
-    operations: tuple[str, ...] | None
-    given_tags: tuple[str, ...]
-
-    @property
-    def tags(self) -> frozenset[str]:
-        """Further names by which it can be selected."""
-        return frozenset((*self.phases, *self.given_tags))
-
-    def has_work(self, declared: Collection[Declaration]) -> bool:
-        """Return whether the rule may have something to do among operations of these declarations."""
-        wanted = self.operations
-        if wanted is None:
-            return True
-        for one in declared:  # noqa: SIM110  # asked by every rule that is not imported, in every phase
-            if one.name in wanted or one.family in wanted:
-                return True
-        return False
 
 
 RULES: dict[str, Rule] = {}

@@ -14,7 +14,7 @@ from operator import is_not
 
 from msgspec import Struct, field
 
-from scanviz.engine.graph.declaration import Declaration, Op
+from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.provenance import asked_at
 from scanviz.engine.rewrites.level import Level, Rebuilt, Refused
@@ -169,7 +169,7 @@ class Levels:
         Rule that looks at a node alone → the nodes that it leaves as they are, with what it refused.
     """
 
-    __slots__ = ("_declared", "_outer", "_steps", "declined", "target")
+    __slots__ = ("_outer", "_steps", "declined", "target")
 
     def __init__(self, target: TargetTier = NUMPY) -> None:
         self.target = target
@@ -177,7 +177,6 @@ class Levels:
         # by the identity of the loop, which its level holds
         self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
-        self._declared: tuple[Level | None, frozenset[Declaration]] = (None, frozenset())
 
     def copied(self) -> Levels:
         """Return levels of the same graphs, for a run that goes on by itself."""
@@ -204,20 +203,6 @@ class Levels:
             inside, target = (*path, op.scan_name), around.target.inside(op)
             known = self._steps[id(op), path] = Level(op.inner_outputs, inside, op, op.once(nodes_of), target)
         return known
-
-    def declarations(self, outputs: Sequence[Variable]) -> frozenset[Declaration]:
-        """Return the operations of a function's graph and of the steps of its loops."""
-        level, (known, found) = self.outer(outputs), self._declared
-        if known is not level:
-            declared: set[Declaration] = set()
-            todo = [level]
-            while todo:
-                at = todo.pop()
-                declared.update(at.by_declaration)
-                todo.extend(self.step(loop_of(node), at) for node in at.loops)
-            found = frozenset(declared)
-            self._declared = level, found
-        return found
 
     def keep_those_of(self, outputs: Sequence[Variable]) -> None:
         """Let go of levels of graphs that are no part of this one."""

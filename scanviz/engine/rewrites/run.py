@@ -14,7 +14,7 @@ from scanviz.engine.graph.equality import Numbers
 from scanviz.engine.graph.nodes import RunState, Variable, run_state
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rounds import Rounds
-from scanviz.engine.rewrites.rule import Phase, Rule, RuleLater
+from scanviz.engine.rewrites.rule import Phase, Rule
 from scanviz.engine.rewrites.rule_pass import Levels
 from scanviz.engine.rewrites.selection import Selection
 
@@ -37,7 +37,7 @@ class RuleTurns(Struct):
     """
 
     phase: Phase
-    rules: list[Rule | RuleLater]
+    rules: list[Rule]
     position: int = 0
     changes: int = 0
     quiet: int = 0

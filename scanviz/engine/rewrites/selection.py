@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
-from scanviz.engine.rewrites.rule import ON_REQUEST, Rule, RuleLater
+from scanviz.engine.rewrites.rule import ON_REQUEST, Rule
 
 
 class Selection(Struct, frozen=True):
@@ -66,7 +66,7 @@ class Selection(Struct, frozen=True):
         """The names and tags that are taken out."""
         return frozenset(name for put_in, name in self.changes if not put_in)
 
-    def has(self, rule: Rule | RuleLater) -> bool:
+    def has(self, rule: Rule) -> bool:
         """Return whether a rule is selected."""
         on_request = ON_REQUEST & rule.tags
         selected = self.base == "all" and not on_request

@@ -43,7 +43,7 @@ ENGINE_LAYERS = (
     ("gradient",),
     ("scan",),
     ("ops",),
-    ("scalar",),
+    ("scalar", "cost"),
     ("building",),
     ("observe",),
     ("graph",),

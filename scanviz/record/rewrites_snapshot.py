@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
+from scanviz.engine.cost.totals import Cost
 from scanviz.engine.function import Function
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.provenance import short_path
@@ -17,7 +18,6 @@ from scanviz.engine.program.planned import Plans, planned_applications, planned_
 from scanviz.engine.program.rules import WHEN_PLANNED
 from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost_met import CostNumbers, SizesMet, cost_met, names_in
-from scanviz.engine.rewrites.cost_total import Cost
 from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.named_sizes import NamedSizes, named_sizes

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.cost.totals import Cost
 from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_floating
 from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.cost import cost_of
-from scanviz.engine.rewrites.cost_total import Cost
 from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.scan.loop import Scan

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from scanviz.engine.cost.work import Work
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observe import Detail, Observer, observed_by
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import numpy_index
 from scanviz.engine.program.instructions import Instruction, Program, all_loops
-from scanviz.engine.program.work import Work
 from scanviz.profiler.recording.work import work_of_function
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops

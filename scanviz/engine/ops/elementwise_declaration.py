@@ -23,13 +23,14 @@ from scanviz.engine.later import Later, functions_of
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
 
 if TYPE_CHECKING:
+    from scanviz.engine.cost import flops
     from scanviz.engine.graph.dims import Dims
-    from scanviz.engine.ops import axes, flops
+    from scanviz.engine.ops import axes
     from scanviz.engine.scalar.blocks import Block
     from scanviz.engine.scalar.formula import Formula
 else:
     axes = functions_of("scanviz.engine.ops.axes")
-    flops = functions_of("scanviz.engine.ops.flops")
+    flops = functions_of("scanviz.engine.cost.flops")
 
 ResultRule = Callable[..., tuple[Any, ...]]
 FUNCTION = Facts(

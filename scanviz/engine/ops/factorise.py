@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.cost import flops
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
-from scanviz.engine.ops import axes, flops
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.matrices import (
     NOT_POSITIVE,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import Dim, Dims
@@ -21,7 +22,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import axes, flops
+from scanviz.engine.ops import axes
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes

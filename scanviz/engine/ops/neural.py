@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.cost import flops
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.ops import axes, flops
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.reduce import normal_axes
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by, kept_shape
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.dims import SIZES, Dims
@@ -19,7 +20,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
 from scanviz.engine.graph.types import INTEGERS, RANDOM_STATE, TensorType, Type, canonical_dtype
-from scanviz.engine.ops import distributions, flops
+from scanviz.engine.ops import distributions
 from scanviz.engine.ops import distributions_continuous as continuous
 from scanviz.engine.ops import distributions_counts as counts
 from scanviz.engine.ops import distributions_discrete as discrete

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
+from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.dims import Dims
@@ -21,7 +22,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
 from scanviz.engine.graph.types import SIGNED, UNSIGNED, TensorType, Type, canonical_dtype
-from scanviz.engine.ops import axes, flops
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.shape import dimension, normal_axis
 from scanviz.engine.ops.sizes import product_of

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
-from scanviz.engine.ops import axes, flops
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.options import one_of
 from scanviz.engine.ops.reduce import kept_or_flat, single_axis

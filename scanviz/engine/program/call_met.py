@@ -14,7 +14,7 @@ from scanviz.engine.program.plan import Emits
 from scanviz.engine.program.shapes import ConcreteShape
 
 if TYPE_CHECKING:
-    from scanviz.engine.program.work import Work
+    from scanviz.engine.cost.work import Work
 
 Given = tuple[list[ConcreteShape], dict[int, Array]]  # shapes of inputs, and those that are one whole number
 MOST_OTHERS = (
@@ -75,7 +75,7 @@ class CallMet(Struct):
         """
         if self.shapes is None:
             return [None] * len(self.program.instructions)
-        from scanviz.engine.program.work import same_work  # nothing that runs needs it
+        from scanviz.engine.cost.work import same_work  # nothing that runs needs it
 
         return same_work(*(self._work_in(*given) for given in ((self.shapes, self.values), *self.others)))
 

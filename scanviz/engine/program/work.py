@@ -5,7 +5,7 @@ writes once.  A view moves nothing, one number moves nothing, and neither does w
 that is done as one, a size that follows from the shapes.  An axis along which an array is repeated (stride 0) counts as one
 element, an index reads what it picks, and an assignment into an array that nothing else needs writes its part alone.
 
-Operations are those of the declarations (:mod:`scanviz.engine.ops.flops`), where floating-point numbers are taken or given.
+Operations are those of the declarations (:mod:`scanviz.engine.cost.flops`), where floating-point numbers are taken or given.
 
 Limits: nothing is said of loops and branches inside, of what has a shape that depends on values, and of arrays that an operation
 makes for itself; an array from outside of a step counts with all its elements.
@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from msgspec import Struct
 
+from scanviz.engine.cost.work import Work
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import TensorType
@@ -30,24 +31,6 @@ from scanviz.engine.program.plan import Plan, Size, View, Where
 from scanviz.engine.program.shapes import ConcreteShape, Partial
 
 _NO_MEMORY = (Where.LOCAL, Where.NUMBER)
-
-
-class Work(Struct, frozen=True):
-    """What one application of an instruction does.
-
-    Attributes
-    ----------
-    flops : int
-        Floating-point operations.
-    product_flops : int
-        Those of them that are multiplications and additions of a product of matrices.
-    bytes : int
-        Bytes read and written.
-    """
-
-    flops: int
-    product_flops: int
-    bytes: int
 
 
 def work_of(
@@ -104,22 +87,6 @@ def work_by_shapes(program: Program, instruction: Instruction, shapes: Sequence[
         if one
     )
     return Work(flops, flops if instruction.op.facts.product else 0, moved)
-
-
-def same_work(*found: list[Work | None]) -> list[Work | None]:
-    """Return what instructions do in each of some calls, None where that is not known or not the same in all."""
-    return [one[0] if all(other == one[0] for other in one) else None for one in zip(*found, strict=True)]
-
-
-def weights_in(group: Sequence[int], work: Sequence[Work | None]) -> dict[int, int]:
-    """Return by what the time of instructions that are done as one is shared out: by what each does to an element.
-
-    Examples
-    --------
-    >>> weights_in([0, 2, 3], [Work(64, 0, 512), None, Work(640, 0, 0), None])
-    {0: 64, 2: 640, 3: 1}
-    """
-    return {index: 1 if (known := work[index]) is None else max(1, known.flops) for index in group}
 
 
 class _Walk:
@@ -274,3 +241,6 @@ class _Shapes(Struct, frozen=True):
         """Return the size of an input along an axis, 1 where it has none."""
         shape = self.shapes[position]
         return shape[axis] if shape else 1
+
+
+__all__ = ["Work", "work_by_shapes", "work_of"]

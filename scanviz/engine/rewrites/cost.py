@@ -4,7 +4,7 @@ Sizes that are known only when a function runs stay symbols, named in the user's
 polynomial in them; two graphs of one function name them alike, and their costs can be compared.  A loop's step counts as
 often as the loop takes steps, with ``until`` as often as it may.
 
-Counts are those of the declarations (:mod:`scanviz.engine.ops.flops`), a view has none.
+Counts are those of the declarations (:mod:`scanviz.engine.cost.flops`), a view has none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from scanviz.engine.cost.totals import FREE, ZERO, Cost, TotalCost, add
 from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
 from scanviz.engine.graph.polynomial import Polynomial
@@ -23,7 +24,6 @@ from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
-from scanviz.engine.rewrites.cost_total import FREE, ZERO, Cost, TotalCost, add
 from scanviz.engine.rewrites.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scanviz.engine.cost.totals import Cost
 from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.polynomial import Number, Polynomial
 from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.ops.sizes import calculated
-from scanviz.engine.rewrites.cost_total import Cost
 from scanviz.engine.rewrites.named_sizes import Calculated, NamedSizes
 
 

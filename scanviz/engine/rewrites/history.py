@@ -25,9 +25,9 @@ from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
 if TYPE_CHECKING:
+    from scanviz.engine.cost.totals import Cost
     from scanviz.engine.rewrites.changes import Change, Delta, Move
     from scanviz.engine.rewrites.cost import Meanings
-    from scanviz.engine.rewrites.cost_total import Cost
 
 
 class Record(Application, frozen=True, kw_only=True):

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
+    from scanviz.engine.cost.work import Work
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.plan import Plan
     from scanviz.engine.program.planned import Plans
-    from scanviz.engine.program.work import Work
     from scanviz.record.operations import OperationRecord
 
     # by function and loop; None for what is outside of loops
@@ -40,7 +40,8 @@ def work_of_function(
 
 def _alike(step: Program, plans: Sequence[Plan]) -> list[Work | None]:
     """Return what each instruction of a step does by the first of some plans, None where it is not the same by all of them."""
-    from scanviz.engine.program.work import same_work, work_of
+    from scanviz.engine.cost.work import same_work
+    from scanviz.engine.program.work import work_of
 
     first, *others = plans
     told = [
@@ -55,7 +56,7 @@ def _shared_out(work: list[Work | None], groups: Sequence[Sequence[int]]) -> lis
 
     By place they would be all in one operation's few nanoseconds, and its rate none that the machine has.
     """
-    from scanviz.engine.program.work import Work, weights_in
+    from scanviz.engine.cost.work import Work, weights_in
 
     found = list(work)
     for group in groups:

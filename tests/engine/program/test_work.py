@@ -8,10 +8,11 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
+from scanviz.engine.cost.work import Work
 from scanviz.engine.program.instructions import all_loops, loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan import chains, plan_loop
-from scanviz.engine.program.work import Work, work_of
+from scanviz.engine.program.work import work_of
 from tests.support.arena import EVERYTHING
 
 M, N, K = 12, 20, 7

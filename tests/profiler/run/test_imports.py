@@ -51,7 +51,7 @@ AT_THE_END = {
     "scanviz.engine.program.file",
     "scanviz.engine.program.printer",
     "scanviz.engine.rewrites.cost",
-    "scanviz.engine.rewrites.cost_total",
+    "scanviz.engine.cost.totals",
     "scanviz.engine.rewrites.versions",
     "scanviz.record.graph_writing",
     "scanviz.record.program_snapshot",

@@ -161,9 +161,9 @@ def stand_ins(rule: str, usual: Mapping[str, set[str]], without: Mapping[str, se
 
     Examples
     --------
-    >>> usual = {"PushOutSeqScan": {"dot in `rnn`"}, "PushOutShortRows": {"exp in `rnn`"}}
-    >>> stand_ins("PushOutSeqScan", usual, {"PushOutShortRows": {"exp in `rnn`", "dot in `rnn`"}})
-    ('PushOutShortRows',)
+    >>> usual = {"PushOutSeqScan": {"dot in `rnn`"}, "PushOutScanOutput": {"exp in `rnn`"}}
+    >>> stand_ins("PushOutSeqScan", usual, {"PushOutScanOutput": {"exp in `rnn`", "dot in `rnn`"}})
+    ('PushOutScanOutput',)
     """
     work = usual.get(rule, set())
     return tuple(

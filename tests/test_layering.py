@@ -47,6 +47,7 @@ ENGINE_LAYERS = (
     ("building",),
     ("observe",),
     ("graph",),
+    ("sizes",),
     ("display",),
     ("traceback_hooks",),
     ("tracebacks",),

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from scanviz.engine.cost.totals import Cost
 from scanviz.engine.function import Function
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.provenance import short_path
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.planned import Plans, planned_applications, planned_refusals
@@ -22,6 +21,7 @@ from scanviz.engine.rewrites.history import RewriteHistory, Version
 from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.named_sizes import NamedSizes, named_sizes
 from scanviz.engine.rewrites.pipeline import Application
+from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.codec import field_types
 from scanviz.record.costs import CostNumbersRecord, GraphCostRecord, StepNumbersRecord
 from scanviz.record.graph_writing import GraphWriter

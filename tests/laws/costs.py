@@ -11,11 +11,11 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.cost.totals import Cost, StepCost
 from scanviz.engine.graph.nodes import Array, Variable
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
 from scanviz.record.rewrites_snapshot import rewrites_of
 from scanviz.testing.loops import random_loops

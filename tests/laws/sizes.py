@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 from scanviz import scan
 from scanviz import tensor as T
 from scanviz.engine.function import function
-from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Array, Variable
-from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.mode import Mode
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import dimension
@@ -31,6 +29,8 @@ from scanviz.engine.ops.sizes import (
 )
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.program.shapes import partial_shapes
+from scanviz.engine.sizes.dims import SIZES, Dim
+from scanviz.engine.sizes.unknowns import Unknown
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
 from scanviz.testing.plain import run_plainly

@@ -18,7 +18,6 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.cost.totals import Cost
 from scanviz.engine.graph.nodes import Array, Constant, Variable, describe, is_floating
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.changes import places
@@ -27,6 +26,7 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.scan.loop import Scan
 from scanviz.engine.scan.variables import inner_inputs, inner_outputs, kind_of, taps_of
+from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.record.codec import decode, encode
 from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.rewrites import RewritesRecord

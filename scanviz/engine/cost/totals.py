@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from scanviz.engine.graph.nodes import Apply
-from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.sizes.polynomial import Polynomial
 
 
 class StepCost(Struct, frozen=True):

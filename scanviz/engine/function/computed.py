@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Constant, Variable, describe, is_integer_scalar
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
-from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.graph.traversal import depending_on, leaves, variables
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import dimension, is_shape
 from scanviz.engine.ops.sizes import as_size, size_of, surely_equal
 from scanviz.engine.ops.symbolic_shape import Shape, shape_of
+from scanviz.engine.sizes.dims import SIZES
+from scanviz.engine.sizes.unknowns import arguments_of
 
 if TYPE_CHECKING:
     from scanviz.engine.function.arguments import In

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import zeros_like
 from scanviz.engine.gradient.table import Derivative, Derivatives
-from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops.assign import inc_subtensor
 from scanviz.engine.ops.creation import arange
@@ -17,6 +16,7 @@ from scanviz.engine.ops.reduce import sum as sum_over
 from scanviz.engine.ops.shape import reshape
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.sizes.dims import SIZES, Dim
 
 linear(CONCATENATE)
 linear(REPEAT, inputs=(0,))

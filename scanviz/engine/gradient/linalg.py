@@ -12,13 +12,13 @@ from scanviz.engine.gradient.accumulate import added
 from scanviz.engine.gradient.rows import cotangent_of, cotangents_of, linear
 from scanviz.engine.gradient.sizes import reshape_like, sum_to_shape
 from scanviz.engine.gradient.table import PUSHFORWARDS, Arriving, Derivative, Derivatives
-from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank, tensor_type
 from scanviz.engine.ops import linalg as la
 from scanviz.engine.ops.creation import eye
 from scanviz.engine.ops.shape import dimshuffle, reshape
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.symbolic_shape import shape_of
+from scanviz.engine.sizes.dims import SIZES
 
 
 def swapped(value: Variable) -> Variable:

@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from scanviz.engine.gradient.adjoint import survives
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, describe, rank, rebuild
 from scanviz.engine.graph.types import FLOATS, RANDOM_STATE, TensorType
 from scanviz.engine.ops.assign import ASSIGN
@@ -43,6 +42,7 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
+from scanviz.engine.sizes.in_turn import in_turn
 
 # gives the backward step's variable for a loop variable of the forward loop and the tap to read it at
 RowOf = Callable[[LoopVariable, int], Variable]

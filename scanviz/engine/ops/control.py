@@ -13,10 +13,10 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Array, Variable
 from scanviz.engine.graph.types import TensorType, Type
+from scanviz.engine.sizes.dims import Dims
 
 
 def _infer(op: Op, inputs: Sequence[Variable]) -> Sequence[Type]:

@@ -14,7 +14,6 @@ import numpy as np
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
@@ -29,6 +28,7 @@ from scanviz.engine.ops.support import (
     kept_dtype,
     kept_shape,
 )
+from scanviz.engine.sizes.dims import Dims
 
 
 class DtypeParameters(NamedTuple):

@@ -18,7 +18,6 @@ import numpy as np
 from scanviz.engine.cost import flops
 from scanviz.engine.errors import NumericalError, ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.types import TensorType
@@ -27,6 +26,7 @@ from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.matrices import floating_dtypes, matrix_shapes, of_matrices, rectangular, square
 from scanviz.engine.ops.scalar_functions import scipy_module
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+from scanviz.engine.sizes.dims import Dims
 
 
 class TriangleParameters(NamedTuple):

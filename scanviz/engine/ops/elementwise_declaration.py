@@ -24,10 +24,10 @@ from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by
 
 if TYPE_CHECKING:
     from scanviz.engine.cost import flops
-    from scanviz.engine.graph.dims import Dims
     from scanviz.engine.ops import axes
     from scanviz.engine.scalar.blocks import Block
     from scanviz.engine.scalar.formula import Formula
+    from scanviz.engine.sizes.dims import Dims
 else:
     axes = functions_of("scanviz.engine.ops.axes")
     flops = functions_of("scanviz.engine.cost.flops")

@@ -17,7 +17,6 @@ import numpy as np
 from scanviz.engine.cost import flops
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.ops import axes
@@ -35,6 +34,7 @@ from scanviz.engine.ops.matrices import (
 from scanviz.engine.ops.options import truth
 from scanviz.engine.ops.scalar_functions import scipy_module
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
+from scanviz.engine.sizes.dims import Dims
 
 
 class SolveParameters(NamedTuple):

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, some
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.provenance import SourceLine
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import infer_by, kept_dtype
+from scanviz.engine.sizes.dims import Dims
 
 
 class FirstRowsParameters(NamedTuple):

@@ -10,7 +10,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
@@ -28,6 +27,7 @@ from scanviz.engine.ops.index_pattern import (
 )
 from scanviz.engine.ops.shape import is_shape, stack_scalars
 from scanviz.engine.ops.support import as_variable, infer_by, kept_dtype
+from scanviz.engine.sizes.dims import Dims
 
 if TYPE_CHECKING:
     from scanviz.engine.graph import notation

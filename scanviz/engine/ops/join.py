@@ -14,7 +14,6 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError, some
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import SIZES, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import INTEGERS, canonical_dtype
@@ -34,6 +33,7 @@ from scanviz.engine.ops.support import (
     infer_by,
     kept_dtype,
 )
+from scanviz.engine.sizes.dims import SIZES, Dims
 
 
 def _concatenate_shapes(op: Op, dims: Dims) -> Sequence[tuple[Any, ...]]:

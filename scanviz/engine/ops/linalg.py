@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm
@@ -28,6 +27,7 @@ from scanviz.engine.ops.options import whole
 from scanviz.engine.ops.reduce import accumulator, normal_axes
 from scanviz.engine.ops.shape import normal_axis
 from scanviz.engine.ops.support import as_variable, infer_by
+from scanviz.engine.sizes.dims import Dim, Dims
 
 
 class TensordotParameters(NamedTuple):

@@ -14,13 +14,13 @@ import numpy as np
 from scanviz.engine.cost import flops
 from scanviz.engine.errors import NumericalError, ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes
 from scanviz.engine.ops.linalg import contracted
 from scanviz.engine.ops.support import float_dtype, infer_by
+from scanviz.engine.sizes.dims import Dim, Dims
 
 ShapeRule = Callable[[Op, Dims], Sequence[tuple[Any, ...]]]
 SINGULAR = "the matrix is singular"

@@ -15,7 +15,6 @@ import numpy as np
 from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizTypeError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import SIZES, Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, describe, tensor_type
 from scanviz.engine.graph.provenance import user_line
@@ -29,6 +28,7 @@ from scanviz.engine.ops.distribution_parameters import real_dtype, whole_dtype
 from scanviz.engine.ops.shape import dimension, sizes_of
 from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.support import as_integer, as_variable, static_dims
+from scanviz.engine.sizes.dims import SIZES, Dims
 
 
 class DrawParameters(NamedTuple):

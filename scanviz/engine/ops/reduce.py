@@ -17,7 +17,6 @@ from msgspec.structs import replace
 from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.notation import WrittenTerm, called
@@ -33,6 +32,7 @@ from scanviz.engine.ops.support import (
     static_dims,
     wanted_shape,
 )
+from scanviz.engine.sizes.dims import Dims
 
 
 class ReduceParameters(NamedTuple):

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
@@ -28,6 +27,7 @@ from scanviz.engine.ops.support import (
     kept_dtype,
     static_dims,
 )
+from scanviz.engine.sizes.dims import Dims
 
 if TYPE_CHECKING:
     from scanviz.engine.ops import axes, shape_notation

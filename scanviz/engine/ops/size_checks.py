@@ -9,7 +9,6 @@ import numpy as np
 
 from scanviz.engine.errors import ShapeError
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.ops import axes
@@ -21,6 +20,7 @@ from scanviz.engine.ops.support import (
     infer_by,
     kept_dtype,
 )
+from scanviz.engine.sizes.dims import Dims
 
 
 class PromisedParameters(NamedTuple):

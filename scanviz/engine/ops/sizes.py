@@ -1,6 +1,6 @@
 """Sizes as graphs and graphs as sizes: what of a graph of integers is arithmetic on sizes, and variables that compute sizes.
 
-A size (:mod:`scanviz.engine.graph.dims`) is compared without building anything; a variable is built of it only where a graph
+A size (:mod:`scanviz.engine.sizes.dims`) is compared without building anything; a variable is built of it only where a graph
 reads it (:func:`as_size`), and one that was read from a graph is that graph again.
 """
 
@@ -16,17 +16,17 @@ import numpy as np
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import Op, declared
-from scanviz.engine.graph.dims import SIZES, Dim, called
 from scanviz.engine.graph.equality import Numbers
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, found_in_run, is_integer_scalar
-from scanviz.engine.graph.polynomial import Number, Polynomial
-from scanviz.engine.graph.sizes import Call, Unknown, inside_out
-from scanviz.engine.graph.sizes import surely_at_most as at_most
-from scanviz.engine.graph.sizes import surely_not_negative as never_negative
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS, TensorType
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, AxisParameters
 from scanviz.engine.ops.support import constant, constant_integer
+from scanviz.engine.sizes.dims import SIZES, Dim, called
+from scanviz.engine.sizes.polynomial import Number, Polynomial
+from scanviz.engine.sizes.unknowns import Call, Unknown, inside_out, mapped
+from scanviz.engine.sizes.unknowns import surely_at_most as at_most
+from scanviz.engine.sizes.unknowns import surely_not_negative as never_negative
 
 _WHOLE = frozenset((BOOLEAN, *INTEGERS))
 MOST_NODES = 40  # of a graph that are read as arithmetic; what is below them is one unknown a variable
@@ -277,12 +277,7 @@ def substituted(
             return value(unknown)
         return calculated(unknown.name, [known.get(arg, arg) for arg in unknown.args])
 
-    for polynomial in inside_out(size, known.__contains__):
-        values = {unknown: value_of(unknown) for unknown in polynomial.unknowns}
-        known[polynomial] = (
-            None if None in values.values() else polynomial.replaced(values.__getitem__).simplest
-        )
-    return known[size]
+    return mapped(size, value_of, known)
 
 
 def surely_equal(first: Any, second: Any) -> bool:

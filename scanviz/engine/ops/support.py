@@ -15,10 +15,10 @@ import numpy as np
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.declaration import Op, declared
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.nodes import REDUCE, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.provenance import SourceLine, user_line
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type, canonical_dtype, known_type
+from scanviz.engine.sizes.dims import Dims
 
 
 def _reduced(variable: Variable) -> tuple[Any, ...]:

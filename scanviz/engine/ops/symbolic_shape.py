@@ -11,12 +11,12 @@ from typing import Any
 
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.graph.dims import Dim, Dims
 from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import is_whole, known_sizes, size_of, surely_equal
+from scanviz.engine.sizes.dims import Dim, Dims
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import Unknown
 
 Shape = tuple[Any, ...]  # of ints and polynomials
 ShapeOf = Callable[[Variable], Shape]

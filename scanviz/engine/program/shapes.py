@@ -13,7 +13,6 @@ import numpy as np
 from msgspec import Struct
 
 from scanviz.engine.errors import ScanvizError
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import common_shape
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX
@@ -25,6 +24,7 @@ from scanviz.engine.program.instructions import (
     Program,
 )
 from scanviz.engine.program.slots import passed
+from scanviz.engine.sizes.dims import Dims
 
 ConcreteShape = tuple[int, ...] | None
 Partial = tuple[int | None, ...]  # a shape with unknown sizes

@@ -22,13 +22,13 @@ from msgspec import Struct
 
 from scanviz.engine.cost.work import Work
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.dims import Dims
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size, View, Where
 from scanviz.engine.program.shapes import ConcreteShape, Partial
+from scanviz.engine.sizes.dims import Dims
 
 _NO_MEMORY = (Where.LOCAL, Where.NUMBER)
 

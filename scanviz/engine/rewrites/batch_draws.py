@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Variable, build, tensor_type
 from scanviz.engine.graph.provenance import moved_from
 from scanviz.engine.graph.traversal import toposort
@@ -43,6 +42,7 @@ from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import LoopVariable, inner_outputs
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.sizes.dims import SIZES
 
 if TYPE_CHECKING:
     from scanviz.engine.rewrites.step_draws import Chain, StepDraw

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating, rebuild
 from scanviz.engine.ops.index import INDEX, getitem, last_row
 from scanviz.engine.ops.shape import ALLOC, alloc
@@ -17,6 +16,7 @@ from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import LoopVariable, State
+from scanviz.engine.sizes.dims import SIZES
 
 
 class HandedOn(NamedTuple):

@@ -16,10 +16,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from scanviz.engine.cost.totals import FREE, ZERO, Cost, TotalCost, add
-from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
-from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import size_of
@@ -28,6 +25,9 @@ from scanviz.engine.rewrites.profitability import is_view
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.shapes import inner_sizes, size_outside
 from scanviz.engine.scan.variables import State, StepOutput, inner_inputs, kind_of
+from scanviz.engine.sizes.dims import Dim
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import Call, Unknown, mapped
 
 Meanings = dict[
     str, set[Unknown | Call]
@@ -212,7 +212,7 @@ def size_name(size: Unknown) -> str:
 
 def _named(size: Polynomial, meanings: Meanings) -> Polynomial:
     """Return a size in names of sizes of inputs; what is no sum or product of them has a name of its own."""
-    known: dict[Polynomial, Polynomial] = {}
+    known: dict[Polynomial, Dim] = {}
 
     def name(unknown: Unknown | Call) -> Polynomial:
         if isinstance(unknown, Unknown):
@@ -229,9 +229,8 @@ def _named(size: Polynomial, meanings: Meanings) -> Polynomial:
         meanings.setdefault(text, set()).add(unknown)
         return Polynomial.of(text)
 
-    for polynomial in inside_out(size, known.__contains__):
-        known[polynomial] = polynomial.replaced(name)
-    return known[size]
+    found: Polynomial = mapped(size, name, known) * Polynomial.of(1)
+    return found
 
 
 def cost_of(outputs: Sequence[Variable]) -> Cost:

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from scanviz.engine.cost.totals import Cost
-from scanviz.engine.graph.dims import Dim
-from scanviz.engine.graph.polynomial import Number, Polynomial
-from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.ops.sizes import calculated
 from scanviz.engine.rewrites.named_sizes import Calculated, NamedSizes
+from scanviz.engine.sizes.dims import Dim
+from scanviz.engine.sizes.polynomial import Number, Polynomial
+from scanviz.engine.sizes.unknowns import Call, Unknown, mapped
 
 
 class CostNumbers(NamedTuple):
@@ -88,21 +88,12 @@ class SizesMet:
 
         def value(unknown: Unknown | Call | Calculated) -> Dim:
             if isinstance(unknown, Unknown):
-                found = self._given(unknown)
-            elif isinstance(unknown, Call):
-                found = calculated(unknown.name, [known.get(arg, arg) for arg in unknown.args])
-            else:
-                found = self._performed(unknown)
-            if found is None:
-                raise LookupError(unknown)
-            return found
+                return self._given(unknown)
+            if isinstance(unknown, Call):
+                return calculated(unknown.name, [known.get(arg, arg) for arg in unknown.args])
+            return self._performed(unknown)
 
-        try:
-            for part in inside_out(size, known.__contains__):
-                known[part] = part.replaced(value).simplest
-        except LookupError:
-            return None
-        found = known[size]
+        found = mapped(size, value, known)
         return int(found) if isinstance(found, int) else None
 
     def _given(self, unknown: Unknown) -> int | None:

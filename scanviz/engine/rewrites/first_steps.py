@@ -7,7 +7,6 @@ from functools import reduce
 
 from scanviz.engine.errors import some
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Variable, build_one, describe
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.control import always_computed
@@ -22,6 +21,7 @@ from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, State, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.sizes.dims import SIZES, Dim
 
 
 def with_first_steps(

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe
-from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.elementwise import add
 from scanviz.engine.ops.index import LAST_ROW, STATE_HISTORY, last_row
@@ -26,6 +24,8 @@ from scanviz.engine.scan.loop import SCAN, ScanView, loop_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Keep, LoopVariable, State, StepOutput, with_keep
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.sizes.dims import Dim
+from scanviz.engine.sizes.unknowns import arguments_of
 
 
 @rule(name="count_steps", phase="keep", on=(SCAN,), single=True, tags=("scan",))

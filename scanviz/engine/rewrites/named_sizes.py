@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.dims import Dim
-from scanviz.engine.graph.in_turn import in_turn
 from scanviz.engine.graph.nodes import Variable
-from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.graph.sizes import Call, Unknown, inside_out
 from scanviz.engine.ops.sizes import is_whole, size_of
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.rewrites.cost import Meanings, size_name
+from scanviz.engine.sizes.dims import Dim
+from scanviz.engine.sizes.in_turn import in_turn
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import Call, Unknown, mapped
 
 
 class Calculated(NamedTuple):
@@ -45,7 +45,7 @@ class NamedSizes(NamedTuple):
     ----------
     meanings : mapping of str to tuple of Polynomial
         All that a name stands for; names with a meaning that depends on values of arrays are left out.  Unknowns are sizes
-        whose ``source`` is the position of an input, :class:`~scanviz.engine.graph.sizes.Call` and :class:`Calculated`.
+        whose ``source`` is the position of an input, :class:`~scanviz.engine.sizes.unknowns.Call` and :class:`Calculated`.
     inputs : mapping of Unknown to str
         What sizes of inputs are called.
     """
@@ -94,23 +94,16 @@ class _Walk:
         """Return a size in sizes of inputs; None where it depends on values of arrays."""
         if not isinstance(size, Polynomial):
             return Polynomial.of(size)
-        known: dict[Polynomial, Polynomial] = {}
+        known: dict[Polynomial, Dim] = {}
 
-        def followed(unknown: Unknown | Call) -> Polynomial:
-            if isinstance(unknown, Call):
-                args = tuple(known[arg].simplest if arg in known else arg for arg in unknown.args)
-                return Polynomial.of(Call(unknown.name, args))
-            found = self._unknown(unknown)
-            if found is None:
-                raise LookupError(unknown)
-            return found
+        def followed(unknown: Unknown | Call) -> Polynomial | None:
+            if isinstance(unknown, Unknown):
+                return self._unknown(unknown)
+            args = tuple(known.get(arg, arg) for arg in unknown.args)
+            return None if None in args else Polynomial.of(Call(unknown.name, args))
 
-        try:
-            for part in inside_out(size, known.__contains__):
-                known[part] = part.replaced(followed)
-        except LookupError:
-            return None
-        return known[size]
+        found = mapped(size, followed, known)
+        return None if found is None else found * Polynomial.of(1)
 
     def _unknown(self, unknown: Unknown) -> Polynomial | None:
         variable, axis = unknown

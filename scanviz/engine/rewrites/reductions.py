@@ -17,7 +17,6 @@ import numpy as np
 
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, is_floating, tensor_type
-from scanviz.engine.graph.sizes import arguments_of
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
 from scanviz.engine.ops.reduce import ReduceParameters
@@ -27,6 +26,7 @@ from scanviz.engine.ops.support import constant, constant_integer
 from scanviz.engine.rewrites.identities import Answer, Rewriting, answer, number_of, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Refusal, rule
+from scanviz.engine.sizes.unknowns import arguments_of
 
 ROUNDS = Refusal("floats summed in two turns round differently from one sum", 2)
 ZEROS = Refusal("which of 0.0 and -0.0 is larger depends on the order", 2)

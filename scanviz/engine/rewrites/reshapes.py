@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.shape import RESHAPE
 from scanviz.engine.ops.size_checks import SPECIFY_SHAPE
@@ -18,6 +17,7 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Refusal, rule
+from scanviz.engine.sizes.dims import SIZES
 
 
 @rule(

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from scanviz.engine.graph.dims import SIZES, Dim, called
 from scanviz.engine.graph.nodes import Apply
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, input_entries
 from scanviz.engine.ops.sizes import size_of, surely_not_negative
+from scanviz.engine.sizes.dims import SIZES, Dim, called
+from scanviz.engine.sizes.polynomial import Polynomial
 
 
 class Read(Struct, frozen=True):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.dims import SIZES, Dim, called
 from scanviz.engine.graph.nodes import Apply, Variable, rebuild, tensor_type
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, Number, input_entries
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.rewrites.row_reads import Read, counted, from_start
+from scanviz.engine.sizes.dims import SIZES, Dim, called
+from scanviz.engine.sizes.polynomial import Polynomial
 
 
 def _known(bound: Dim) -> bool:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, build_one, describe, tensor_type
-from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.ops.shape import DIMENSION, DIMSHUFFLE, OrderParameters
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import GENERAL, Match, Refusal, rule
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import Unknown
 
 
 @rule(name="resolve_shapes", phase=GENERAL, on=(DIMENSION,), alone=True, tags=("general",))

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable, describe, tensor_type
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import toposort
@@ -24,6 +23,7 @@ from scanviz.engine.rewrites.rule import Refusal
 from scanviz.engine.scan.closure import is_known, known_from
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import Carry
+from scanviz.engine.sizes.dims import SIZES, Dim
 
 _BLOCK = 8  # words of 32 bits
 

@@ -13,10 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import Apply
-from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.graph.sizes import unknowns_in
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.loop import Scan, nodes_of
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import unknowns_in
 
 NATIVE_TIERS = ("auto", "native")  # that run loops as machine code
 HOST_TIERS = (*NATIVE_TIERS, "numpy", "reference")  # on which every operation runs

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scanviz.engine.errors import InternalError, ScanvizTypeError
-from scanviz.engine.graph.in_turn import ends
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.scalar.expression import BoundedLoop, Expression, ScalarFunction
 from scanviz.engine.scalar.primitives import KINDS, PRIMITIVES
+from scanviz.engine.sizes.in_turn import ends
 
 
 class Statement(NamedTuple):

@@ -14,11 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from scanviz.engine.errors import InternalError
 from scanviz.engine.graph.declaration import Declaration, Held, Op
-from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.equality import structurally_equal
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Variable, build, describe
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.scan.inference import result_types
 from scanviz.engine.scan.properties import ScanPropertiesMixin
@@ -33,6 +31,8 @@ from scanviz.engine.scan.variables import (
     inner_outputs,
     kind_of,
 )
+from scanviz.engine.sizes.dims import Dim
+from scanviz.engine.sizes.polynomial import Polynomial
 
 T = TypeVar("T")
 Kind = TypeVar("Kind", bound=LoopVariable)

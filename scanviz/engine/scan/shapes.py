@@ -8,11 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.graph.dims import SIZES, Dim
 from scanviz.engine.graph.nodes import Apply, Variable
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.sizes import Unknown, unknowns_in
 from scanviz.engine.graph.traversal import leaves
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.sizes import known_sizes, size_of, sizes_kept, substituted
@@ -28,6 +25,9 @@ from scanviz.engine.scan.variables import (
 from scanviz.engine.scan.variables import (
     Sequence as LoopSequence,
 )
+from scanviz.engine.sizes.dims import SIZES, Dim
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import Unknown, unknowns_in
 
 
 @SYMBOLIC_SHAPE_RULES.row(SCAN)

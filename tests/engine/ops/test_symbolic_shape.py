@@ -10,10 +10,7 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.graph.declaration import Declaration, Op
-from scanviz.engine.graph.dims import SIZES as DIMS
 from scanviz.engine.graph.nodes import Constant, Variable, build_one
-from scanviz.engine.graph.polynomial import Polynomial
-from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import elementwise as e
@@ -21,6 +18,9 @@ from scanviz.engine.ops.evaluate import evaluate
 from scanviz.engine.ops.shape import BROADCAST_SIZE, DIMENSION, dimension
 from scanviz.engine.ops.sizes import as_size, size_of
 from scanviz.engine.ops.symbolic_shape import SYMBOLIC_SHAPE_RULES, shape_of
+from scanviz.engine.sizes.dims import SIZES as DIMS
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import Unknown
 from scanviz.testing import rewritten_by
 
 SIZES = (

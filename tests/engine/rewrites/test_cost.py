@@ -5,8 +5,8 @@ from hypothesis import given
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.sizes.polynomial import Polynomial
 from scanviz.testing import random_loops, rewritten_by
 
 

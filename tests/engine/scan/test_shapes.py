@@ -4,12 +4,12 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.graph.dims import SIZES
 from scanviz.engine.graph.nodes import rebuild
 from scanviz.engine.ops.sizes import size_of, sizes_kept, surely_equal
 from scanviz.engine.ops.symbolic_shape import shape_of
 from scanviz.engine.scan.loop import loop_of
 from scanviz.engine.scan.variables import StepOutput
+from scanviz.engine.sizes.dims import SIZES
 
 
 def test_a_size_that_a_step_draws_is_asked_of_the_rows():

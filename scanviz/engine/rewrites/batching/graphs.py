@@ -11,12 +11,9 @@ from typing import NamedTuple
 
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.graph.declaration import MeaningTable
-from scanviz.engine.graph.dims import Dim
 from scanviz.engine.graph.nodes import Apply, Constant, Variable, build, describe, rebuild, tensor_type
-from scanviz.engine.graph.polynomial import Polynomial
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.replace import replace
-from scanviz.engine.graph.sizes import Unknown
 from scanviz.engine.graph.traversal import depending_on, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE
@@ -29,6 +26,9 @@ from scanviz.engine.scan.effects import has_effect
 from scanviz.engine.scan.loop import Scan, ScanSettings
 from scanviz.engine.scan.variables import LoopVariable, NonSequence, StepOutput
 from scanviz.engine.scan.variables import Sequence as LoopSequence
+from scanviz.engine.sizes.dims import Dim
+from scanviz.engine.sizes.polynomial import Polynomial
+from scanviz.engine.sizes.unknowns import Unknown
 
 
 class BatchedRows(NamedTuple):

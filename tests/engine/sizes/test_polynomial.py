@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.sizes.polynomial import Polynomial
 
 POLYNOMIALS = st.recursive(
     st.integers(-5, 5).map(Polynomial.of) | st.sampled_from("abc").map(Polynomial.of),

@@ -1,6 +1,6 @@
 """What sizes are made of that are not known when building: sizes of variables, and what is computed of sizes but no polynomial.
 
-A size is an int or a :class:`~scanviz.engine.graph.polynomial.Polynomial` whose unknowns are those of this file.  Two sizes are
+A size is an int or a :class:`~scanviz.engine.sizes.polynomial.Polynomial` whose unknowns are those of this file.  Two sizes are
 equal at all shapes if their polynomials are, and where none of their unknowns is a :class:`Call`, only if they are.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from scanviz.engine.graph.in_turn import in_turn
-from scanviz.engine.graph.polynomial import Polynomial
+from scanviz.engine.sizes.in_turn import in_turn
+from scanviz.engine.sizes.polynomial import Polynomial
 
 MOST_UNKNOWNS = 16  # in one call that are listed
 DEEPEST = 12  # calls in calls that are compared; below, one is equal to itself alone
@@ -160,6 +160,30 @@ def arguments_of(size: Any, name: str) -> Sequence[Any]:
     """Return what a size is the ``name`` of, such as ``"maximum"``: itself, if it is no such thing."""
     call = call_of(size)
     return call.args if call is not None and call.name == name else (size,)
+
+
+def mapped(size: Polynomial, value: Callable[[Any], Any], known: dict[Polynomial, Any]) -> Any:
+    """Return a size with other sizes in place of its unknowns, those that calls in it are made of before the calls.
+
+    Parameters
+    ----------
+    size : Polynomial
+        The size.
+    value : callable
+        Gives what stands in the place of an unknown or a call, whose arguments are in ``known`` then; None makes the size None.
+    known : dict
+        Sizes → what they become; kept between sizes that are asked for with the same ``value``.
+
+    Examples
+    --------
+    >>> n = Polynomial.of(Unknown("n", 0))
+    >>> mapped(n * 2 + 1, lambda unknown: 5, {})
+    11
+    """
+    for part in inside_out(size, known.__contains__):
+        values = {unknown: value(unknown) for unknown in part.unknowns}
+        known[part] = None if None in values.values() else part.replaced(values.__getitem__).simplest
+    return known[size]
 
 
 def inside_out(size: Polynomial, done: Callable[[Polynomial], bool]) -> Iterator[Polynomial]:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanviz.engine.errors import ShapeError
-from scanviz.engine.graph.dims import Dims
+from scanviz.engine.sizes.dims import Dims
 
 D = Dims([], lambda i: None)
 sizes = st.integers(0, 4)

@@ -22,7 +22,7 @@ Monomial = tuple[Any, ...]  # of unknowns, in any order
 class Polynomial:
     """A sum of products of unknown sizes, each with a number in front; frozen.
 
-    An unknown is a name, or anything else that is hashable (:mod:`scanviz.engine.graph.sizes`).
+    An unknown is a name, or anything else that is hashable (:mod:`scanviz.engine.sizes.unknowns`).
 
     Attributes
     ----------

@@ -1,15 +1,17 @@
-"""From the start of a process to the first result, and what the process holds: scanviz beside JAX and PyTensor.
+"""From the start of a process to the end of its first calls, and what the process holds: scanviz beside JAX and PyTensor.
 
-    peers/bin/python benchmarks/peer_starts.py [--only WORD …] [--json FILE]      # some ten minutes
+    peers/bin/python benchmarks/peer_starts.py [--only WORD …] [--calls N …] [--tools TOOL …] [--rounds N] [--clock …] [--json FILE]
 
 Each cell is a process of its own (``peer_programs/first.py``), whose caches are in a folder: empty, and again with what the first
-process left there.  Drawing the inputs is left out: of long loops it takes longer than all else.  Packages have their bytecode,
-as installed ones do.  PyTensor compiles for up to a minute: it takes part in some of the workloads.
+process left there.  It makes as many calls as are asked for, by default 100, and notes when the 1st, 10th and 100th ended.
+Drawing the inputs is left out: of long loops it takes longer than all else.  Packages have their bytecode, as installed ones do.
+All takes an hour, a few rounds of scanviz and JAX ten minutes.  PyTensor compiles for up to a minute: it takes part in some of
+the workloads.
 
 Two columns are no tool: a process that imports NumPy and does nothing, and one that loads LLVM's library as well.  No code
 of ours is sooner than the first, nor than the second where machine code must be made.
 
-*Held* is the most memory that the process had beyond that with its inputs alone, after three calls: packages, code and arrays,
+*Held* is the most memory that the process had beyond that with its inputs alone, after all calls: packages, code and arrays,
 but not the pages of libraries' files.
 Goal: what the forecast says that a call takes, results included, and 64 MB.
 """
@@ -18,12 +20,14 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +45,20 @@ WITH_SLOW = (
     "power, size 10, 1k", "cumulative sum, 1M scalars", "leaky tanh, width 64, 10k", "rnn H 64, 1k", "lstm H 64, 1k",
     "rnn gradient H 64, 1k", "linear recurrence 64, 100k", "kalman filter, 2k",
 )  # fmt: skip
-REPEATED = 7  # of those that are not slow, in turns
-GOALS = {"JAX": 4.0, "faster PyTensor": 15.0}  # times as long as scanviz, on every workload
+CALLS = (1, 10, 100)
+ROUNDS = 7  # of those that are not slow, in turns
+CACHES = ("empty", "warm")
+CLOCKS = {"wall": "process_s", "processor": "processor_s"}
+# times as long as scanviz in its default mode, geometric means by what caches hold and the number of the call
+GOALS = {
+    "JAX": {("empty", 1): 5.0, ("empty", 10): 4.4, ("empty", 100): 4.1, ("warm", 1): 6.5, ("warm", 10): 5.8, ("warm", 100): 5.0},
+    "faster PyTensor": {("empty", 1): 15.0, ("warm", 1): 15.0},
+}  # fmt: skip
 MOST_MB = 64  # beyond what a call is forecast to take
 
 
-def started(tool: str, workload: str, folder: str) -> dict[str, float]:
-    """Return the seconds of a new process to its first result, and what else it printed, whose caches are in a folder."""
+def started(tool: str, workload: str, folder: str, calls: Sequence[int]) -> dict[str, Any]:
+    """Return by call the seconds from the start of a new process to its end, and what else it printed."""
     family, sizes = sized(workload, False)
     environment = {
         **os.environ,
@@ -60,19 +71,21 @@ def started(tool: str, workload: str, folder: str) -> dict[str, float]:
     found = TOOLS[tool]
     script = str(HERE.parent / "peer_programs" / "first.py")
     command = [sys.executable, script, found.module, found.mode or "", found.ending, family]
-    command.append(",".join(map(str, sizes)))
+    command += [",".join(map(str, sizes)), ",".join(map(str, calls))]
     begun = time.perf_counter()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{tool}, {workload}:\n{done.stderr}")
-    ended, first, drawing, held, later, forecast, compiled = map(float, done.stdout.split())
+    printed = json.loads(done.stdout)
     return {
-        "process_s": ended - begun - drawing,  # one clock for all processes
-        "first_s": first,
-        "first_mb": held / 1e6,
-        "mb": later / 1e6,
-        "forecast_mb": forecast / 1e6,
-        "compiled": compiled,
+        # one clock for all processes
+        "process_s": {call: end - begun - printed["drawing"][0] for call, end in printed["ended"].items()},
+        "processor_s": {call: used - printed["drawing"][1] for call, used in printed["processor"].items()},
+        "first_s": printed["first_s"],
+        "first_mb": printed["first_bytes"] / 1e6,
+        "mb": printed["bytes"] / 1e6,
+        "forecast_mb": printed["forecast_bytes"] / 1e6,
+        "compiled": printed["compiled"],
     }
 
 
@@ -84,27 +97,38 @@ def bare(imports: str) -> float:
     return float(done.stdout) - begun
 
 
-def start_one(workload: str) -> dict[str, Any]:
-    """Return by tool what a process takes to the first result: with empty caches, and with warm ones; the shortest of some."""
-    taking_part = [tool for tool in STARTED if tool not in SLOW or workload in WITH_SLOW]
-    found: dict[str, dict[str, list[dict[str, float]]]] = {
-        tool: {"empty": [], "warm": []} for tool in taking_part
+def start_one(workload: str, tools: Sequence[str], calls: Sequence[int], rounds: int) -> dict[str, Any]:
+    """Return by tool what a process takes to the end of calls: with empty caches, and with warm ones; the shortest of some."""
+    taking_part = [tool for tool in tools if tool not in SLOW or workload in WITH_SLOW]
+    found: dict[str, dict[str, list[dict[str, Any]]]] = {
+        tool: {caches: [] for caches in CACHES} for tool in taking_part
     }
     alone: dict[str, list[float]] = {name: [] for name in BARE}
-    for repetition in range(REPEATED):  # tools in turns: a busy minute of the machine is every tool's
+    for repetition in range(rounds):  # tools in turns: a busy minute of the machine is every tool's
         for name, imports in BARE.items():
             alone[name].append(bare(imports))
         for tool in taking_part:
             if tool in SLOW and repetition:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                for caches in ("empty", "warm"):
-                    found[tool][caches].append(started(tool, workload, folder))
-    shortest = {
-        tool: {caches: min(runs, key=lambda run: run["process_s"]) for caches, runs in cells.items()}
-        for tool, cells in found.items()
+                for caches in CACHES:
+                    found[tool][caches].append(started(tool, workload, folder, calls))
+    return {
+        "start": {
+            tool: {caches: shortest(runs) for caches, runs in cells.items()} for tool, cells in found.items()
+        },
+        "bare_s": {name: min(runs) for name, runs in alone.items()},
     }
-    return {"start": shortest, "bare_s": {name: min(runs) for name, runs in alone.items()}}
+
+
+def shortest(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the run that was first to its first result, with the shortest time of any to each later one."""
+    first = min(runs, key=lambda run: run["process_s"]["1"])
+    ends = {
+        clock: {call: min(run[clock][call] for run in runs) for call in first[clock]}
+        for clock in CLOCKS.values()
+    }
+    return {**first, **ends}
 
 
 def with_faster(cells: dict[str, float]) -> dict[str, float]:
@@ -113,50 +137,60 @@ def with_faster(cells: dict[str, float]) -> dict[str, float]:
     return {**cells, "faster PyTensor": min(slow)} if slow else cells
 
 
-def no_room(rows: list[dict[str, Any]]) -> str:
-    """Return a sentence on the rows in which the libraries that were loaded alone take more than the goal leaves."""
-    goal, alone = GOALS["JAX"], []
+def ratios(
+    rows: list[dict[str, Any]], caches: str, call: str, than: str, clock: str
+) -> dict[str, dict[str, float]]:
+    """Return by tool and workload how many times as long as one it takes to the end of a call."""
+    found: dict[str, dict[str, float]] = {}
     for row in rows:
-        cell = row["start"]["scanviz"]["empty"]
-        libraries = row["bare_s"]["NumPy, LLVM" if cell["compiled"] else "NumPy alone"]
-        if row["start"]["JAX"]["empty"]["process_s"] < goal * libraries:
-            alone.append(row["workload"])
-    return (
-        f"caches empty: the libraries alone take more than JAX / {goal:g} in {len(alone)}: "
-        f"{'; '.join(alone) or 'nowhere'}"
-    )
+        cells = with_faster({tool: each[caches][clock][call] for tool, each in row["start"].items()})
+        for tool, seconds in cells.items():
+            if tool != than:
+                found.setdefault(tool, {})[row["workload"]] = seconds / cells[than]
+    return found
 
 
-def told(rows: list[dict[str, Any]]) -> list[str]:
+def told(rows: list[dict[str, Any]], calls: Sequence[int], than: str, clock: str) -> list[str]:
     """Return what of the goals was met, in sentences."""
     found = []
-    for caches in ("empty", "warm"):
-        for other, goal in GOALS.items():
-            ratios = {
-                row["workload"]: cells[other] / cells["scanviz"]
-                for row in rows
-                for cells in [
-                    with_faster({tool: each[caches]["process_s"] for tool, each in row["start"].items()})
-                ]
-                if other in cells
-            }
-            if ratios:
-                least = min(ratios, key=lambda name: ratios[name])
-                met = sum(each >= goal for each in ratios.values())
-                mean = statistics.geometric_mean(ratios.values())
+    for caches in CACHES:
+        for call in map(str, calls):
+            for tool, each in ratios(rows, caches, call, than, clock).items():
+                least = min(each, key=lambda name: each[name])
+                mean = statistics.geometric_mean(each.values())
+                goal = GOALS.get(tool, {}).get((caches, int(call)))
                 found.append(
-                    f"caches {caches}: {other} takes {mean:.1f} times as long (geometric mean), "
-                    f"at least {ratios[least]:.1f} ({least}); goal {goal:g} met in {met} of {len(ratios)}"
+                    f"caches {caches}, call {call}: {tool} takes {mean:.2f} times as long as {than} (geometric mean"
+                    f"{'' if goal is None else f'; goal {goal:g}'}), at least {each[least]:.2f} ({least})"
                 )
-    found += [no_room(rows)]
     over = [
         f"{row['workload']}, {tool}: {cell['mb']:.0f} MB, {cell['forecast_mb']:.0f} forecast"
         for row in rows
-        for tool in ("scanviz", "scanviz native")
+        for tool in row["start"]
+        if tool.startswith("scanviz")
         for cell in [row["start"][tool]["empty"]]
         if cell["mb"] > cell["forecast_mb"] + MOST_MB
     ]
     return [*found, f"memory beyond the forecast and {MOST_MB} MB: {'; '.join(over) or 'nowhere'}"]
+
+
+def print_tables(rows: list[dict[str, Any]], tools: Sequence[str], calls: Sequence[int], clock: str) -> None:
+    """Print a table of each figure."""
+    figures: list[tuple[str, Callable[[dict[str, Any]], float]]] = [
+        (f"new process to the end of call {call}, s", lambda cell, call=call: cell[clock][str(call)]) for call in calls
+    ]  # fmt: skip
+    figures += [
+        ("of that building and the first call, ms", lambda cell: 1e3 * cell["first_s"]),
+        ("held, MB", lambda cell: cell["mb"]),
+    ]
+    for caches in CACHES:
+        for title, figure in figures:
+            cells = [
+                (row["workload"], {tool: figure(each[caches]) for tool, each in row["start"].items()})
+                for row in rows
+            ]
+            table(f"{title}, caches {caches}", cells, list(tools))
+    table("libraries alone, s", [(row["workload"], row["bare_s"]) for row in rows], list(BARE))
 
 
 def main() -> None:
@@ -164,9 +198,19 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="*", default=[""], metavar="WORD", help="workloads whose name has one of these"
     )
+    parser.add_argument("--calls", nargs="*", type=int, default=CALLS, metavar="N", help="when these ended")
+    parser.add_argument("--tools", nargs="*", default=STARTED, metavar="TOOL", help="columns")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="processes of each tool that is not slow")
+    parser.add_argument(
+        "--clock",
+        choices=CLOCKS,
+        default="wall",
+        help="processor time says more on a machine that others use",
+    )
     parser.add_argument("--json", help="write the rows there")
     options = parser.parse_args()
-    lacking = missing_peers()
+    calls, clock = sorted({1, *options.calls}), CLOCKS[options.clock]
+    lacking = missing_peers() if any(not tool.startswith("scanviz") for tool in options.tools) else []
     if lacking:
         raise SystemExit(f"missing: {', '.join(lacking)}; pip install -r benchmarks/peers.txt")
     from common import write_json
@@ -175,24 +219,16 @@ def main() -> None:
     rows = []
     for name in WORKLOADS:
         if any(word in name for word in options.only):
-            rows.append({"workload": name, **start_one(name)})
-            seconds = {tool: each["empty"]["process_s"] for tool, each in rows[-1]["start"].items()}
-            print(
-                f"{name}: {', '.join(f'{tool} {each:.2f} s' for tool, each in seconds.items())}", flush=True
-            )
-    for caches in ("empty", "warm"):
-        for title, key, scale in (
-            ("new process to the first result, s", "process_s", 1.0),
-            ("of that building and the first call, ms", "first_s", 1e3),
-            ("held, MB", "mb", 1.0),
-        ):
-            cells = [
-                (row["workload"], {tool: scale * each[caches][key] for tool, each in row["start"].items()})
-                for row in rows
-            ]
-            table(f"{title}, caches {caches}", cells, STARTED)
-    table("libraries alone, s", [(row["workload"], row["bare_s"]) for row in rows], list(BARE))
-    print("\n" + "\n".join(told(rows)))
+            rows.append({"workload": name, **start_one(name, options.tools, calls, options.rounds)})
+            seconds = {
+                tool: ", ".join(f"{end:.2f}" for end in each["empty"][clock].values())
+                for tool, each in rows[-1]["start"].items()
+            }
+            print(f"{name}: {'; '.join(f'{tool} {ends} s' for tool, ends in seconds.items())}", flush=True)
+    print_tables(rows, options.tools, calls, clock)
+    print("\n" + "\n".join(told(rows, calls, "scanviz", clock)))
+    if "scanviz native" in options.tools:
+        print("\n".join(told(rows, calls, "scanviz native", clock)[:-1]))
     write_json(options.json, rows, "peer_starts")
 
 

@@ -1,14 +1,18 @@
-"""One tool's loop in a process of its own that imports nothing else: ``first.py MODULE MODE ENDING FAMILY SIZES``.
+"""One tool's loop in a process of its own that imports nothing else: ``first.py MODULE MODE ENDING FAMILY SIZES CALLS``.
 
-It prints when the first result was there, by the system's clock, the seconds of building and the first call, those that drawing the
-inputs took, which are no tool's work, and the bytes that the process held at most beyond what it held with its inputs alone: to
-the first result, and after two more calls.  Of scanviz also the bytes that a call may take by its forecast; and 1 if LLVM was
-loaded for the first result, or 0.
+It prints a line of JSON.  ``ended`` and ``processor`` have, by the number of each call in CALLS (``1,10,100``; 1 always), the
+system's clock when its result was there, and the processor time that the process had used by then.  ``drawing`` has the seconds of
+both that drawing the inputs took, which are no tool's work, and ``first_s`` those of building and the first call.  ``first_bytes``
+and ``bytes`` are the most that the process held beyond what it held with its inputs alone, to the first result and to the last.
+Of scanviz there is also ``forecast_bytes``, what a call may take by its forecast, and ``compiled``, whether LLVM was loaded for the
+first result.
 """
 
+import json
 import sys
 import time
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -29,26 +33,42 @@ def most_held() -> int:
 
 
 def main() -> None:
-    module, mode, ending, family, sizes = sys.argv[1:]
+    module, mode, ending, family, sizes, counts = sys.argv[1:]
     numbers = [int(each) for each in sizes.split(",")]
-    begun = time.perf_counter()
+    wanted = sorted({1, *map(int, counts.split(","))})
+    begun = time.perf_counter(), time.process_time()
     given = getattr(inputs, family)(*numbers)
-    drawing = time.perf_counter() - begun
+    drawing = time.perf_counter() - begun[0], time.process_time() - begun[1]
     before = most_held()
     found = import_module(f"peer_programs.{module}")
     if mode:
         found.MODE = mode
-    begun = time.perf_counter()
+    building = time.perf_counter()
     call = getattr(found, family + ending)(*numbers)
     call(*given)
-    ended = time.perf_counter()
+    ended, processor = {1: time.perf_counter()}, {1: time.process_time()}
     held = most_held() - before
     native = sys.modules.get("scanviz.engine.backends.native.cache.llvm")
-    compiled = int(native is not None and native.is_loaded())
-    call(*given)
-    call(*given)
+    compiled = native is not None and native.is_loaded()
+    for done, count in pairwise(wanted):
+        for _ in range(count - done):
+            call(*given)
+        ended[count], processor[count] = time.perf_counter(), time.process_time()
     forecast = call.memory_forecast(*given).peak_bytes if hasattr(call, "memory_forecast") else 0
-    print(ended, ended - begun, drawing, held, most_held() - before, forecast, compiled)
+    print(
+        json.dumps(
+            {
+                "ended": ended,
+                "processor": processor,
+                "first_s": ended[1] - building,
+                "drawing": drawing,
+                "first_bytes": held,
+                "bytes": most_held() - before,
+                "forecast_bytes": forecast,
+                "compiled": compiled,
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

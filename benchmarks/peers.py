@@ -94,9 +94,8 @@ WORKLOADS: dict[str, tuple[str, Sizes]] = {  # its function and sizes, the last 
 }
 SECONDS, QUICK_SECONDS = 10.0, 1.5  # of the rounds of one workload, about
 MOST_ROUNDS, FEWEST_ROUNDS = 25, 9
-MOST_CALLS = 20_000
-QUIET = 5  # calls after which nothing was left to compile
-LONG = 5e-3  # seconds: such calls gain nothing from being compiled whole
+MOST_CALLS = 3_000
+LONG = 5e-4  # seconds: whole calls are compiled of short ones alone
 SHORT = 5e-4  # a call that is shorter is repeated
 
 
@@ -150,24 +149,16 @@ def check(family: str, name: str, found: list[Any], expected: list[Any]) -> None
 
 
 def settled(loop: Any, call: Callable[[], Any]) -> int:
-    """Call a function of scanviz until all is compiled that ever will be; return how many calls that took.
-
-    Functions whose calls are long are not compiled whole, so nobody waits for that.  A function that is rewritten for machine code
-    has new loops: it is settled when nothing was left to do after several calls in a row.
-    """
-    quiet = 0
-    for count in range(1, MOST_CALLS):
+    """Call a function of scanviz until its loops are machine code, and short calls as a whole; return how many calls that took."""
+    executable, elapsed = loop.executable, LONG
+    for count in range(MOST_CALLS):
+        made = [each for run in executable.flat.runners.values() for each in run.tier.all_made()]
+        loops = made and all(each.tier.name == "native" for each in made)
+        if executable.runs_whole or (loops and elapsed >= LONG):
+            return count
         begun = time.perf_counter()
         call()
-        is_long = time.perf_counter() - begun > LONG
-        runs = loop.for_machine_code or loop
-        made = [each for run in runs.executable.flat.runners.values() for each in run.tier.all_made()]
-        waits = not made or (
-            not runs.executable.runs_whole and any("pays after" in each.why for each in made)
-        )
-        quiet = quiet + 1 if not waits and (is_long or runs.executable.is_settled) else 0
-        if quiet == QUIET:
-            return count - QUIET + 1
+        elapsed = time.perf_counter() - begun
     return MOST_CALLS
 
 

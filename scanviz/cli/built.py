@@ -25,18 +25,6 @@ def show_functions(script: Any, what: str, deliver: Callable[[Sequence[Function]
     return run_and_show(script, what, told_of_functions(built.append), lambda out: deliver(built, out))
 
 
-def forms_of(functions: Sequence[Function]) -> list[Function]:
-    """Return functions in the forms in which they ran: as rewritten for NumPy, for machine code, or both, one after the other."""
-    found = []
-    for function in functions:
-        made = function.for_machine_code
-        if made is None or function.is_made_for_numpy:
-            found.append(function)
-        if made is not None:
-            found.append(made)
-    return found
-
-
 def run_and_show(
     script: Any, what: str, watching: contextlib.AbstractContextManager[Any], show: Callable[[TextIO], None]
 ) -> int:
@@ -97,4 +85,4 @@ def own_output(what: str = "--json") -> TextIO:
     return own
 
 
-__all__ = ["forms_of", "own_output", "run_and_show", "show_functions"]
+__all__ = ["own_output", "run_and_show", "show_functions"]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.built import forms_of, show_functions
+from scanviz.cli.built import show_functions
 from scanviz.cli.fitted import code_line, terminal_columns
 from scanviz.cli.options import Option, UsageError, options_behind, parse, program_of, suggestion
 from scanviz.cli.run import set_mode
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
         from scanviz.engine.backends.native.listing import listings
 
-        chosen = [form for form in forms_of(functions) if is_meant(form.name, given.function)]
+        chosen = [function for function in functions if is_meant(function.name, given.function)]
         found = [listing for function in chosen for listing in listings(function.executable)]
         for listing in _chosen(found, given.scan):
             _show(listing, given.asm, out)

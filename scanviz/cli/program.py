@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from scanviz.cli.built import forms_of, show_functions
+from scanviz.cli.built import show_functions
 from scanviz.cli.files import free_place, loaded
 from scanviz.cli.fitted import terminal_columns
 from scanviz.cli.options import (
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     set_mode(given.mode)
 
     def deliver(functions: Sequence[Function], out: TextIO) -> None:
-        _deliver([_known(form) for form in forms_of(functions)], given, target, out)
+        _deliver([_known(function) for function in functions], given, target, out)
 
     return show_functions(program, "the Programs", deliver)
 

@@ -61,8 +61,8 @@ class NativeConfig:
     cache_bytes : int
         How large that folder may grow, about; what was not used for longest goes.
     pays_after : float
-        The mode ``"auto"`` compiles a loop once machine code would have saved so many seconds of its steps, by estimate; what it
-        will save in the call that begins counts seven times.  0 compiles all loops, infinity none.
+        The mode ``"auto"`` compiles a loop before the first step that would bring what the loops of its function have taken on
+        NumPy, by estimate, over so many seconds.  0 compiles all loops, infinity none.
     threads : int
         How many threads one call of a loop may use at most; 0 for as many as the process may have processors.
     """
@@ -72,7 +72,7 @@ class NativeConfig:
     def __init__(self) -> None:
         self.cache = os.environ.get("SCANVIZ_NATIVE_CACHE") or "auto"
         self.cache_bytes = 64_000_000
-        self.pays_after = _from_environment("SCANVIZ_NATIVE_PAYS_AFTER", 0.3)
+        self.pays_after = _from_environment("SCANVIZ_NATIVE_PAYS_AFTER", 0.01)
         self.threads = _from_environment("SCANVIZ_NATIVE_THREADS", 0)
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -50,10 +50,6 @@ class Mode:
         asked = config.rewrites if rewrites is None else rewrites
         self.rewrites = _usual_rewrites(backend) if asked == "auto" else as_selection(asked)
 
-    def for_machine_code(self) -> Mode | None:
-        """Return None: rules know what will run a loop, so there is one Program for both tiers."""
-        return None
-
     def including(self, *names: str) -> Mode:
         """Return the mode with rules, or all rules of a tag, put in.
 

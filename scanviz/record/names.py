@@ -16,9 +16,6 @@ from scanviz.record.plain_text import sanitize
 
 MOST = 8  # names that an error lists
 _NUMBER = re.compile(r"#\d+$")
-_MACHINE_CODE = (
-    ", for machine code"  # what the engine puts behind a function's name once it was rewritten for that
-)
 
 
 def given_name(name: str) -> str:
@@ -37,10 +34,10 @@ def is_meant(name: str, asked: str | None) -> bool:
 
     Examples
     --------
-    >>> is_meant("train, for machine code", "train"), is_meant("train", "train#1"), is_meant("train", None)
+    >>> is_meant("train#2", "train"), is_meant("train", "train#1"), is_meant("train", None)
     (True, False, True)
     """
-    return asked is None or asked in (name, given_name(name), given_name(name).removesuffix(_MACHINE_CODE))
+    return asked is None or asked in (name, given_name(name))
 
 
 def numbered(names: Sequence[str]) -> list[str]:

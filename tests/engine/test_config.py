@@ -42,7 +42,7 @@ def test_an_empty_variable_is_one_that_is_not_set(monkeypatch):
         monkeypatch.setenv(f"SCANVIZ_{name}", "")
     made = Config()
     assert (made.floatX, made.mode, made.rewrites, made.traceback) == ("float64", "auto", "auto", "short")
-    assert (made.native.threads, made.native.pays_after, made.kept_memory) == (0, 0.3, 64_000_000)
+    assert (made.native.threads, made.native.pays_after, made.kept_memory) == (0, 0.01, 64_000_000)
 
 
 def test_infinity_may_be_asked_for_and_numbers_below_0_may_not(monkeypatch):

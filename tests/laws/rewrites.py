@@ -20,7 +20,7 @@ from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.mode import Mode
 from scanviz.engine.rewrites.changes import places
 from scanviz.engine.rewrites.families import all_rules
-from scanviz.engine.rewrites.history import Record, RewriteHistory
+from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.target import TargetTier
 from scanviz.testing.comparing import check_same
@@ -106,44 +106,6 @@ def every_prefix_of_the_pipeline_keeps_what_is_computed(
     assert len(versions) == len(history) + 1
     assert structurally_equal(versions[-1], history.final)
     assert list(places(versions[-1])) == list(places(history.final))
-
-
-@law(
-    sample=8,
-    case=LOOPS,
-    readings=READ,
-    rules=st.just(["PushOutSeqScan", "batch_draws"])
-    | st.lists(st.sampled_from(RULES), min_size=1, max_size=4, unique=True),
-    waits=st.booleans(),
-)
-def a_history_that_parts_from_another_is_that_of_its_own_rules(
-    case: LoopCase, readings: list[Reading], rules: list[str], waits: bool
-) -> None:
-    """What goes on without some rules from where another history came to is as if it had begun without them; it can be replayed."""
-    graph = graph_of(case, readings)
-    without = Selection("all").excluding(*rules)
-    whole = RewriteHistory(graph.wanted, Selection("all"), parts_at=rules, pauses=waits)
-    assert whole.is_whole or (waits and whole.waits_for in rules)
-    parted = whole.without(without)
-    whole.finish()
-    assert [told(record) for record in whole] == [
-        told(record) for record in RewriteHistory(graph.wanted, Selection("all"))
-    ]
-    assert (parted is None) == {record.rule for record in whole}.isdisjoint(rules)
-    if parted is None:
-        return
-    fresh = RewriteHistory(graph.wanted, without)
-    assert structurally_equal(parted.final, fresh.final)
-    assert [told(record) for record in parted] == [told(record) for record in fresh]
-    assert {record.rule for record in parted}.isdisjoint(rules)
-    for history in (whole, parted):
-        assert list(places(history.all_graphs()[-1])) == list(places(history.final))
-    assert {refused.rule for refused in parted.refusals()}.isdisjoint(rules)
-
-
-def told(record: Record) -> tuple[object, ...]:
-    """Return what is told of an application, but for the time it took."""
-    return record.index, record.phase, record.rule, record.message, record.count, record.paths
 
 
 @law(sample=15, case=LOOPS, readings=READ, rules=st.lists(st.sampled_from(RULES), unique=True, min_size=2))

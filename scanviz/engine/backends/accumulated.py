@@ -45,8 +45,7 @@ _EITHER_WAY = (
 _EXTREMES = (np.maximum, np.minimum)  # of zeros of either sign, or of NaN, the first is taken
 _AS_WRITTEN = (*_EITHER_WAY, *_EXTREMES, np.subtract)
 _KEPT = (StoreKind.WHOLE, StoreKind.PAIR, StoreKind.SINGLE, StoreKind.HELD)
-# about what a step takes so, and an element of it: of NumPy, and in machine code
-STEP_NS, ELEMENT_NS, MACHINE_ELEMENT_NS = 0.5, 3.7, 0.8
+STEP_NS, ELEMENT_NS = 0.5, 3.7  # about what a step takes so, and an element of it
 
 
 class Accumulated(NamedTuple):
@@ -107,14 +106,6 @@ def run_ns(loop: LoopInstruction, plan: Plan) -> float | None:
     if accumulated(loop, plan) is None:
         return None
     return sum(STEP_NS + ELEMENT_NS * _elements(plan, k) for k in range(len(loop.states)))
-
-
-def saved_ns(loop: LoopInstruction, plan: Plan) -> float | None:
-    """Return about how much of that machine code saves, None where steps are taken one by one."""
-    whole = run_ns(loop, plan)
-    if whole is None:
-        return None
-    return whole - MACHINE_ELEMENT_NS * sum(_elements(plan, k) for k in range(len(loop.states)))
 
 
 def _elements(plan: Plan, k: int) -> int:
@@ -181,4 +172,4 @@ def row_of(loop: LoopInstruction, number: int) -> tuple[int, bool] | None:
     return None
 
 
-__all__ = ["FEWEST", "Accumulated", "accumulated", "row_of", "run_ns", "saved_ns", "steps_at_once"]
+__all__ = ["FEWEST", "Accumulated", "accumulated", "row_of", "run_ns", "steps_at_once"]

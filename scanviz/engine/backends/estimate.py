@@ -1,4 +1,4 @@
-"""What a step costs on NumPy, and how much of that machine code saves, by estimate: from the operations and the sizes alone.
+"""What a step costs on NumPy, and in machine code, by estimate: from the operations and the sizes alone.
 
 So it is the same everywhere and always.  A call of NumPy costs some 250 ns however little there is to do, one on single numbers
 less, one of what NumPy writes in Python many times that, as the operation's facts say; then come operations and bytes.  Machine
@@ -8,8 +8,8 @@ is enough to know whether steps take a microsecond or ten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import inf, prod, sqrt
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,8 +32,6 @@ PRODUCT_FLOP_NS = 0.05
 BYTE_NS = 0.008
 # of an operation whose work is not known, of a branch inside the step, and of a loop there without its steps
 UNKNOWN_NS = 2_000.0
-# at the very most of a call, of an element, and of a row of a matrix times a column times a row: of whatever operation
-MOST_CALL_NS, MOST_ELEMENT_NS, MOST_PRODUCT_NS = 5e4, 100.0, 5.0
 MACHINE_FLOP_NS, MACHINE_PRODUCT_FLOP_NS, MACHINE_BYTE_NS = 0.03, 0.02, 0.004  # in machine code
 
 
@@ -54,51 +52,11 @@ def step_ns(program: Program, plan: Plan, loops: bool = True) -> float:
     >>> 500 < step_ns(loop.body, plan) < 2000
     True
     """
-    return sum(_step_costs(program, plan, work_ns, loops))
+    return sum(_step_costs(program, plan, loops))
 
 
-def called_ns(program: Program, plan: Plan, loops: bool = True) -> float:
-    """Return how much of that is being called: what a step would take if operations had nothing to do."""
-    return sum(_step_costs(program, plan, lambda work: 0.0, loops))
-
-
-def saved_ns(program: Program, plan: Plan) -> float:
-    """Return about how many nanoseconds fewer a step takes in machine code.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scanviz
-    >>> from scanviz import tensor as T
-    >>> x, w = T.tensor3("x"), T.matrix("w")
-    >>> h, _ = scanviz.scan(lambda x_t, h: T.dot(h, w) + x_t, x, T.zeros((32, 256)))
-    >>> f = scanviz.function([x, w], h, mode="numpy")
-    >>> _ = f(np.ones((5, 32, 256)), np.ones((256, 256)))
-    >>> [loop] = [held for held in f.program.instructions if hasattr(held, "body")]
-    >>> plan = f.memory_plans()[loop.key]
-    >>> 0.4 < saved_ns(loop.body, plan) / step_ns(loop.body, plan) < 0.8  # most of it is the product, which both do
-    True
-    """
-    return sum(_step_costs(program, plan, work_saved_ns))
-
-
-def most_ns(program: Program, plan: Plan) -> float:
-    """Return how many nanoseconds a step without loops inside surely does not exceed; infinity where sizes are not known.
-
-    It takes no time to find out, so what a step takes need not be estimated where so much would make no difference.
-    """
-    shapes = [place.shape for place in plan.places]
-    if None in shapes:
-        return inf
-    most = max((prod(shape) for shape in shapes if shape is not None), default=1)
-    of_call = MOST_CALL_NS + most * (MOST_ELEMENT_NS + MOST_PRODUCT_NS * sqrt(most))
-    return (1 + len(program.instructions)) * of_call
-
-
-def _step_costs(
-    program: Program, plan: Plan, of_work: Callable[[Work], float], loops: bool = True
-) -> Iterator[float]:
-    """Yield what parts of a step cost, by what operations and bytes do."""
+def _step_costs(program: Program, plan: Plan, loops: bool) -> Iterator[float]:
+    """Yield what parts of a step cost."""
     yield STEP_NS + ROW_NS * _rows(program, plan)
     plain = [part for part in program.instructions if isinstance(part, Instruction)]
     if len(plain) == len(program.instructions) and are_few(plan):
@@ -115,7 +73,7 @@ def _step_costs(
         if loops and isinstance(instruction, LoopInstruction) and index in plan.inner:
             (inner,) = plan.inner[index]
             steps = inner_steps(program, plan, instruction) if instruction.until is None else None
-            yield UNKNOWN_NS + (steps or 0) * sum(_step_costs(instruction.body, inner, of_work))
+            yield UNKNOWN_NS + (steps or 0) * sum(_step_costs(instruction.body, inner, loops))
         elif not isinstance(instruction, Instruction) or work is None:
             yield UNKNOWN_NS
         elif instruction.op.facts.size != "is":
@@ -123,7 +81,7 @@ def _step_costs(
             quick = scalar and work.flops <= FEW_FLOPS and not _is_called(instruction)
             further = _one_by_one(instruction, plan) + LINE_FLOPS * _lines(instruction, plan)
             work = Work(work.flops + further, work.product_flops, work.bytes)
-            yield (SCALAR_NS if quick else call_ns(instruction)) + of_work(work)
+            yield (SCALAR_NS if quick else call_ns(instruction)) + work_ns(work)
 
 
 def _one_by_one(instruction: Instruction, plan: Plan) -> int:
@@ -215,11 +173,6 @@ def work_ns(work: Work) -> float:
         + work.product_flops * PRODUCT_FLOP_NS
         + work.bytes * BYTE_NS
     )
-
-
-def work_saved_ns(work: Work) -> float:
-    """Return how much of that machine code saves."""
-    return work_ns(work) - machine_ns(work)
 
 
 def machine_step_ns(program: Program, plan: Plan) -> float:

@@ -7,23 +7,21 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from scanviz.engine import observe
-from scanviz.engine.backends.registry import availability, resolve
-from scanviz.engine.building import building
+from scanviz.engine.backends.registry import resolve
 from scanviz.engine.display import Shown
-from scanviz.engine.errors import ScanvizError
 from scanviz.engine.function.arguments import In, to_host
 from scanviz.engine.function.binding import Binding
 from scanviz.engine.function.memory import Memory, constants_of, unshared
-from scanviz.engine.function.rewriting import may_pay, rewrites_of, undecided
+from scanviz.engine.function.names import told_apart
+from scanviz.engine.function.rewriting import target_of
 from scanviz.engine.graph.shared import set_values, values_of
 from scanviz.engine.graph.typecheck import typecheck
 from scanviz.engine.locks import lock, with_all
 from scanviz.engine.program.instructions import Program, all_loops
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.rules import apply_memory_rules
+from scanviz.engine.rewrites.history import RewriteHistory
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.base import Executable
@@ -35,16 +33,10 @@ if TYPE_CHECKING:
     from scanviz.engine.program.call_met import CallMet
     from scanviz.engine.program.instructions import Program
     from scanviz.engine.program.planned import Plans
-    from scanviz.engine.rewrites.history import RewriteHistory
     from scanviz.engine.rewrites.level import Refused
     from scanviz.engine.rewrites.pipeline import Application
 
 _keys = itertools.count(1)
-# what a function has once it is finished for NumPy
-_OF_THE_PROGRAM = frozenset(
-    {"_constants", "_executable", "_gives_own", "_graph", "build_ns", "program", "rewrites"}
-)
-
 # Told of each call with its inputs and the values of its shared variables, before it runs; empty unless someone asks.
 CALLS: list[Callable[[Function, list[Array]], None]] = []
 
@@ -64,33 +56,37 @@ class Function(Shown):
         What rules did to the graph, in order; any version can be rebuilt.
     build_ns : dict[str, int]
         Nanoseconds of each stage of building: ``graph``, ``rewrite``, ``lower``, ``compile``.
-
-    Notes
-    -----
-    Where rewrites for NumPy and for machine code part, building waits for the first call, which says what is gone on with, or until
-    somebody asks for what is made.
     """
 
-    program: Program
-    rewrites: RewriteHistory
-    build_ns: dict[str, int]
-
-    def __init__(
-        self, plan: FunctionSpec, started_ns: int | None = None, beside: Function | None = None
-    ) -> None:
+    def __init__(self, plan: FunctionSpec, started_ns: int | None = None) -> None:
         begun = time.perf_counter_ns()
         self.plan, self.name, self.where = plan, plan.name, plan.where
         self.key = next(_keys)
-        self._checked: set[Apply] = set()
-        self._history = rewrites_of(plan, self._checked, None if beside is None else beside.history)
+        checked: set[Apply] = set()
+        wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
+        history = RewriteHistory(wanted, plan.mode.rewrites, checked, target_of(plan.mode))
+        graph = history.final
+        reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
+        typecheck(reads, graph, checked=checked)
         rewritten = time.perf_counter_ns()
-        self.backend = resolve(plan.mode.backend).name
-        resolved = time.perf_counter_ns()
-        self._spent_ns = {
+        program, history.of_program = apply_memory_rules(lower(reads, graph, plan.name), plan.mode.rewrites)
+        lowered = time.perf_counter_ns()
+        backend = resolve(plan.mode.backend)
+        executable = backend.compile(program)
+        compiled = time.perf_counter_ns()
+        history.planned, history.refused_plans = self._planned, self._refused_plans
+        self.backend, self.program, self.rewrites = backend.name, program, history
+        self.build_ns = {
             "graph": begun - (started_ns or begun),
             "rewrite": rewritten - begun,
-            "compile": resolved - rewritten,
+            "lower": lowered - rewritten,
+            "compile": compiled - lowered,
         }
+        self._executable, self._graph = executable, graph
+        takes_device_arrays = bool(getattr(executable, "takes_device_arrays", False))
+        self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
+        self._gives_own = bool(getattr(executable, "gives_own", False))
+        self._constants = Memory(constants_of(program))
         self._borrowed = [*(False for _ in plan.updates), *(output.borrow for output in plan.outputs)]
         self._structured = plan.structured
         self._stored = list(plan.updates)
@@ -98,118 +94,10 @@ class Function(Shown):
         self._is_alone = not plan.shared and not plan.updates  # it has nothing in common with others
         self._observed: ObservedCalls | None = None
         self._making = lock()
-        self._prepared: Function | None = None
-        self._later: Function | None = None
         self.profile_observer: Any = None
-        self._counted: Any = None
-        if self._history.is_whole:
-            self._finish()
-        else:  # its first call says what it is finished for
-            self._counted = undecided()
-            self._arguments = Binding(plan.name, plan.inputs, self.backend, False).arrays
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what there is once the function is finished for NumPy."""
-        if name not in _OF_THE_PROGRAM or "_history" not in vars(self):
-            from scanviz.engine.other_names import missing  # of a name that is not there
-
-            raise missing("Function", name)
-        with building("function"):
-            self._finish()
-        return vars(self)[name]
-
-    def _finish(self) -> None:
-        """Rewrite what is left to rewrite, and make what runs; what there is of it is set last."""
-        with self._making:
-            if self.is_made_for_numpy:
-                return
-            begun, plan, history, checked = time.perf_counter_ns(), self.plan, self._history, self._checked
-            history.finish(checked)
-            graph = history.final
-            reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
-            typecheck(reads, graph, checked=checked)
-            rewritten = time.perf_counter_ns()
-            program, history.of_program = apply_memory_rules(
-                lower(reads, graph, plan.name), plan.mode.rewrites
-            )
-            lowered = time.perf_counter_ns()
-            executable = resolve(plan.mode.backend).compile(program)
-            history.planned, history.refused_plans = self._planned, self._refused_plans
-            compiled, spent = time.perf_counter_ns(), self._spent_ns
-            self.build_ns = {
-                "graph": spent["graph"],
-                "rewrite": spent["rewrite"] + rewritten - begun,
-                "lower": lowered - rewritten,
-                "compile": spent["compile"] + compiled - lowered,
-            }
-            takes_device_arrays = bool(getattr(executable, "takes_device_arrays", False))
-            asked = plan.profile or any(loop.profile for loop, _ in all_loops(program))
-            if asked and observe.PROFILER:
-                self.profile_observer = observe.PROFILER[0]()
-            self._arguments = Binding(plan.name, plan.inputs, self.backend, takes_device_arrays).arrays
-            self._gives_own = bool(getattr(executable, "gives_own", False))
-            self._constants = Memory(constants_of(program))
-            self._executable, self._graph, self.rewrites = executable, graph, history
-            self._counted = self._counts_for_machine_code()
-            checked.clear()  # nobody asks again
-            self.program = program
-
-    def _counts_for_machine_code(self) -> Any:
-        """Return what counts until another Program of this function pays, None where that would be no other."""
-        mode = self.plan.mode.for_machine_code()
-        if mode is None:
-            return None
-        rules = {entry.rule for entry in self._history.of_graph} & mode.rewrites.left_out
-        counted = getattr(self._executable, "counted", None)
-        if not rules or counted is None:
-            return None
-        counted.open(rules)
-        if self._counted is not None:
-            self._counted.decides_for(counted)
-        return counted
-
-    @property
-    def history(self) -> RewriteHistory:
-        """What rules have done so far; :attr:`rewrites` once all is done for NumPy."""
-        return self._history
-
-    @property
-    def for_machine_code(self) -> Function | None:
-        """The same function rewritten for machine code instead of NumPy, once that runs the calls.
-
-        None before, and where rewrites for NumPy did nothing that machine code does not want.
-        """
-        return self._later
-
-    @property
-    def is_made_for_numpy(self) -> bool:
-        """Whether it is finished as rewritten for NumPy: a first call or a question about what runs there did that."""
-        return "program" in vars(self)
-
-    def _made_for_machine_code(self) -> Function:
-        """Return the same function rewritten for machine code, made the first time; its loops count from where these are."""
-        with self._making:
-            made = self._later
-            if made is None:
-                made = self._made_beside()
-                self._counted.go_on_in(made.executable.counted)
-                self._later, self._prepared = made, None
-        return made  # another thread may find now that there is no machine code, and drop it
-
-    def _made_beside(self) -> Function:
-        """Return the same function rewritten for machine code, made the first time, for which nothing has counted."""
-        with self._making:
-            made = self._prepared
-            if made is None:
-                with building("function"):
-                    mode = self.plan.mode.for_machine_code()
-                    assert mode is not None
-                    plan = replace(self.plan, mode=mode, profile=False)
-                    made = Function(plan, time.perf_counter_ns(), self)
-                made.name = f"{self.name}, for machine code"  # in profiles
-                made.profile_observer = self.profile_observer
-                self._prepared = made
-        return made
+        asked = plan.profile or any(loop.profile for loop, _ in all_loops(program))
+        if asked and observe.PROFILER:
+            self.profile_observer = observe.PROFILER[0]()
 
     @property
     def inputs(self) -> list[In]:
@@ -262,7 +150,7 @@ class Function(Shown):
         """
         from scanviz.engine.function.forecast import asked  # nothing that runs needs it
 
-        return asked(self._later or self, inputs, named)
+        return asked(self, inputs, named)
 
     def memory_plans(self) -> Plans:
         """Return the plan of each loop run so far, by the loop's key, as far as the backend makes plans."""
@@ -295,7 +183,7 @@ class Function(Shown):
         alike = getattr(self._executable, "compile_alike", None)
         if alike is None:
             return resolve(self.backend).compile(program)
-        made: Executable = alike(program, self._later is not None)
+        made: Executable = alike(program)
         return made
 
     @property
@@ -309,73 +197,12 @@ class Function(Shown):
 
     def __call__(self, *values: Any, **named: Any) -> Any:
         """Compute the outputs for input values, and update shared variables if all went well."""
-        counted = self._counted
-        if counted is not None and counted.asks:  # in most calls it does not
-            if counted.is_new:
-                values, named = self._foreseen(values, named)
-            if self._counted.due:
-                return (self._later or self._first_in_machine_code)(*values, **named)
         watching = observe.observers()
         if self.profile_observer is not None:
             watching = (*watching, self.profile_observer)
         if not watching:
             return self._given(self._arguments(values, named), None)
         return (self._observed or self._seen()).call(values, named, watching)
-
-    def _foreseen(
-        self, values: tuple[Any, ...], named: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Look what a first call will do, of which nothing has run; return what it is given, as arrays."""
-        try:
-            arguments = self._arguments(values, named)
-        except ScanvizError:  # the call tells it
-            return values, named
-        given = [*arguments, *values_of(self.plan.shared)]
-        if not self.is_made_for_numpy:
-            self._decide(given)
-        # not before it is: a call that failed in another thread may let the next be looked at as the first one
-        if self.is_made_for_numpy and self._counted.is_new:
-            self._counted.foresee(given)
-        return tuple(arguments), {}
-
-    def _decide(self, given: list[Array]) -> None:
-        """Go on with what the first call surely pays for: the Program for machine code, or that for NumPy."""
-        with (
-            self._making,
-            building("function"),
-        ):  # for whoever watches: it is no time of a call, nor of the script
-            counted = self._counted
-            if not counted.is_new or self.is_made_for_numpy:  # another thread has
-                return
-            if may_pay(self._history.final, given) and availability("native").works:
-                found = self._made_beside().executable.loops_that_pay(given, rows_stay=True)
-                if found:
-                    counted.foreseen.update(found)
-                    counted.let(due=True)
-                    return
-            self._finish()
-
-    def _first_in_machine_code(self, *values: Any, **named: Any) -> Any:
-        """Return the outputs of the first call for which machine code pays; where there can be none, further calls stay here."""
-        made = self._made_for_machine_code()
-        try:
-            return made(*values, **named)
-        except BaseException:
-            self._look_again(made)
-            raise
-        finally:
-            if made.executable.counted.is_refused:
-                self._counted.close()
-                self._later = None
-
-    def _look_again(self, made: Function) -> None:
-        """Let the next call be looked at as the first one where that failed before any of its loops paid for machine code."""
-        counted = self._counted
-        if counted.foreseen and not (made.executable.counted.compiled or made.executable.counted.refused):
-            with self._making:
-                self._prepared, self._later = made, None
-                counted.foreseen.clear()
-                counted.let(due=False, is_new=True)
 
     def _seen(self) -> ObservedCalls:
         """Return what tells of calls, made when the first is told of: most programs are run unseen."""

@@ -36,12 +36,6 @@ class Numbers:
         """Return the same numbers for the same keys, which know of no variable yet."""
         return Numbers(self._keys)
 
-    def copied(self) -> Numbers:
-        """Return numbers that are these so far, and go on by themselves."""
-        found = Numbers(dict(self._keys))
-        found._known = dict(self._known)
-        return found
-
     def give(self, variable: Variable, key: Hashable) -> None:
         """Let a variable have the number of a key, whatever it is computed from."""
         self._known[variable] = self.of_key(key)

@@ -49,39 +49,18 @@ class RunState:
     def __init__(self, next_id: int, found: dict[Any, Any]) -> None:
         self.next_id, self.found = next_id, found
 
-    @staticmethod
-    def of(run: int) -> RunState:
-        """Return the beginning of a run."""
-        return RunState(-run * BIRTHS_OF_A_RUN, {})
-
-    def copied(self) -> RunState:
-        """Return a state that goes on by itself from here."""
-        return RunState(self.next_id, {kind: found.copied() for kind, found in self.found.items()})
-
-    def rewind(self) -> None:
-        """Let what variables hold of what was found out be as it was here, once the run that went on has come to its end."""
-        for found in self.found.values():
-            found.rewind()
-
 
 def next_run() -> int:
     """Return the number of a new run of rewrites, for :func:`node_ids_of`."""
     return next(_runs)
 
 
-def node_ids_of(run: int | RunState) -> AbstractContextManager[RunState]:
+def node_ids_of(run: int) -> AbstractContextManager[object]:
     """Take node ids from the run's own numbers in the block: doing the same again gives the same ids.
 
-    They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.  A run is
-    gone on with where it is given as it was then.
+    They are negative, so less than all others: what a rewrite made counts as built before anything a user builds on it.
     """
-    return holding(_own_node_ids, run if isinstance(run, RunState) else RunState.of(run))
-
-
-def run_state() -> RunState | None:
-    """Return a copy of how far the run of rewrites that goes on here has come, None outside of runs."""
-    own = _own_node_ids.get()
-    return None if own is None else own.copied()
+    return holding(_own_node_ids, RunState(-run * BIRTHS_OF_A_RUN, {}))
 
 
 def found_in_run() -> dict[Any, Any] | None:

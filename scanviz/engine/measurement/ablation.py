@@ -31,7 +31,6 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 
 FEWEST_ROUNDS, MOST_ROUNDS = 5, 200
-SETTLING = 0.5  # of the time for a rule: calls that take longer than that in all are not made one piece of machine code
 PEAKS = 3  # runs in which peak memory is measured
 SAME = 0.005  # of the memory: what is closer to one another is called the same
 NONE = "all of them"
@@ -128,7 +127,7 @@ def ablate(
     if not variants:
         return
     budget = int(seconds * 1e9 / (len(variants) + 1))
-    base, history = runner(function, arrays, selection, clock, int(SETTLING * budget))
+    base, history = runner(function, arrays, selection)
     base()  # the first run makes what the others find
     peaks = [_peak(base) for _ in range(PEAKS)]
     usual = _taken_away(history)
@@ -136,7 +135,7 @@ def ablate(
         of_rule = functools.partial(_part_of, notify, k, len(variants), rule)
         of_rule(0.0)
         begun = clock()
-        other, history = runner(function, arrays, chosen, clock, int(SETTLING * budget))
+        other, history = runner(function, arrays, chosen)
         instead = stand_ins(rule, usual, _taken_away(history))
         effect = _effect(rule, base, peaks, other, budget - (clock() - begun), clock, of_rule)
         yield replace(effect, instead=instead)
@@ -175,27 +174,19 @@ def runner(
     function: Function,
     arrays: Sequence[Any],
     selection: Selection,
-    clock: Callable[[], int],
-    settling_ns: int,
 ) -> tuple[Run, RewriteHistory]:
-    """Return what runs a function as rewritten by other rules, and their history.
-
-    It runs where the function has come to, after so long at most.
-    """
+    """Return what runs a function as rewritten by other rules, where the function has come to, and their history."""
     plan = function.plan
     wanted: list[Variable] = [*(output.variable for output in plan.outputs), *plan.updates.values()]
     reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
     history = RewriteHistory(wanted, selection, target=function.rewrites.target)
     program, _ = apply_memory_rules(lower(reads, history.final, function.name), selection)
-    executable: Any = function.compile_alike(program)  # some tiers tell whether they are settled
+    executable = function.compile_alike(program)
     given = [np.array(array) for array in arrays]
 
     def run() -> list[Any]:
         return list(executable.run(given, None))
 
-    begun = clock()
-    while not getattr(executable, "is_settled", True) and clock() - begun < settling_ns:
-        run()
     return run, history
 
 

@@ -117,10 +117,7 @@ class Uncalled:
     @property
     def functions(self) -> list[Function]:
         """They, in order of their making."""
-        waiting = [function for _, function in sorted(self._waiting.copy().items())]
-        return [
-            function for function in waiting if function.for_machine_code is None
-        ]  # its calls were that one's
+        return [function for _, function in sorted(self._waiting.copy().items())]
 
     @contextmanager
     def watching(self) -> Iterator[Uncalled]:
@@ -142,15 +139,12 @@ class Uncalled:
 
 @contextmanager
 def told_of_functions(told: Callable[[Function], None]) -> Iterator[None]:
-    """Tell of each function that is built in the block; not of what such a one makes of itself for machine code."""
+    """Tell of each function that is built in the block."""
     build = Function.__init__
 
-    def built(
-        function: Function, plan: FunctionSpec, started_ns: int | None = None, beside: Function | None = None
-    ) -> None:
-        build(function, plan, started_ns, beside)
-        if beside is None:
-            told(function)
+    def built(function: Function, plan: FunctionSpec, started_ns: int | None = None) -> None:
+        build(function, plan, started_ns)
+        told(function)
 
     # The engine tells of calls, not of building: a function that is never called is seen only where it is made.
     Function.__init__ = built  # type: ignore[method-assign, assignment]

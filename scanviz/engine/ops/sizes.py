@@ -52,35 +52,16 @@ _ARITHMETIC: dict[str, Callable[..., Dim]] = {
 
 
 class KnownSizes(NamedTuple):
-    """What is known of sizes so far: of integer scalars as sizes, of shapes, of graphs that are alike, of sizes put in others.
-
-    ``built`` lists the sizes for which there is a variable since, and ``come_to`` says how many of them there were at the place
-    where runs part: what one of them builds after that is none of the other's.
-    """
+    """What is known of sizes so far: of integer scalars as sizes, of shapes, of graphs that are alike, of sizes put in others."""
 
     of_scalars: dict[Variable, Dim]
     shapes: dict[Variable, tuple[Dim, ...]]
     numbers: Numbers
     substituted: dict[Hashable, Dim]
-    built: list[Polynomial]
-    come_to: int | None = None
-
-    def rewind(self) -> None:
-        """Forget what was built since this place, by a run that has come to its end."""
-        if self.come_to is not None:
-            for size in self.built[self.come_to :]:
-                size.built = None
-            del self.built[self.come_to :]
-
-    def copied(self) -> KnownSizes:
-        """Return what is known here, to which another run adds by itself, once this one has come to its end."""
-        come_to = len(self.built) if self.come_to is None else self.come_to
-        known = dict(self.of_scalars), dict(self.shapes), self.numbers.copied(), dict(self.substituted)
-        return KnownSizes(*known, self.built, come_to)
 
 
 def _nothing_known() -> KnownSizes:
-    return KnownSizes({}, {}, Numbers(), {}, [])
+    return KnownSizes({}, {}, Numbers(), {})
 
 
 _known: ContextVar[KnownSizes | None] = ContextVar("known_sizes", default=None)
@@ -151,8 +132,6 @@ def _unknown(variable: Variable, left: list[int], memory: dict[Variable, Dim]) -
     unbuilt = isinstance(found, Polynomial) and found.built is None
     if unbuilt and (is_integer_scalar(variable) or _compares(variable)):
         found.built = variable
-        if found_in_run() is not None:
-            known_sizes().built.append(found)
     return found
 
 
@@ -219,7 +198,6 @@ def as_size(dimension: Dim) -> Variable:
     known = known_sizes()
     for polynomial in inside_out(dimension, lambda size: size.built is not None):
         polynomial.built = _sum(polynomial)
-        known.built.append(polynomial)
         known.of_scalars[polynomial.built] = polynomial  # what is read of it again is what it was built of
     found: Variable = dimension.built
     return found

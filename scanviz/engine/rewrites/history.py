@@ -7,7 +7,7 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple, overload
@@ -16,11 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from scanviz.engine.errors import ScanvizIndexError
-from scanviz.engine.graph.nodes import Apply, RunState, Variable, next_run, node_ids_of
+from scanviz.engine.graph.nodes import Apply, Variable, next_run, node_ids_of
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.rewrites.level import Refused
-from scanviz.engine.rewrites.pipeline import Application, Swept, going_on, sweeps
-from scanviz.engine.rewrites.run import Parting
+from scanviz.engine.rewrites.pipeline import Application, Swept, sweeps
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
@@ -117,10 +116,6 @@ class RewriteHistory(Sequence[Record]):
         Rules that may be used.
     checked : set of Apply, optional
         Filled with the nodes whose types were found to hold.
-    parts_at : collection of str, optional
-        Names of rules.  Where one of them does something first, it is kept how far this had come: :meth:`without` goes on there.
-    pauses : bool
-        Whether this one waits there until :meth:`finish` is called.
     target : TargetTier
         What will run the graph.
 
@@ -140,13 +135,10 @@ class RewriteHistory(Sequence[Record]):
         outputs: Sequence[Variable],
         selection: Selection,
         checked: set[Apply] | None = None,
-        parts_at: Collection[str] = (),
-        pauses: bool = False,
         target: TargetTier = NUMPY,
     ) -> None:
         self.target = target
         self._start, self.selection, self._run = list(outputs), selection, next_run()
-        self._asked, self._parting = selection, Parting(parts_at, pauses=pauses) if parts_at else None
         self._entries: list[Record] = []
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
@@ -154,43 +146,11 @@ class RewriteHistory(Sequence[Record]):
         self.of_program: list[Application] = []  # applications to the Program when it was made
         self.planned: Callable[[], list[Application]] = list  # those for the shapes met, found when asked for
         self.refused_plans: Callable[[], list[Refused]] = list
-        self._final, self.is_whole, self._has_parted = list(outputs), False, False
-        with node_ids_of(self._run) as self._ids:
-            self._rest: Iterator[Swept] | None = self._begun(checked)
-            self._note(self._rest)
-
-    def _begun(self, checked: set[Apply] | None) -> Iterator[Swept]:
-        return sweeps(self._start, self._asked, checked=checked, parting=self._parting, target=self.target)
-
-    def _note(self, swept: Iterator[Swept]) -> None:
-        """Note what sweeps did, up to where they pause."""
-        for sweep in swept:
-            if not sweep:
-                return
-            self._entries += [self._record(entry) for entry, _ in sweep]
-            self._final = sweep[-1][1].graph()
-        self.is_whole = True
-
-    def finish(self, checked: set[Apply] | None = None) -> None:
-        """Go on where it waits; nothing where it does not."""
-        if self.is_whole:
-            return
-        rest, self._rest = self._rest, None
-        stage = None if self._parting is None else self._parting.stage
-        if rest is None or stage is None:  # it was interrupted here: all is done again
-            self._entries, self._final, self._ids = [], self.before, RunState.of(self._run)
-            rest = self._begun(checked)
-        else:
-            stage.ids.rewind()
-        with node_ids_of(self._ids):
-            self._note(rest)
-        self._let_go()
-
-    @property
-    def waits_for(self) -> str | None:
-        """The rule with which it goes on where it waits; None where it does not."""
-        stage = None if self._parting is None else self._parting.stage
-        return None if self.is_whole or stage is None else stage.rule
+        self._final = list(outputs)
+        with node_ids_of(self._run):
+            for sweep in sweeps(self._start, selection, checked=checked, target=self.target):
+                self._entries += [self._record(entry) for entry, _ in sweep]
+                self._final = sweep[-1][1].graph()
 
     def alone(self) -> RewriteHistory:
         """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
@@ -198,40 +158,6 @@ class RewriteHistory(Sequence[Record]):
         found._entries = [replace(entry, history=found) for entry in self._entries]
         found._held, found.planned, found.refused_plans = [], list, list
         return found
-
-    def without(self, selection: Selection, checked: set[Apply] | None = None) -> RewriteHistory | None:
-        """Return the history of the same graph without the rules at which this one parts; None where it does not.
-
-        What both do is not done again, and takes no time there.
-
-        Parameters
-        ----------
-        selection : Selection
-            What is left of the rules, as people are told.
-        checked : set of Apply, optional
-            Filled with the nodes whose types were found to hold.
-        """
-        stage = None if self._parting is None else self._parting.stage
-        if self._parting is None or stage is None:
-            return None
-        found = self.alone()
-        run, found.selection = stage.run.copied(), selection
-        found._parting = Parting(self._parting.rules, is_without=True)
-        found._changes = found._costs = None
-        found.of_program = []
-        found._entries = [replace(entry, time_ns=0) for entry in found._entries[: run.index]]
-        found._final, found._rest = list(run.current), None
-        stage.ids.rewind()
-        with node_ids_of(stage.ids.copied()):
-            found._note(going_on(run, self._start, self._asked, checked))
-        self._has_parted = True
-        self._let_go()
-        return found
-
-    def _let_go(self) -> None:
-        """Hold what was known where two part no longer than both need it."""
-        if self.is_whole and self._has_parted and self._parting is not None:
-            self._parting.stage = None
 
     @property
     def final(self) -> list[Variable]:
@@ -326,8 +252,7 @@ class RewriteHistory(Sequence[Record]):
 
     def _again(self, refused: list[Refused] | None = None) -> Iterator[Swept]:
         """Return what applies the rules once more."""
-        parting = self._parting if self._parting is not None and self._parting.is_without else None
-        return sweeps(self._start, self._asked, refused, replaying=True, parting=parting, target=self.target)
+        return sweeps(self._start, self.selection, refused, replaying=True, target=self.target)
 
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""

@@ -6,7 +6,6 @@ A function's graph is one level; the step of each loop in it is another, inside.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -142,12 +141,6 @@ class Level:
         if find not in self._found:
             self._found[find] = find(self)
         found: T = self._found[find]  # what was kept under a function is what it gave
-        return found
-
-    def copied(self) -> Level:
-        """Return the same graph with what is known of it so far, where more may be found by itself."""
-        found = copy(self)
-        found.quiet, found._found = dict(self.quiet), dict(self._found)
         return found
 
     @property

@@ -26,7 +26,7 @@ from scanviz.engine.rewrites.level import Refused
 from scanviz.engine.rewrites.rounds import ROUND
 from scanviz.engine.rewrites.rule import Phase, Rule
 from scanviz.engine.rewrites.rule_pass import Applied, Levels, Said, apply_rule
-from scanviz.engine.rewrites.run import Parting, RewriteRun, RuleTurns
+from scanviz.engine.rewrites.run import RewriteRun, RuleTurns
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.target import NUMPY, TargetTier
 
@@ -80,12 +80,9 @@ def sweeps(
     refusals: list[Refused] | None = None,
     replaying: bool = False,
     checked: set[Apply] | None = None,
-    parting: Parting | None = None,
     target: TargetTier = NUMPY,
 ) -> Iterator[Swept]:
     """Apply the selected rules; give what each sweep that changed something did, with what builds the graphs after it.
-
-    Where it is to pause (:class:`Parting`) it gives a sweep that did nothing.
 
     Parameters
     ----------
@@ -99,46 +96,15 @@ def sweeps(
         Whether the same was done before: then a warning about a cycle has been given.
     checked : set of Apply, optional
         Filled with the nodes whose types were found to hold.
-    parting : Parting, optional
-        Rules with which, or without which, this run parts from another.
     target : TargetTier
         What will run the graph.
     """
     run = RewriteRun(list(outputs), replaying, None if refusals is None else {}, levels=Levels(target))
     run.next_turns(selection)
-    yield from going_on(run, outputs, selection, checked, parting)
-    if refusals is not None and run.refused is not None:
-        unasked = parting.rules if parting is not None and parting.is_without else ()
-        refusals.extend(
-            refused for (_, rule), found in run.refused.items() if rule not in unasked for refused in found
-        )
-
-
-def going_on(
-    run: RewriteRun,
-    wanted: Sequence[Variable],
-    selection: Selection,
-    checked: set[Apply] | None = None,
-    parting: Parting | None = None,
-) -> Iterator[Swept]:
-    """Apply rules from where a run has come to.
-
-    Parameters
-    ----------
-    run : RewriteRun
-        The run, in a phase.
-    wanted : sequence of Variable
-        The graph at its beginning.
-    selection, checked, parting
-        As for :func:`sweeps`.
-    """
     checked = set() if checked is None else checked
     turns = run.turns
     while turns is not None:
-        for rule, applied, elapsed in _tried_in_turn(turns, run, parting):
-            if not applied:
-                yield []
-                continue
+        for rule, applied, elapsed in _tried_in_turn(turns, run):
             run.rounds.note(rule)
             found = []
             for step in applied:
@@ -147,11 +113,13 @@ def going_on(
                 run.index += 1
             yield found
         if run.index > run.begun_at:
-            _check(turns.phase, run.current, wanted, checked)
+            _check(turns.phase, run.current, outputs, checked)
             run.levels.keep_those_of(run.current)
         if turns.phase == ROUND[-1]:
             _look_back(run)
         turns = run.next_turns(selection)
+    if refusals is not None and run.refused is not None:
+        refusals.extend(refused for found in run.refused.values() for refused in found)
 
 
 def _stop(run: RewriteRun, what: str, fired: Sequence[str]) -> None:
@@ -218,31 +186,21 @@ def _listed(places: Sequence[str]) -> str:
     return listed(dict.fromkeys(place or "outside of loops" for place in places))
 
 
-def _tried_in_turn(
-    turns: RuleTurns, run: RewriteRun, parting: Parting | None
-) -> Iterator[tuple[Rule, list[Applied], int]]:
+def _tried_in_turn(turns: RuleTurns, run: RewriteRun) -> Iterator[tuple[Rule, list[Applied], int]]:
     """Try rules in turn until none changes anything, or until they undo one another; keep what each refused last."""
     rules = turns.rules
     while rules and turns.quiet < len(rules):
         rule = rules[turns.position % len(rules)]
         turns.position += 1
-        if rule.name in run.left_out:
-            turns.quiet += 1
-            continue
         while True:
             refused: list[Refused] | None = None if run.refused is None else []
             begun = time.perf_counter_ns()
             applied = apply_rule(rule, run.current, run.levels, refused)
             if run.refused is not None and refused is not None:
                 run.refused[turns.phase, rule.name] = refused
-            if not applied or (parting is not None and parting.leaves_out(rule, run)):
+            if not applied:
                 turns.quiet += 1
                 break
-            if parting is not None and parting.pauses and parting.stage is not None:
-                parting.pauses = False
-                begun -= time.perf_counter_ns()
-                yield rule, [], 0
-                begun += time.perf_counter_ns()
             run.current, turns.quiet, turns.changes = applied[-1].graph(), 0, turns.changes + 1
             turns.fired.append(rule.name)
             yield rule, applied, time.perf_counter_ns() - begun

@@ -42,13 +42,6 @@ class Rounds:
         self.ended = 0
         self.fired: list[str] = []
 
-    def copied(self) -> Rounds:
-        """Return the same, which goes on by itself."""
-        found = Rounds()
-        found._changed, found._stopped, found._latest = self._changed, self._stopped, self._latest
-        found._seen, found.ended, found.fired = dict(self._seen), self.ended, list(self.fired)
-        return found
-
     def __iter__(self) -> Rounds:
         return self
 

@@ -178,14 +178,6 @@ class Levels:
         self._steps: dict[tuple[int, tuple[str, ...]], Level] = {}
         self._outer: Level | None = None
 
-    def copied(self) -> Levels:
-        """Return levels of the same graphs, for a run that goes on by itself."""
-        found = Levels(self.target)
-        found._steps = {key: level.copied() for key, level in self._steps.items()}
-        found._outer = None if self._outer is None else self._outer.copied()
-        found.declined = {rule: dict(nodes) for rule, nodes in self.declined.items()}
-        return found
-
     def outer(self, outputs: Sequence[Variable]) -> Level:
         """Return the level of a function's graph."""
         known = self._outer

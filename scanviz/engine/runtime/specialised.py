@@ -1,7 +1,7 @@
 """A loop's code for the shapes met: planned, written and cached.
 
-Code is kept for the last few sets of shapes and never depends on the number of steps.  A loop that keeps meeting new shapes
-gets code made for no shapes in particular, which checks each row as it is stored.
+Code never depends on the number of steps.  A loop that keeps meeting new shapes gets code made for no shapes in particular, which
+checks each row as it is stored.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ if TYPE_CHECKING:
             ...
 
 
-CACHED = 8  # sets of shapes whose code is kept
-MISSES = 24  # after so many, shapes are taken to change all the time
+# sets of shapes that have code of their own; further ones are taken to change all the time.  Twenty batch sizes in turn took 3.7 s
+# where code of 8 was kept, 2.4 s where that of all was
+MOST_SHAPES = 32
 # of buffers that are kept between runs in any case: making them takes longer than a short step
 SMALL_BYTES = 16 * 2**10
 ENTERED = 16  # runs after which a loop gets code that needs no arena: it saves some microseconds a run, and takes time to write
@@ -64,25 +65,7 @@ Write = Callable[[Plan, "Variant"], "WrittenLoop"]
 # ``entry(values, buffers)`` runs a loop for the values of its instruction's inputs, and returns its results; None where their
 # shapes are not those of the plan, where there is no step, or something about them is wrong
 Entry = Callable[[Sequence[Any], list[Any]], "list[Any] | FailedRun | None"]
-WriteEntry = Callable[[Plan, "Allowance | None"], "Entry | None"]
-RUNS_LEFT = 8  # times its steps must be allowed for a run: one that is long is looked at before
-
-
-class Allowance:
-    """How many steps a loop may take that are only counted.
-
-    What runs it without an arena counts them down, and leaves a run to the arena for which too few are left.
-
-    Attributes
-    ----------
-    steps : int
-        How many are left.
-    """
-
-    __slots__ = ("steps",)
-
-    def __init__(self) -> None:
-        self.steps = 0
+WriteEntry = Callable[[Plan], "Entry | None"]
 
 
 class Tier(NamedTuple):
@@ -194,7 +177,7 @@ class Specialised:
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
         """Return what runs the loop without an arena, None where it needs one."""
-        return write(self.plan, None)
+        return write(self.plan)
 
     def stamps(self, name: Variant, first: int, last: int, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk, less what watching takes in its steps where that is given."""
@@ -224,27 +207,16 @@ class SpecialisedLoop:
         The tier's part.
     write : callable
         ``write(plan, variant)`` gives code.
-
-    Attributes
-    ----------
-    may_compile : bool
-        Whether the tier is one of those that may compile the loop before its first run (:mod:`scanviz.engine.runtime.beside`).
-    opened : sequence of StateRows
-        The rows of the run for which code is being made.
     """
-
-    may_compile = False
 
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
         self.loop, self.runners, self.tier, self._write = loop, runners, tier, write
         self.cache: OrderedDict[object, Specialised] = OrderedDict()
-        self.misses = 0
         self._latest: tuple[object, Specialised | None] = (None, None)
         self._unread = [k for k, slot in enumerate(loop.states) if not slot.reads]
         self._planned: Plan | None = None
         self._lock = lock()
         self.write_entry: WriteEntry | None = None
-        self.opened: Sequence[StateRows] = ()
 
     def compute(self, program: Program, instruction: AnyInstruction, values: Sequence[Any]) -> Sequence[Any]:
         """Return the results of one instruction alone."""
@@ -278,25 +250,18 @@ class SpecialisedLoop:
                 self._latest = (key, found)
                 return found
             begun = time.perf_counter_ns()
-            self.misses += 1
-            changing = self.misses > MISSES
+            changing = len(self.cache) >= MOST_SHAPES
             if changing and _ANY in self.cache:
                 self.cache.move_to_end(_ANY)
                 return self.cache[_ANY]
             rows = [state.row_shape for state in states]
-            self.opened = states
-            try:
-                found = self._for_any() if changing else self._for_shapes(shapes, rows, steps)
-            finally:
-                self.opened = ()
+            found = self._for_any() if changing else self._for_shapes(shapes, rows, steps)
             self.cache[_ANY if changing else key] = found
-            if len(self.cache) > CACHED:
-                self.cache.popitem(last=False)
             found.variant("plain")
             if not changing:
                 self._latest = (key, found)
         if watch is not None:
-            why = "the shapes change from run to run" if changing else found.why
+            why = found.why
             if found.at_once:
                 why += "; it takes many steps at once"
             watch.specialised(self.loop.key, time.perf_counter_ns() - begun, found.tier.name, why)
@@ -337,28 +302,29 @@ class SpecialisedLoop:
     def took(self, code: Any, steps: int) -> None:
         """Have no use for it: code is the same for any number of steps."""
 
-    def _made(self, plan: Plan) -> Specialised:
-        return Specialised(plan, self.tier, self._write)
-
     def _for_shapes(
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
     ) -> Specialised:
-        known = self._planned  # with the loop around this one
+        return Specialised(self.plan_met(shapes, rows), self.tier, self._write)
+
+    def _for_any(self) -> Specialised:
+        return Specialised(
+            self.plan_for(None, [None] * len(self.loop.states)),
+            self.tier,
+            self._write,
+            "the shapes change from run to run",
+        )
+
+    def plan_met(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Plan:
+        """Return the plan for shapes, which may have been made with that of the loop around this one."""
+        known = self._planned
         if known is not None and _is_for(known, self.loop, shapes, rows):
-            return self._made(known)
-        return self._planned_for(shapes, rows)
+            return known
+        return self.plan_for(shapes, rows)
 
     def take_plan(self, plan: Plan) -> None:
         """Take the plan that was made with that of the loop around this one, for the shapes that are met there."""
         self._planned = plan
-
-    def _for_any(self) -> Specialised:
-        return self._planned_for(None, [None] * len(self.loop.states))
-
-    def _planned_for(
-        self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]
-    ) -> Specialised:
-        return self._made(self.plan_for(shapes, rows))
 
     def plan_for(self, shapes: Sequence[ConcreteShape] | None, rows: Sequence[ConcreteShape]) -> Plan:
         """Return the plan for shapes of a step's inputs and of states' rows; loops inside take theirs."""

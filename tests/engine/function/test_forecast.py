@@ -118,6 +118,15 @@ def all_loops_of(f: scanviz.Function) -> list[LoopInstruction]:
     return [loop for loop, _ in all_loops(f.program)]
 
 
+def test_calls_of_machine_code_are_forecast_of_its_plan() -> None:
+    x = T.matrix("x")
+    rows, _ = scanviz.scan(lambda x_t, h: T.tanh(0.9 * h + 0.5 * x_t + 0.1), x, T.zeros((64,)), name="smooth")
+    f, given = scanviz.function([x], rows[-1], mode="auto"), (np.ones((20_000, 64)),)
+    f(*given)
+    assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.02, abs=5_000)
+    assert f.memory_forecast(*given).peak_bytes < 1_000_000
+
+
 @pytest.mark.parametrize("mode", ["numpy", "native"])
 def test_rows_are_there_as_long_as_a_view_of_a_view_of_them_is(mode: str) -> None:
     x, h0, W = T.matrix("x"), T.vector("h0"), T.matrix("W")

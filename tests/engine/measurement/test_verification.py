@@ -248,27 +248,6 @@ def test_how_much_is_done_is_notified_and_never_goes_back():
     assert list(dict.fromkeys(what for _, what in told)) == [each.rule for each in effects]
 
 
-def test_code_that_settles_late_takes_no_more_time_than_was_given(monkeypatch):
-    f, now = train(), [0]
-    arrays = [RNG.normal(size=(5, 3)), f.plan.shared[0].get_value()]
-
-    class Unsettled:
-        is_settled = False
-
-        def __init__(self, results):
-            self.results = results
-
-        def run(self, given, watch):
-            now[0] += 1_000_000
-            return self.results
-
-    results = f.executable.run(arrays, None)
-    monkeypatch.setattr(type(f), "compile_alike", lambda self, program: Unsettled(results))
-    found = list(ablate(f, arrays, seconds=1.0, clock=lambda: now[0]))
-    assert found and min(effect.rounds for effect in found) >= 5
-    assert 0.8e9 < now[0] <= 1.1e9
-
-
 @pytest.mark.parametrize(("pays_after", "tier"), [(0.0, "native"), (float("inf"), "numpy")])
 def test_both_sides_of_a_measured_rule_run_where_the_function_has_come_to(monkeypatch, pays_after, tier):
     if not registry.availability("native").works:

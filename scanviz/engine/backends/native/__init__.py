@@ -9,7 +9,8 @@ from scanviz.engine.backends.base import RUNS, Availability, Support
 from scanviz.engine.backends.native.cache.llvm import REINSTALL
 from scanviz.engine.backends.numpy import LIBRARY as NUMPY
 from scanviz.engine.backends.numpy import AlignedNumpy
-from scanviz.engine.backends.short_calls import ShortCallsExecutable
+from scanviz.engine.backends.tier_policy import TierPolicy
+from scanviz.engine.backends.whole_function import WholeFunctionExecutable
 from scanviz.engine.errors import BackendError
 from scanviz.engine.program.instructions import Instruction, Program
 from scanviz.engine.program.verify import verify_program
@@ -57,7 +58,7 @@ class NativeBackend:
         reason = why_not(instruction, program)
         return RUNS if reason is None else Support(False, reason)
 
-    def compile(self, program: Program) -> ShortCallsExecutable:
+    def compile(self, program: Program) -> WholeFunctionExecutable:
         """Return NumPy's code for a program, with native code for its loops.
 
         Raises
@@ -69,4 +70,4 @@ class NativeBackend:
         if not found.works:
             raise BackendError(f"the backend 'native' cannot run here: {found.why}", fix=found.how_to_get)
         verify_program(program)
-        return ShortCallsExecutable(program, LIBRARY)
+        return WholeFunctionExecutable(program, LIBRARY, TierPolicy())

@@ -14,6 +14,7 @@ import numpy as np
 from scanviz.engine.backends.native.emit.code import Kind, code_of
 from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.handed import gathered
+from scanviz.engine.backends.native.workers import threads_allowed
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, Plan
 from scanviz.engine.runtime.address import address
@@ -200,8 +201,6 @@ class InParts:
 
     def _estimated(self, arena: LoopArena, steps: int) -> float:
         """Return about what a step takes; 0 of a run that surely is short, for which that is not reckoned."""
-        from scanviz.engine.runtime.beside import threads_allowed
-
         loop = self._loop
         rows = [state.row_shape for state in arena.states]
         sizes = [prod(shape) for shape in (*rows, *arena.shapes[: len(loop.sequences)]) if shape]
@@ -222,8 +221,6 @@ class InParts:
 
     def _code(self, shapes: Sequence[ConcreteShape], rows: Sequence[ConcreteShape]) -> PartedCode | None:
         """Return the code of the parts, None where the loop is done as a whole."""
-        from scanviz.engine.runtime.beside import threads_allowed  # few loops take long enough
-
         threads = threads_allowed()
         if threads not in self._divided:
             from scanviz.engine.backends.native.parts import parts_of

@@ -25,9 +25,7 @@ from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.runtime.address import address
 from scanviz.engine.runtime.arena import LoopArena
 from scanviz.engine.runtime.array_module import ArrayModule
-from scanviz.engine.runtime.beside import taken
 from scanviz.engine.runtime.outcome import DONE, FAILED, Outcome
-from scanviz.engine.runtime.pages import HUGE
 from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier, Write, WriteEntry
 
 if TYPE_CHECKING:
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from scanviz.engine.observation.probe import Probe
     from scanviz.engine.observation.stamps import Clock, Stamps
     from scanviz.engine.observation.step_sampler import Variant
-    from scanviz.engine.runtime.beside import MadeBeside
 
 WATCHED = "while it is recorded, loops and branches inside run one by one, and slower"
 LOOKS = 8  # of so many samples of operations one watches loops inside themselves
@@ -71,8 +68,6 @@ class NativeCode:
         What these take, known to all code for the same shapes.
     in_parts : InParts, optional
         Decides when threads take steps, for all code for the same shapes.
-    others : callable, optional
-        Is called while it is compiled.
     known : dict, optional
         What was compiled for the same shapes, by kind: steps and operations are timed by the same code.
     """
@@ -87,7 +82,6 @@ class NativeCode:
         counts: bool = False,
         rates: Rates | None = None,
         in_parts: InParts | None = None,
-        others: Callable[[], None] | None = None,
         known: dict[Kind, tuple[Machine, CallArguments]] | None = None,
     ) -> None:
         self._known = {} if known is None else known
@@ -101,7 +95,7 @@ class NativeCode:
         self._branches = has_branches(loop.body)
         self._looks = 0  # parts that were watched, or might have been
         if self._kind not in self._known:
-            self._known[self._kind] = code_of(loop, plan, self._kind, others)
+            self._known[self._kind] = code_of(loop, plan, self._kind)
         self.machine, self.handed = self._known[self._kind]
         self._called = called_instructions(self.handed.callouts, self.handed.sites, runners)
 
@@ -311,19 +305,15 @@ class NativeSpecialised(Specialised):
 class NativeLoop(SpecialisedLoop):
     """The code of one loop by shapes: native where it can be written, NumPy's elsewhere."""
 
-    may_compile = True
-
     def __init__(self, loop: LoopInstruction, runners: Mapping[int, Any], tier: Tier, write: Write) -> None:
         super().__init__(loop, runners, tier._replace(name="numpy"), write)
-        self.beside: MadeBeside | None = None
-        self.others: Callable[[], None] | None = None
         self._native = tier._replace(name="native", emits=EMITS, groups=chains)
 
     def _for_shapes(
         self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
     ) -> Specialised:
         try:
-            return self.native_for(shapes, rows, steps)
+            return self.machine_code(shapes, rows)
         except NotWrittenError as refused:
             made = super()._for_shapes(shapes, rows, steps)
             made.why = f"no native code: {refused}"
@@ -334,35 +324,14 @@ class NativeLoop(SpecialisedLoop):
         """The tier whose code is taken for shapes that were not met yet, where it can be written."""
         return self._native
 
-    def native_for(
-        self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
-    ) -> Specialised:
-        """Return native code for the shapes of a step's inputs and of the rows of states, which another thread may have made.
+    def machine_code(self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]]) -> Specialised:
+        """Return native code for the shapes of a step's inputs and of the rows of states.
 
         Raises
         ------
         NotWrittenError
             If there is none, for the reason given.
         """
-        return taken(self, shapes, rows) or self.machine_code(shapes, rows, steps)
-
-    def _meanwhile(self) -> None:
-        """Let other threads do, while LLVM compiles, what this one would have to do after that."""
-        if any(state.array.nbytes >= HUGE for state in self.opened):
-            from scanviz.engine.runtime.touched import touch_beside  # most rows are short
-
-            touch_beside(self.loop, self.opened)
-        if self.others is not None:
-            self.others()
-
-    def will_compile(self, shapes: Sequence[Any], rows: Sequence[tuple[int, ...]], steps: int) -> bool:
-        """Return that it compiles before its first run."""
-        return True
-
-    def machine_code(
-        self, shapes: Sequence[ConcreteShape], rows: Sequence[tuple[int, ...]], steps: int
-    ) -> Specialised:
-        """Return native code for shapes and a run of so many steps, made in this thread; NotWrittenError where there is none."""
         plan = plan_loop(self.loop, shapes, chains, EMITS, rows)
         rates, in_parts = Rates(), InParts(self.loop, plan, (chains, EMITS))
         known: dict[Kind, tuple[Machine, CallArguments]] = {}
@@ -381,7 +350,6 @@ class NativeLoop(SpecialisedLoop):
             self.runners,
             rates=rates,
             in_parts=in_parts,
-            others=self._meanwhile,
             known=known,
         )
         made = NativeSpecialised(plan, self._native, write, "machine code for the shapes met")

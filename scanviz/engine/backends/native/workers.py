@@ -14,6 +14,8 @@ from contextlib import suppress
 from functools import cache
 from queue import SimpleQueue
 
+from scanviz.engine.config import config
+
 Task = Callable[[], object]
 Processors = set[int]
 
@@ -142,4 +144,10 @@ def _work(tasks: SimpleQueue[tuple[Task, _Ended, Processors]]) -> None:
 WORKERS = Workers()
 os.register_at_fork(after_in_child=WORKERS.forget)
 
-__all__ = ["WORKERS", "Workers"]
+
+def threads_allowed() -> int:
+    """Return how many threads one call may use: ``config.native.threads``, or as many processors as this process may run on."""
+    return config.native.threads or len(os.sched_getaffinity(0))
+
+
+__all__ = ["WORKERS", "Workers", "threads_allowed"]

@@ -22,35 +22,30 @@ from scanviz.engine.backends.source.compiled import (
 )
 from scanviz.engine.runtime.errors import in_words
 from scanviz.engine.runtime.outcome import FailedRun
-from scanviz.engine.runtime.specialised import RUNS_LEFT
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.loop import LoopWriter
     from scanviz.engine.program.instructions import LoopInstruction
-    from scanviz.engine.runtime.specialised import Allowance, Entry
+    from scanviz.engine.runtime.specialised import Entry
 
 
-def written_entry(writer: LoopWriter, allowance: Allowance | None) -> Entry | None:
+def written_entry(writer: LoopWriter) -> Entry | None:
     """Return what enters and runs a loop, with 0 for the number of its first step; None where the plan does not say all.
 
-    The loop has no stop condition and no effects, and its arrays are NumPy's.  Where there is an allowance, steps are counted.
+    The loop has no stop condition and no effects, and its arrays are NumPy's.
     """
     if not is_planned(writer.loop, writer.plan):
         return None
-    made: Entry = _Entry(writer.write(), allowance).assembled().function
+    made: Entry = _Entry(writer.write()).assembled().function
     return made
 
 
 class _Entry(AroundSteps):
     """Writes an entry around the lines of the steps."""
 
-    def __init__(self, writer: LoopWriter, allowance: Allowance | None) -> None:
+    def __init__(self, writer: LoopWriter) -> None:
         super().__init__(writer.loop, writer.plan, writer.emitter, writer.library.tier.module, writer)
         self.writer = writer
-        self.allowed = ""
-        if allowance is not None:
-            self.allowed = f"{self.emitter.bind(allowance, 'allowance')}.steps"
-            self.refused.append(f"{self.allowed} <= {RUNS_LEFT} * last")
 
     def assembled(self) -> CompiledSource:
         """Return the compiled function."""
@@ -66,8 +61,6 @@ class _Entry(AroundSteps):
         put_steps(writer, lines, where)
         lines += ["    except Exception as error:", f"        return {NOTE_FAILURE}(error)"]
         lines += [f"    {text}" for text in writer.store_held("last")]
-        if self.allowed:
-            lines.append(f"    {self.allowed} -= last")
         looks = (
             {} if writer.accumulated else writer.looks
         )  # where many steps are taken at once they are not there

@@ -11,7 +11,7 @@ from scanviz.engine.observation.levels import RUNS
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import BranchInstruction, Instruction, LoopInstruction, Program
 from scanviz.engine.runtime.driver import LoopRunner
-from scanviz.engine.runtime.specialised import Allowance, Entry, Specialised, SpecialisedLoop, Tier
+from scanviz.engine.runtime.specialised import Entry, Specialised, SpecialisedLoop, Tier
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.source.compiled import CompiledSource
@@ -45,11 +45,11 @@ def make_runner(
 
         return assembled(LoopWriter(instruction, plan, variant, runners, library).write())
 
-    def write_entry(plan: Plan, allowance: Allowance | None) -> Entry | None:
+    def write_entry(plan: Plan) -> Entry | None:
         from scanviz.engine.backends.source.entry import written_entry  # few loops run often enough
         from scanviz.engine.backends.source.loop import LoopWriter
 
-        return written_entry(LoopWriter(instruction, plan, "plain", runners, library, first="0"), allowance)
+        return written_entry(LoopWriter(instruction, plan, "plain", runners, library, first="0"))
 
     tier = library.loops(instruction, runners, library.tier, write)
     # the number of steps is known, nobody is told of them, and arrays are NumPy's

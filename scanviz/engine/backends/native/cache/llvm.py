@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.errors import BackendError
 from scanviz.engine.locks import lock
-from scanviz.engine.runtime.beside import hold_at_forks
 
 LOCK = lock()  # held while LLVM is loaded and while it works
 if hasattr(os, "register_at_fork"):  # a process forked meanwhile would find locks of LLVM's own held for ever
     os.register_at_fork(before=LOCK.acquire, after_in_parent=LOCK.release, after_in_child=LOCK.release)
-    hold_at_forks()
 
 REINSTALL = "pip install --force-reinstall llvmlite"
 _NUMBERS = count()  # no two libraries may have one name

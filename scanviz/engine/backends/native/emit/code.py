@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from scanviz.engine.backends.native.cache.jit import Machine, compiled, target
@@ -67,12 +66,8 @@ def text_of(loop: LoopInstruction, plan: Plan, kind: Kind, marked: bool = False)
     return text, handed
 
 
-def code_of(
-    loop: LoopInstruction, plan: Plan, kind: Kind, others: Callable[[], None] | None = None
-) -> tuple[Machine, CallArguments]:
+def code_of(loop: LoopInstruction, plan: Plan, kind: Kind) -> tuple[Machine, CallArguments]:
     """Return machine code of a loop, and what it is handed.
-
-    ``others`` is called when nothing but LLVM is left to be waited for, which lets other threads run.
 
     Raises
     ------
@@ -81,8 +76,6 @@ def code_of(
     """
     verify_plan(loop.body, plan)
     text, handed = text_of(loop, plan, kind)
-    if others is not None:
-        others()
     return compiled(text), handed
 
 

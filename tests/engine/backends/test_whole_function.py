@@ -1,7 +1,5 @@
 """Functions that are called often and do little: one piece of machine code from some call on, decided by counts."""
 
-import math
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from scanviz.engine.backends import registry
 from scanviz.engine.backends.estimate import step_ns
 from scanviz.engine.backends.native.cache import jit
 from scanviz.engine.backends.native.whole import WholeFunction
-from scanviz.engine.backends.short_calls import call_cost
+from scanviz.engine.backends.whole_function import SHORT_NS, WholeCalls, call_ns
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError
 from scanviz.engine.program.instructions import LoopInstruction
@@ -47,7 +45,7 @@ def slope(mode="auto", updates=False):
 
 
 def is_whole(f):
-    return (f.for_machine_code or f).executable.runs_whole
+    return f.executable.runs_whole
 
 
 def same(found, expected):
@@ -75,7 +73,7 @@ def test_calls_with_other_shapes_are_counted_apart(pays_after):
     assert is_whole(f)
     same(found, plain(PLACE, ROWS))
     same(f(PLACE, ROWS[:7]), plain(PLACE, ROWS[:7]))
-    assert [met.whole is not None for met in f.executable._short._met.values()] == [True, False]
+    assert [met.whole is not None for met in f.executable._whole._met.values()] == [True, False]
 
 
 def test_it_is_from_the_same_call_on_each_time(pays_after):
@@ -93,7 +91,7 @@ def test_the_steps_of_loops_count_once_in_what_a_call_costs():
     def cost(rows):
         f(PLACE, np.zeros(rows))
         made = plan(f.program, [(2,), (rows,)], single, f.executable.emits)
-        return call_cost(f.program, made, lambda name: math.inf).ns
+        return call_ns(f.program, made, lambda name, most: most)
 
     plans = f.memory_plans() or (cost(1), f.memory_plans())[1]
     loops = [part for part in f.program.instructions if isinstance(part, LoopInstruction)]
@@ -109,7 +107,7 @@ def test_numbers_of_steps_are_counted_apart_like_shapes():
     f, plain = (scanviz.function([h, n], rows, mode=mode) for mode in ("auto", "reference"))
     for steps in (5, 3, 0, 5):
         np.testing.assert_allclose(f(1.0, steps), plain(1.0, steps))
-    assert is_whole(f) and len(f.executable._short._met) == 3
+    assert is_whole(f) and len(f.executable._whole._met) == 3
     with pytest.raises(ScanvizValueError, match="-1 steps"):
         f(1.0, -1)
 
@@ -203,14 +201,24 @@ def test_a_number_of_steps_below_zero_is_told_as_in_any_other_call(mode):
         assert f(np.ones(3), steps).shape == (min(steps, 1), 3)
 
 
-def test_calls_that_have_no_machine_code_are_mostly_not_looked_at():
+def test_calls_that_have_no_machine_code_are_decided_once(monkeypatch):
     x = T.vector("x", dtype="float16")
     rows, _ = scanviz.scan(lambda x_t, h: h + x_t, x, T.constant(np.float16(0)))
     f = scanviz.function([x], rows, mode="native")
+    decided, usual = [], WholeCalls._decide
+    monkeypatch.setattr(WholeCalls, "_decide", lambda *given: decided.append(1) or usual(*given))
     for _ in range(3):
         f(np.ones(5, np.float16))
-    short = f.executable._short
-    assert short.is_settled and not short.is_compiled and short.passed > 0
+    assert len(decided) == 1 and not is_whole(f)
+
+
+def test_long_calls_whose_loops_are_machine_code_are_not_compiled_once_more(pays_after):
+    pays_after(1e-4)  # a few dozen calls by parts
+    f, _ = slope()
+    for _ in range(60):
+        f(PLACE, np.zeros(30_000))  # a few milliseconds and more each on NumPy
+    assert SHORT_NS < 30_000 * 100 and not is_whole(f)
+    assert [met.is_decided for met in f.executable._whole._met.values()] == [True]
 
 
 def test_machine_code_of_a_whole_function_is_found_on_disk(monkeypatch, tmp_path):

@@ -1,0 +1,257 @@
+"""Functions that are called often and do little: from some call on, machine code of the whole function.
+
+Around a loop of fifty short steps a call has the checks of arguments, some operations on small arrays, and entering the loops: by
+parts that takes longer than the steps.  Calls with arrays of the same shapes are compiled as one piece
+(:mod:`scanviz.engine.backends.native.whole`) before the call that would bring what they have taken outside of machine code, by
+estimate, over ``config.native.pays_after`` seconds.  Who observes is shown the parts, each on its own.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from math import inf, prod
+from operator import index as whole_number
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from msgspec.structs import replace
+
+from scanviz.engine.backends.registry import availability
+from scanviz.engine.backends.source.executable import SourceExecutable
+from scanviz.engine.backends.tier_policy import TierPolicy, pays_after_ns
+from scanviz.engine.errors import BackendError
+from scanviz.engine.locks import lock
+from scanviz.engine.observation.levels import RUNS
+from scanviz.engine.program.effects import has_branches, has_effects
+from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_of
+from scanviz.engine.program.plan import Emits, Plan, plan, single
+
+if TYPE_CHECKING:
+    from scanviz.engine.backends.native.whole import WholeFunction
+    from scanviz.engine.backends.source.library import Library
+    from scanviz.engine.observation.probe import Probe
+
+CALL_NS = 4_000.0  # of the checks of arguments, and of entering a loop
+# a call that takes longer on NumPy by estimate is no short one: what is around its loops takes little of it, and no ctrl+c is heard
+SHORT_NS = 2.5e6
+MOST_BYTES = 384 * 2**10  # of inputs and outputs: these are copied
+KEPT = 32  # sets of shapes
+Key = tuple[Any, ...]  # the shapes of the inputs, then the numbers of steps among them
+
+
+class _Met:
+    """Calls with arrays of some shapes.
+
+    Attributes
+    ----------
+    spent_ns, last_ns : float
+        What all calls, and the last one, have taken outside of machine code, by estimate.
+    is_decided : bool
+        Whether it is known whether there is machine code.
+    whole : WholeFunction or None
+        That code.
+    """
+
+    __slots__ = ("is_decided", "last_ns", "spent_ns", "whole")
+
+    def __init__(self, spent_ns: float) -> None:
+        self.spent_ns, self.last_ns, self.is_decided = spent_ns, 0.0, False
+        self.whole: WholeFunction | None = None
+
+    def pays(self) -> bool:
+        """Return whether machine code pays before another call like the last one."""
+        return self.spent_ns + self.last_ns >= pays_after_ns()
+
+    def took(self, numpy_ns: float) -> None:
+        """Count a call by parts whose loops took so long on NumPy."""
+        self.last_ns = CALL_NS + numpy_ns
+        self.spent_ns += self.last_ns
+
+
+class WholeCalls:
+    """The calls of a function by the shapes of its arguments, and machine code of whole calls.
+
+    Parameters
+    ----------
+    program : Program
+        The function's.
+    emits : Emits
+        What the tier that runs it by parts can do with memory.
+    policy : TierPolicy
+        Knows what its loops have taken on NumPy.
+
+    Attributes
+    ----------
+    begins_at_ns : float
+        What calls of new shapes are taken to have taken before.
+    """
+
+    def __init__(self, program: Program, emits: Emits, policy: TierPolicy) -> None:
+        self.program, self._emits, self._policy = program, emits, policy
+        self._met: OrderedDict[Key, _Met] = OrderedDict()
+        self._lock = lock()
+        self.begins_at_ns = 0.0
+        self.branches = has_branches(program)
+        steps = {loop.n_steps for loop in program.instructions if isinstance(loop, LoopInstruction)}
+        self._steps = [k for k, number in enumerate(program.inputs) if number in steps]
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether there is machine code for some shapes."""
+        return any(met.whole is not None for met in list(self._met.values()))
+
+    def run(self, whole: WholeFunction, inputs: Sequence[Any], watch: Probe | None) -> list[Any] | None:
+        """Return the outputs of the whole function; None where an operation failed.  ``watch`` is given the runs of its loops."""
+        if self._steps:
+            inputs = [array for k, array in enumerate(inputs) if k not in self._steps]
+        return whole(inputs) if watch is None else whole.run_noting(inputs, watch)
+
+    def met(self, inputs: Sequence[Any], may_compile: bool) -> _Met | None:
+        """Return what is known of calls with arrays like these; None where a number of steps is below 0, which the loop tells.
+
+        Where it pays to compile them, they are compiled, unless only their loops may be.
+        """
+        key: Key = tuple([array.shape for array in inputs])
+        if self._steps:
+            steps = [whole_number(inputs[k]) for k in self._steps]
+            if min(steps) < 0:
+                return None
+            key += tuple(steps)
+        met = self._met.get(key)
+        if met is None:
+            met = self._new(key)
+        if not met.is_decided and met.pays():
+            self._decide(met, key, may_compile)
+        return met
+
+    def _new(self, key: Key) -> _Met:
+        with self._lock:
+            met = self._met[key] = _Met(self.begins_at_ns)
+            if len(self._met) > KEPT:
+                self._met.popitem(last=False)
+        return met
+
+    def _decide(self, met: _Met, key: Key, may_compile: bool) -> None:
+        """Compile calls of some shapes as one piece, if they are short; where they go by parts, their loops are compiled."""
+        with self._lock:  # other threads wait, and find it done
+            if may_compile and not met.is_decided:
+                if availability("native").works and self._is_short(key):
+                    met.whole = self._compiled(key)
+                met.is_decided = True
+            self._policy.compiles_all = True
+
+    def _for_key(self, key: Key) -> tuple[Program, list[tuple[int, ...]]]:
+        """Return the Program with numbers of steps for inputs of it, and the shapes of its other inputs."""
+        program, steps = self.program, self._steps
+        if not steps:
+            return program, list(key)
+        numbers = program.inputs
+        known = {
+            numbers[k]: np.array(value, dtype_of(program, numbers[k]))
+            for k, value in zip(steps, key[len(numbers) :], strict=True)
+        }
+        left = [k for k in range(len(numbers)) if k not in steps]
+        inputs = tuple([numbers[k] for k in left])
+        return replace(program, inputs=inputs, constants={**program.constants, **known}), [
+            key[k] for k in left
+        ]
+
+    def _is_short(self, key: Key) -> bool:
+        """Return whether calls take little time and copy little."""
+        program, shapes = self._for_key(key)
+        made = plan(program, shapes, single, self._emits)
+        numbers = (*program.inputs, *program.outputs)
+        known = [made.places[number].shape for number in numbers]
+        held = sum(
+            np.dtype(dtype_of(program, number)).itemsize * prod(shape)
+            for number, shape in zip(numbers, known, strict=True)
+            if shape is not None
+        )
+        if None in known or held > MOST_BYTES:
+            return False
+        return call_ns(program, made, self._policy.steps_taken) <= SHORT_NS
+
+    def _compiled(self, key: Key) -> WholeFunction | None:
+        # much code, which few programs need
+        from scanviz.engine.backends.native.emit.errors import NotWrittenError
+        from scanviz.engine.backends.native.whole import WholeFunction
+
+        try:
+            return WholeFunction(*self._for_key(key))
+        except (NotWrittenError, BackendError, OSError, MemoryError):
+            return None  # LLVM cannot be loaded, or code has no room
+
+
+def call_ns(program: Program, made: Plan, steps_taken: Callable[[str, int], float]) -> float:
+    """Return about how many nanoseconds a call takes on NumPy; infinity where it is not known how many steps a loop takes.
+
+    ``steps_taken(name, most)`` says how many steps a loop takes that may stop of itself.
+    """
+    # most functions are called seldom
+    from scanviz.engine.backends import accumulated
+    from scanviz.engine.backends.estimate import UNKNOWN_NS, step_ns
+    from scanviz.engine.program.plan.arena import inner_steps
+
+    found = CALL_NS + step_ns(program, made, loops=False)
+    for index, instruction in enumerate(program.instructions):
+        if isinstance(instruction, LoopInstruction):
+            steps = inner_steps(program, made, instruction)
+            if steps is None or index not in made.inner:
+                return inf
+            inner = made.inner[index][0]
+            taken = steps if instruction.until is None else min(steps, steps_taken(instruction.name, steps))
+            at_once = accumulated.run_ns(instruction, inner) if taken >= accumulated.FEWEST else None
+            found += taken * (at_once or step_ns(instruction.body, inner)) - UNKNOWN_NS
+    return found
+
+
+class WholeFunctionExecutable(SourceExecutable):
+    """A program by parts; as a whole machine code for calls that are short and many.
+
+    Attributes
+    ----------
+    policy : TierPolicy
+        What its loops have taken on NumPy; nothing of a tier that compiles them all.
+    """
+
+    def __init__(self, program: Program, library: Library, policy: TierPolicy) -> None:
+        super().__init__(program, library)
+        self.policy = policy
+        loops = any(isinstance(part, LoopInstruction) for part in program.instructions)
+        may_be_whole = loops and not has_effects(program)
+        self._whole = WholeCalls(program, self.emits, policy) if may_be_whole else None
+
+    @property
+    def runs_whole(self) -> bool:
+        """Whether calls with arrays of some shapes are one piece of machine code."""
+        return self._whole is not None and self._whole.is_compiled
+
+    def compile_all(self, whole: bool) -> None:
+        """Let machine code pay for all loops from the first call on, and, if it is asked for, for whole calls."""
+        self.policy.compiles_all = True
+        if whole and self._whole is not None:
+            self._whole.begins_at_ns = inf
+
+    def run(self, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+        """Return the outputs for inputs."""
+        whole = self._whole
+        if whole is None:
+            return SourceExecutable.run(self, inputs, watch)
+        in_parts = watch is not None and watch.level is not RUNS
+        met = whole.met(inputs, may_compile=not in_parts)
+        # sides of branches are counted by parts
+        if met is not None and met.whole is not None and (watch is None or not (in_parts or whole.branches)):
+            results = whole.run(met.whole, inputs, watch)
+            if results is not None:
+                return results
+        return self._by_parts(met, inputs, watch)
+
+    def _by_parts(self, met: _Met | None, inputs: Sequence[Any], watch: Probe | None) -> list[Any]:
+        """Return the outputs of a call by parts, which counts until it is decided whether there is code of whole calls."""
+        if met is None or met.is_decided:
+            return SourceExecutable.run(self, inputs, watch)
+        before = self.policy.numpy_ns
+        results = SourceExecutable.run(self, inputs, watch)
+        met.took(self.policy.numpy_ns - before)
+        return results

@@ -124,7 +124,6 @@ def test_calls_of_machine_code_are_forecast_of_its_plan() -> None:
     f, given = scanviz.function([x], rows[-1], mode="auto"), (np.ones((20_000, 64)),)
     f(*given)
     assert f.memory_forecast(*given).peak_bytes == pytest.approx(counted(f, given), rel=0.02, abs=5_000)
-    assert f.memory_forecast(*given).peak_bytes < 1_000_000
 
 
 @pytest.mark.parametrize("mode", ["numpy", "native"])

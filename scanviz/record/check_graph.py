@@ -28,6 +28,8 @@ def check_versions(graphs: VersionsRecord) -> None:
     for node in graphs.nodes:
         if not node.versions or node.versions[0] < 0 or any(a >= b for a, b in pairwise(node.versions)):
             raise _refused("has a node that goes before it comes")
+        if node.operation is not None and node.operation < 0:
+            raise _refused("names an operation that there is not")
     numbers = [
         variable.keep_last
         for node in graphs.nodes
@@ -36,9 +38,6 @@ def check_versions(graphs: VersionsRecord) -> None:
     ]
     if any(number is not None and number < 0 for number in numbers):
         raise _refused("keeps a negative number of rows")
-    for operation in graphs.operations:
-        if not 0 <= operation.node < len(graphs.nodes) or operation.operation < 0:
-            raise _refused("names an operation for a node that is not there")
     last = snapshot_of(graphs, graphs.last)
     assert last is not None
     check_graph(last)

@@ -133,20 +133,8 @@ def graph_of(record: VersionsRecord, version: GraphVersion) -> GraphSnapshot:
     ScanvizValueError
         If the nodes are no graph.
     """
-    linked = (
-        {operation.node: operation for operation in record.operations}
-        if version.number == record.last
-        else {}
-    )
     try:
-        builder = _Builder(levels_of(record.nodes, version), record.texts)
-        builder.operations = {
-            (record.nodes[operation_of_node.node].level, record.nodes[operation_of_node.node].key): (
-                operation_of_node.operation,
-                operation_of_node.loop,
-            )
-            for operation_of_node in linked.values()
-        }
+        builder = _Builder(levels_of(record.nodes, version), record.texts, version.number == record.last)
         return builder.graph(
             0, record.title, (), list(zip(record.output_names, version.outputs, strict=True)), 0
         )
@@ -171,9 +159,10 @@ def step_of(record: VersionsRecord, loop: LoopNodeRecord) -> GraphSnapshot:
 class _Builder:
     """Makes graphs of levels."""
 
-    def __init__(self, levels: Mapping[int, LevelNodes], texts: Mapping[str, str]) -> None:
-        self.levels, self.texts = levels, texts
-        self.operations: dict[tuple[int, str], tuple[int, int | None]] = {}
+    def __init__(
+        self, levels: Mapping[int, LevelNodes], texts: Mapping[str, str], runs: bool = False
+    ) -> None:
+        self.levels, self.texts, self.runs = levels, texts, runs
         self._read: set[int] = set()
 
     def graph(
@@ -197,11 +186,11 @@ class _Builder:
         for node in nodes.ordered():
             read = tuple(map(variables.read, node.inputs))
             given = tuple(map(variables.give, node.results))
-            operation, key = self.operations.get((level, node.key), (None, None))
+            operation = node.operation if self.runs else None
             number = None
             if node.loop is not None:
                 number = len(loops)
-                loops.append(self.loop(node.loop, variables, key, depth))
+                loops.append(self.loop(node.loop, variables, depth))
             text = self.texts.get(node.source, "")
             made.append(NodeSnapshot(node.op, read, given, node.source, text, number, node.key, operation))
         wanted = tuple(variables.read(key) for _, key in outputs)
@@ -213,13 +202,14 @@ class _Builder:
         parameters = [key for variable in loop.variables for key in variable.inner_inputs]
         return self.graph(loop.step, loop.name, parameters, step_outputs(loop), depth)
 
-    def loop(self, loop: LoopNodeRecord, outer: _Variables, key: int | None, depth: int) -> LoopSnapshot:
+    def loop(self, loop: LoopNodeRecord, outer: _Variables, depth: int) -> LoopSnapshot:
         """Return a loop."""
         step = self.step(loop, depth + 1)
         for variable in loop.variables:
             for key_around in (variable.outer_input, variable.outer_output):
                 if key_around is not None:
                     outer.read(key_around)
+        key = loop.key if self.runs else None
         return LoopSnapshot(loop.name, loop.variables, step, loop.until, loop.gradient_of, key)
 
 

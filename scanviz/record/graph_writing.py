@@ -28,8 +28,6 @@ from scanviz.record.versions import (
     GraphVersion,
     LoopNodeRecord,
     NodeRecord,
-    OperationOfNode,
-    OriginOfNode,
     ResultRecord,
     VersionsRecord,
     WantedRecord,
@@ -277,12 +275,7 @@ class GraphWriter:
             last=max(0, self._number),
             wanted=tuple(self._wanted),
             output_names=tuple(names),
-            nodes=tuple(
-                replace(node, versions=tuple(versions))
-                for node, versions in zip(self._table, self._versions, strict=True)
-            ),
-            origins=tuple(self._origins()),
-            operations=() if program is None else tuple(self._operations(program, last)),
+            nodes=tuple(self._nodes(program, last)),
             texts={name: source_line.text() for source_line, name in self._sources.items()},
         )
 
@@ -290,17 +283,31 @@ class GraphWriter:
         """Return the files that the nodes' lines are in."""
         return {source.file for source in self._sources}
 
-    def _origins(self) -> Iterator[OriginOfNode]:
-        first = self.names.first
-        for node in first.values():
-            made = node.provenance
-            others = [first[parent] for parent in made.parents if parent in first and parent != node.node_id]
-            parents = dict.fromkeys(self.names.of(other.outputs[0]) for other in others)
-            if made.rule or parents:
-                yield OriginOfNode(self.names.of(node.outputs[0]), made.rule or "", tuple(parents))
+    def _nodes(self, program: Program | None, last: GraphVersion) -> Iterator[NodeRecord]:
+        """Iterate over all nodes with their versions, what made them, and what those of the last version became."""
+        became = {} if program is None else dict(self._operations(program, last))
+        made = {self.names.of(node.outputs[0]): node for node in self.names.first.values()}
+        for number, (node, versions) in enumerate(zip(self._table, self._versions, strict=True)):
+            operation, loop = became.get(number, (None, None))
+            by = made.get(node.results[0].key) if node.role == "computed" and node.results else None
+            yield replace(
+                node,
+                versions=tuple(versions),
+                rule="" if by is None else by.provenance.rule or "",
+                parents=() if by is None else self._parents(by),
+                operation=operation,
+                loop=node.loop if node.loop is None else replace(node.loop, key=loop),
+            )
 
-    def _operations(self, program: Program, last: GraphVersion) -> Iterator[OperationOfNode]:
-        """Iterate over what nodes became, each the first instruction of its node id that none before it became."""
+    def _parents(self, node: Apply) -> tuple[str, ...]:
+        first = self.names.first
+        others = [first[one] for one in node.provenance.parents if one in first and one != node.node_id]
+        return tuple(dict.fromkeys(self.names.of(other.outputs[0]) for other in others))
+
+    def _operations(
+        self, program: Program, last: GraphVersion
+    ) -> Iterator[tuple[int, tuple[int, int | None]]]:
+        """Iterate over what nodes became: each the first instruction of its node id that none before it became, and its loop."""
         levels = levels_of(tuple(self._table), last)
         waiting = [(0, program)]
         while waiting:
@@ -320,7 +327,7 @@ class GraphWriter:
                     if isinstance(instruction, LoopInstruction) and node.loop is not None
                     else None
                 )
-                yield OperationOfNode(nodes.numbers[node.key], index, loop.key if loop is not None else None)
+                yield nodes.numbers[node.key], (index, loop.key if loop is not None else None)
                 if loop is not None and node.loop is not None:
                     waiting.append((node.loop.step, loop.body))
 

@@ -135,11 +135,13 @@ class _Renumbered:
         graphs = rewrites.graphs
         if graphs is None:
             return rewrites
-        operations = tuple(
-            one if one.loop is None else replace(one, loop=self.loops.get(one.loop))
-            for one in graphs.operations
+        nodes = tuple(
+            node
+            if node.loop is None or node.loop.key is None
+            else replace(node, loop=replace(node.loop, key=self.loops.get(node.loop.key)))
+            for node in graphs.nodes
         )
-        return replace(rewrites, graphs=replace(graphs, operations=operations))
+        return replace(rewrites, graphs=replace(graphs, nodes=nodes))
 
     def _operation(self, operation: OperationRecord) -> OperationRecord:
         loop = operation.loop

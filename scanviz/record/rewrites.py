@@ -368,11 +368,9 @@ def with_lines(rewrites: RewritesRecord) -> dict[str, Any]:
 
 def origins_of(graphs: VersionsRecord) -> Iterator[OriginRecord]:
     """Iterate over where the operations came from that there ever were."""
-    made = {origin.name: origin for origin in graphs.origins}
     told: set[str] = set()
     for node in graphs.nodes:
         name = node.results[0].key if node.results else node.op
         if node.role == "computed" and name not in told:
             told.add(name)
-            by = made.get(name)
-            yield OriginRecord(name, node.op, node.source, by.rule if by else "", by.parents if by else ())
+            yield OriginRecord(name, node.op, node.source, node.rule, node.parents)

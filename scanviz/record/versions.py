@@ -56,6 +56,8 @@ class LoopNodeRecord(Struct, frozen=True):
         The value of the step that ends the loop.
     gradient_of : str or None
         Name of the loop that it is the back-propagation of.
+    key : int or None
+        Key of its LoopRecord in a profile, if it is run.
     """
 
     LISTED: ClassVar[bool] = True
@@ -64,6 +66,7 @@ class LoopNodeRecord(Struct, frozen=True):
     variables: tuple[LoopVariableRecord, ...]
     until: str | None = None
     gradient_of: str | None = None
+    key: int | None = None
 
 
 class NodeRecord(Struct, frozen=True):
@@ -93,6 +96,12 @@ class NodeRecord(Struct, frozen=True):
     versions : tuple of int
         The version in which it came, that in which it went, that in which it came again, and so on.  A node that reads something
         else than before is another one with the same key.
+    rule : str
+        The rule, or ``gradient``, that made it; empty if the user did.
+    parents : tuple of str
+        Keys of the first results of what it was made from.
+    operation : int or None
+        Index of the operation that it became, in the function's program or in the loop around it; None if it became none.
     """
 
     LISTED: ClassVar[bool] = True
@@ -106,6 +115,9 @@ class NodeRecord(Struct, frozen=True):
     role: str = "computed"
     loop: LoopNodeRecord | None = None
     versions: tuple[int, ...] = (0,)
+    rule: str = ""
+    parents: tuple[str, ...] = ()
+    operation: int | None = None
 
     def is_in(self, version: int) -> bool:
         """Return whether it is in a version.
@@ -135,44 +147,6 @@ class WantedRecord(Struct, frozen=True):
     outputs: tuple[str, ...]
 
 
-class OriginOfNode(Struct, frozen=True):
-    """What made a node that the user did not write; in JSON a list like a Result.
-
-    Attributes
-    ----------
-    name : str
-        Key of its first result.
-    rule : str
-        The rule, or ``gradient``, that made it.
-    parents : tuple of str
-        Keys of the first results of what it was made from.
-    """
-
-    LISTED: ClassVar[bool] = True
-    name: str
-    rule: str = ""
-    parents: tuple[str, ...] = ()
-
-
-class OperationOfNode(Struct, frozen=True):
-    """Which operation of a program a node of the last version became; in JSON a list like a Result.
-
-    Attributes
-    ----------
-    node : int
-        Its place in the table.
-    operation : int
-        Index of the operation, in the function's program or in the loop around it.
-    loop : int or None
-        Key of the loop, if it is one.
-    """
-
-    LISTED: ClassVar[bool] = True
-    node: int
-    operation: int
-    loop: int | None = None
-
-
 class VersionsRecord(Struct, frozen=True, dict=True):
     """The graph of a function as it was built and after each rewrite.
 
@@ -190,10 +164,6 @@ class VersionsRecord(Struct, frozen=True, dict=True):
         What the outputs are called, empty for those without a name.
     nodes : tuple of NodeRecord
         All nodes that there ever were, in order of first appearance.
-    origins : tuple of OriginOfNode
-        Where nodes came from that the user did not write.
-    operations : tuple of OperationOfNode
-        What nodes of the last version became in the program.
     texts : dict of str
         The users' lines: ``file:line`` → its text.
     """
@@ -204,8 +174,6 @@ class VersionsRecord(Struct, frozen=True, dict=True):
     wanted: tuple[WantedRecord, ...] = ()
     output_names: tuple[str, ...] = ()
     nodes: tuple[NodeRecord, ...] = ()
-    origins: tuple[OriginOfNode, ...] = ()
-    operations: tuple[OperationOfNode, ...] = ()
     texts: dict[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -237,13 +205,7 @@ class VersionsRecord(Struct, frozen=True, dict=True):
         """Return the last version, which is that after so many rewrites, without those before it."""
         last = self.version(self.last)
         assert last is not None
-        places = {old: new for new, old in enumerate(last.live)}
-        operations = tuple(
-            replace(operation, node=places[operation.node])
-            for operation in self.operations
-            if operation.node in places
-        )
-        nodes = tuple(replace(self.nodes[place], versions=(number,)) for place in places)
+        nodes = tuple(replace(self.nodes[place], versions=(number,)) for place in last.live)
         sources = {node.source for node in nodes}
         texts = {name: text for name, text in self.texts.items() if name in sources}
         return VersionsRecord(
@@ -253,8 +215,7 @@ class VersionsRecord(Struct, frozen=True, dict=True):
             (WantedRecord(number, last.outputs),),
             self.output_names,
             nodes,
-            operations=operations,
-            texts=texts,
+            texts,
         )
 
 

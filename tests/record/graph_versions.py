@@ -8,7 +8,6 @@ from scanviz.record.graph import GraphSnapshot, LoopSnapshot
 from scanviz.record.versions import (
     LoopNodeRecord,
     NodeRecord,
-    OperationOfNode,
     ResultRecord,
     VersionsRecord,
     WantedRecord,
@@ -26,7 +25,6 @@ def versions_of_graph(graph: GraphSnapshot, after: int) -> VersionsRecord:
         (WantedRecord(after, graph.outputs),),
         graph.output_names,
         tuple(replace(node, versions=(after,)) for node in read.nodes),
-        operations=tuple(read.links),
         texts=read.texts,
     )
 
@@ -36,7 +34,6 @@ class _Numbered:
 
     def __init__(self) -> None:
         self.nodes: dict[NodeRecord, int] = {}
-        self.links: list[OperationOfNode] = []
         self.texts: dict[str, str] = {}
         self._levels: dict[tuple[int, str], int] = {}
 
@@ -55,15 +52,13 @@ class _Numbered:
                 old = graph.loops[node.loop]
                 loop = self._loop(old, self._levels.setdefault((level, name), len(self._levels) + 1))
             found = NodeRecord(level, name, node.op, number + 1, results, node.inputs, node.source, loop=loop)
-            place = self.nodes.setdefault(found, len(self.nodes))
-            if node.operation is not None:
-                self.links.append(OperationOfNode(place, node.operation, None if old is None else old.key))
+            self.nodes.setdefault(replace(found, operation=node.operation), len(self.nodes))
             if node.text:
                 self.texts[node.source] = node.text
 
     def _loop(self, old: LoopSnapshot, level: int) -> LoopNodeRecord:
         self.add(old.step, level, {key for variable in old.variables for key in variable.inner_inputs})
-        return LoopNodeRecord(old.name, level, old.variables, old.until, old.gradient_of)
+        return LoopNodeRecord(old.name, level, old.variables, old.until, old.gradient_of, old.key)
 
 
 def _leaf(level: int, key: str, name: str, label: str, kind: str, role: str) -> NodeRecord:

@@ -22,7 +22,7 @@ from scanviz.record.held_calls import ArrayRecord, CheckpointRecord, HeldCallRec
 from scanviz.record.loops import LoopRecord
 from scanviz.record.model import SCHEMA, FunctionRecord, MergedRecord, ProfileRecord
 from scanviz.record.traces import TracedVariableRecord, TraceRecord
-from scanviz.record.versions import OriginOfNode, VersionsRecord
+from scanviz.record.versions import VersionsRecord
 from tests.record.graph_versions import versions_of_graph
 
 COUNTS = st.integers(0, 2**62)
@@ -124,8 +124,7 @@ def versions(draw: st.DrawFn) -> VersionsRecord:
         for node in lone
         if last > found.first and draw(st.booleans())
     ]
-    origins = draw(st.lists(records(OriginOfNode), max_size=2).map(tuple))
-    return structs.replace(found, last=last, nodes=(*found.nodes, *passing), origins=origins)
+    return structs.replace(found, last=last, nodes=(*found.nodes, *passing))
 
 
 @st.composite

@@ -66,7 +66,7 @@ def test_functions_and_loops_stand_beside_one_another_with_their_origin(pair) ->
             assert loop.gradient_of is None or loop.gradient_of in keys
         inside = {operation.loop for part in (function, *mine) for operation in part.operations} - {None}
         assert inside and inside <= set(keys)
-        nodes = {one.loop for one in function.rewrites.graphs.operations} - {None}
+        nodes = {one.loop.key for one in function.rewrites.graphs.nodes if one.loop is not None} - {None}
         assert nodes and nodes <= set(keys)
 
 

@@ -99,7 +99,6 @@ RECURSIVE_TYPES = {
     ("engine.graph.syntax", "engine.graph.nodes"),
     ("engine.scan.properties", "engine.scan.layout"),
     ("engine.scan.properties", "engine.scan.loop"),
-    ("tui.palette", "tui.app"),
 }
 
 

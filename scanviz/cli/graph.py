@@ -328,8 +328,7 @@ def _film(
     record: ProfileRecord, function: FunctionRecord, given: Given, form: str
 ) -> tuple[bytes, str, tuple[str, ...]]:
     """Return the film of a function's rewrites."""
-    from scanviz.render.film.drawing import laid_out
-    from scanviz.render.film.files import film_file
+    from scanviz.render.film.drawing import film_file, laid_out
     from scanviz.render.film.frames import film_of
 
     if function.rewrites is None:

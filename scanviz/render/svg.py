@@ -47,8 +47,18 @@ from scanviz.render.labels import (
     text_width,
     warmth,
 )
-from scanviz.render.layout.placed import LETTER, PORT_LONGEST, SMALL, SMALL_LINE, Box, Placed, Point
-from scanviz.render.layout.ways import is_straight, sign, way_text
+from scanviz.render.layout.placed import (
+    LETTER,
+    PORT_LONGEST,
+    SMALL,
+    SMALL_LINE,
+    Box,
+    Placed,
+    Point,
+    is_straight,
+    sign,
+    way_text,
+)
 from scanviz.render.marks import MARK
 
 _SLIDE, _MOST_SCALE = (

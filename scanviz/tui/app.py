@@ -21,18 +21,16 @@ from textual.widgets import Input, Tab, Tabs
 from scanviz.tui.around import Around
 from scanviz.tui.footer import Footer
 from scanviz.tui.harmless import Harmless
-from scanviz.tui.help import HelpScreen
-from scanviz.tui.jumps import to_first_bad, to_other_loop, to_slowest_step
+from scanviz.tui.help import HelpScreen, commands
 from scanviz.tui.leave import LeaveScreen, leave_on_signals
 from scanviz.tui.left_panel import LeftPanel
 from scanviz.tui.model.place import Scrolled
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState, start
 from scanviz.tui.news import News
-from scanviz.tui.palette import commands
 from scanviz.tui.panels import ONE_LINE, Panels, give_way
 from scanviz.tui.search_input import SearchInput, focus_now
-from scanviz.tui.searching import Searching
+from scanviz.tui.searching import Searching, to_first_bad, to_other_loop, to_slowest_step
 from scanviz.tui.tabbed_app import TabbedApp
 from scanviz.tui.tree import LoopTree
 from scanviz.tui.verdict_bar import VerdictBar, place_of

@@ -1,23 +1,94 @@
-"""``?``: what the keys do in what has the focus, in this tab, and everywhere."""
+"""``?`` and the palette: what the keys do in what has the focus, in this tab and everywhere, and every action by its name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import ClassVar
 
 from rich.table import Table
-from textual.app import ComposeResult
+from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.dom import DOMNode
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from scanviz.record.glosses import GLOSSES
+from scanviz.tui.tabbed_app import TabbedApp
+from scanviz.tui.tree import LoopTree
 from scanviz.tui.views import VIEWS
 from scanviz.tui.views.base import TabView
+from scanviz.tui.views.tables import SortedTable
+
+# The palette's commands: every action that a key has, of every tab, of the tree and of the whole application.
+
+# Not named: moving a cursor, which is what keys are for, and what is a command of Textual's or named otherwise.
+_NOT_NAMED = ("cursor_", "scroll_", "view(", "leave", "suspend_process", "quit", "help")
+
+
+def commands(app: TabbedApp) -> Iterator[SystemCommand]:
+    """Yield a command for each action."""
+    for number, kind in enumerate(VIEWS):
+        yield SystemCommand(f"Tab: {kind.TITLE}", kind.ABOUT, lambda number=number: app.action_view(number))
+    yield SystemCommand("Help", "What the keys do here (?)", lambda: _run(app, "help", app))
+    for binding in _worth_naming(app.BINDINGS):
+        yield _command(
+            binding.description.capitalize(), binding, lambda action=binding.action: _run(app, action, app)
+        )
+    for binding in _worth_naming(LoopTree.BINDINGS):
+        yield _command(
+            f"Tree: {binding.description}", binding, lambda action=binding.action: _in_tree(app, action)
+        )
+    for number, kind in enumerate(VIEWS):
+        for binding in _worth_naming(kind.BINDINGS):
+            yield _command(
+                f"{kind.TITLE}: {binding.description}",
+                binding,
+                lambda number=number, action=binding.action: _in_view(app, number, action),
+            )
+    for binding in _worth_naming(SortedTable.BINDINGS):
+        yield _command(
+            f"Table: {binding.description}", binding, lambda action=binding.action: _in_table(app, action)
+        )
+
+
+def _worth_naming(bindings: Iterable[BindingType]) -> Iterator[Binding]:
+    for binding in bindings:
+        if not isinstance(binding, Binding) or not binding.description:
+            continue
+        if not binding.action.startswith(_NOT_NAMED):
+            yield binding
+
+
+def _command(title: str, binding: Binding, run: object) -> SystemCommand:
+    return SystemCommand(title, f"key {key_names(binding)}", run)  # type: ignore[arg-type]  # lambdas with a default
+
+
+def _run(app: TabbedApp, action: str, of: DOMNode) -> None:
+    """Do what a key does, once the palette is closed."""
+    app.call_later(app.run_action, action, of)
+
+
+def _in_view(app: TabbedApp, number: int, action: str) -> None:
+    app.action_view(number)
+    _run(app, action, app.views[number])
+
+
+def _in_tree(app: TabbedApp, action: str) -> None:
+    app.action_tree()
+    _run(app, action, app.main.query_one("#tree"))
+
+
+def _in_table(app: TabbedApp, action: str) -> None:
+    table = app.view.table()
+    if table is None:
+        app.notify("This tab has no table.")
+    else:
+        _run(app, action, table)
+
 
 # What each key does, in a sentence: the page of help reads this table, and a test holds it complete.
 

@@ -26,9 +26,8 @@ from scanviz.render.diagram.unrolled import unrolled
 from scanviz.render.dot import to_dot
 from scanviz.render.labels import element_id, percent
 from scanviz.render.layout.layered import layered
-from scanviz.render.layout.placed import Box, Placed, Point, title_box
+from scanviz.render.layout.placed import Box, Placed, Point, title_box, way_points
 from scanviz.render.layout.time_parts import has_time
-from scanviz.render.layout.ways import way_points
 from scanviz.render.svg import to_svg
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops

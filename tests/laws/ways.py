@@ -8,8 +8,7 @@ from math import hypot
 
 from hypothesis import strategies as st
 
-from scanviz.render.layout.placed import Point
-from scanviz.render.layout.ways import BEND, STRAIGHT, way_points, way_text
+from scanviz.render.layout.placed import BEND, STRAIGHT, Point, way_points, way_text
 from tests.laws.law import law
 
 _NEARLY = st.floats(-STRAIGHT, STRAIGHT, exclude_min=True, exclude_max=True)

@@ -19,10 +19,17 @@ from scanviz.tui.search_input import SearchInput, whole_number
 from scanviz.tui.text.ruler import rulers
 from scanviz.tui.text.value_text import SHOWN, value_text
 from scanviz.tui.views.base import TabView, TextBlock
-from scanviz.tui.views.scrubber import Scrubber
 from scanviz.tui.views.steps import quoted
 from scanviz.tui.views.tables import SortedTable
-from scanviz.tui.views.value_cells import COLUMNS, about_step, line_of, trace_at, variable_row, watch_text
+from scanviz.tui.views.value_cells import (
+    COLUMNS,
+    Scrubber,
+    about_step,
+    line_of,
+    trace_at,
+    variable_row,
+    watch_text,
+)
 
 SPEEDS = (1, 2, 4, 8, 16, 32)  # steps a second
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scanviz.profiler.run.names_of_python import MANY_READERS, ONE_READER, program_in
+from scanviz.profiler.run.runner import MANY_READERS, ONE_READER, program_in
 
 ROOT = Path(__file__).resolve().parents[3]
 BEFORE_IT_RUNS = """

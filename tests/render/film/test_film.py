@@ -10,8 +10,7 @@ from scanviz.record.costs import CostNumbersRecord, StepNumbersRecord
 from scanviz.record.errors import ScanvizValueError
 from scanviz.render.diagram.build import whole_picture
 from scanviz.render.diagram.heat import HeatMap
-from scanviz.render.film.drawing import laid_out
-from scanviz.render.film.files import film_file
+from scanviz.render.film.drawing import film_file, laid_out
 from scanviz.render.film.frames import film_of
 from tests.render.diagram.graphs import history, several_taps
 from tests.render.pictures import texts_of, xml_of

@@ -1,7 +1,6 @@
 """The page of a film in a real browser: the scrubber, keys and the button show its frames, with no error and no request."""
 
-from scanviz.render.film.drawing import laid_out
-from scanviz.render.film.files import film_file
+from scanviz.render.film.drawing import film_file, laid_out
 from scanviz.render.film.frames import film_of
 from tests.render.diagram.graphs import history, several_taps
 from tests.render.page.browser import Browser, required

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index as whole_number
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +109,7 @@ class LoopRunner:
         try:
             found = None if self.enter is None or self.holds_others else self.enter(values)
             if type(found) is list:
-                results, done = found, self.inputs.steps_of(values)
+                results, done = found, whole_number(values[self.inputs.n_steps])
             elif isinstance(found, FailedRun):
                 done = found.step
                 found.reraise()

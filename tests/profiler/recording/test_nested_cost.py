@@ -170,3 +170,14 @@ def test_a_loop_in_the_step_of_a_native_one_takes_no_more_than_all_of_its_steps(
     inner, outer = sorted(p.record.loops, key=lambda loop: loop.name)
     assert outer.tiers[-1].tier == inner.tiers[-1].tier == "native"
     assert inner.step_times.p50_ns * inner.steps < 2 * inner.total_ns
+
+
+@pytest.mark.skipif(not availability("native").works, reason=availability("native").why)
+def test_steps_around_a_short_loop_in_machine_code_have_times_of_their_operations_in_one_call() -> None:
+    """Loops inside are looked at in another sample than the first, which may be the only one: the typical step was 0."""
+    f = nested("native")
+    f(np.ones((2000, 1)))
+    with scanviz.profile() as session:
+        f(np.ones((2000, 1)))
+    outer = next(loop for loop in session.record.loops if loop.parent is None)
+    assert outer.sampled_steps > 0 and outer.typical_ns > 0

@@ -235,7 +235,8 @@ class NativeCode:
         if self.variant == "plain":  # a control block, or a call that is made as if nobody watched
             return False
         self._looks += 1
-        return self._looks % LOOKS == 1 if self.variant == "ops" else self._looks == 1
+        # not in the first sample: of a short loop it is the only one
+        return self._looks % LOOKS == 2 if self.variant == "ops" else self._looks == 1
 
     def stamps(self, first: int, last: int, clock: Clock, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk."""

@@ -140,6 +140,8 @@ def _typical(
         *raw, timed = (tally.median(row) for row in range(len(nested) + 3))
         held = _held(tally, nested)
         whole, in_place = timed - sum(held) * min(stamp_ns, _smallest(raw, held)), False
+    if whole <= 0:  # a difference of two disturbed times says nothing
+        whole, tick, in_place = stepped.median if stepped.count else blocks_ns, 0.0, False
     grain = GRAIN if whole < PRECISE_NS else 1
     return round(whole / grain) * grain, tick, in_place
 

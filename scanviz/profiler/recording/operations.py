@@ -216,6 +216,8 @@ class StepTally:
             warm, step_ns = covers[0], (times[2] - times[1]) / (covers[2] - 1)  # entering the code is in both
         else:
             return
+        if step_ns <= 0:  # the thread lost the processor in the one step that shows what entering takes
+            return
         if len(self._plain) >= LENGTHS:
             self._plain.clear()
         self._plain[series.steps] = warm, step_ns

@@ -181,3 +181,11 @@ def test_operations_done_as_one_hold_one_stamp_together_and_keep_the_proportion_
     assert found.stamp_ns == pytest.approx(stamp, rel=0.25)
     small, large, middle = found.operations
     assert large / small == pytest.approx(10, rel=0.1) and middle / small == pytest.approx(1.5, rel=0.1)
+
+
+def test_a_plain_block_whose_first_step_was_disturbed_says_nothing() -> None:
+    tally = StepTally(1)
+    for times in ([900, 200, 3_300], [900, 9_000_000, 3_300], [900, 200, 3_100]):
+        covers = np.array([8, 1, 31], np.int64)
+        tally.add(StepSeries(1, 0, np.array(times, np.int64), covers=covers, control=True))
+    assert list(tally.plain) == [3_100 / 30, 2_900 / 30]

@@ -55,7 +55,7 @@ ENGINE_LAYERS = (
     ("other_names",),
     ("config", "codec"),
     ("errors",),
-    ("collecting", "later", "locks"),
+    ("locks",),
 )
 PROFILER_LAYERS = (
     ("run",),

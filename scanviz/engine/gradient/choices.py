@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from scanviz.engine.gradient.table import LATER, PLACE, Undefined, connection
+from scanviz.engine.gradient.table import PLACE, Undefined, connection
 from scanviz.engine.graph.declaration import MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable
 from scanviz.engine.ops import elementwise as e
@@ -29,10 +29,13 @@ class Choice(NamedTuple):
 
 
 # choices(node) → what it chooses; an op without a row chooses nothing
-CHOICES: MeaningTable[Callable[[Apply], Sequence[Choice]]] = MeaningTable("list of choices", PLACE, LATER)
+OF_CHOICES = "engine/gradient/{family}_choices.py"
+CHOICES: MeaningTable[Callable[[Apply], Sequence[Choice]]] = MeaningTable(
+    "list of choices", PLACE, OF_CHOICES
+)
 # flow(node) → pattern[input][output] of values of any dtype, where it is not the connection pattern
 FLOWS: MeaningTable[Callable[[Apply], Sequence[Sequence[bool]]]] = MeaningTable(
-    "flow of values", PLACE, LATER
+    "flow of values", PLACE, OF_CHOICES
 )
 
 FLOWS.row(e.where)(lambda node: [[False], [True], [True]])

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from scanviz.engine.gradient.choices import choices_of, flow
 from scanviz.engine.gradient.guards import tangents_of
-from scanviz.engine.gradient.reverse import RULE, load_rows
+from scanviz.engine.gradient.reverse import RULE
 from scanviz.engine.gradient.table import PUSHFORWARDS, Derivative, Derivatives, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, is_floating
 from scanviz.engine.graph.provenance import made_by
@@ -34,7 +34,6 @@ def push_forward(seeds: Mapping[Variable, Variable], outputs: Sequence[Variable]
     list
         One entry an output: its tangent, None if it is zero, or an Undefined.
     """
-    load_rows()
     found: dict[Variable, Derivative] = dict(seeds)
     nodes = toposort(outputs)
     with sizes_kept(), tangents_of(nodes):

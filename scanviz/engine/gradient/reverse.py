@@ -9,7 +9,6 @@ Source: the vector-Jacobian product as in Griewank and Walther, "Evaluating Deri
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -19,7 +18,7 @@ from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.choices import undefined_parameters
 from scanviz.engine.gradient.guards import guards_of
 from scanviz.engine.gradient.positive import surely_not_zero
-from scanviz.engine.gradient.table import FAMILIES, PULLBACKS, REVERSE, Derivative, Undefined, connection
+from scanviz.engine.gradient.table import PULLBACKS, Derivative, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
 from scanviz.engine.graph.provenance import made_by
 from scanviz.engine.graph.traversal import toposort
@@ -28,12 +27,6 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.sizes import sizes_kept
 
 RULE = "gradient"
-
-
-def load_rows(families: Sequence[str] = FAMILIES) -> None:
-    """Import the files that fill the tables before a row is asked for."""
-    for family in families:
-        importlib.import_module(f"scanviz.engine.gradient.{family}")
 
 
 class Cotangents(Struct):
@@ -87,7 +80,6 @@ def reached_from(
 
     ``stop`` are constants, and ``leaves`` are taken as nothing computed them.
     """
-    load_rows(REVERSE)
     blocked = set(stop)
     reached = {source for source in sources if source not in blocked and is_floating(source)}
     for node in toposort(outputs, leaves):

@@ -54,17 +54,12 @@ Pushforward = Callable[[Apply, Arriving], Derivatives]
 # connection(node) → pattern[input][output]
 Connection = Callable[[Apply], Sequence[Sequence[bool]]]
 
-# Files with rows of kinds of ops, and those of loops; others are imported when a row of their ops is asked for.
-REVERSE = ("elementwise", "loop", "loop_choices", "reduce")  # of which reverse mode has need
-FAMILIES = (*REVERSE, "loop_forward")
-LATER = (
-    "control", "creation", "decompose", "effects", "factorise", "index", "join", "linalg", "neural", "random", "shape", "sort",
-    "stop_gradient", "subgraph",
-)  # fmt: skip
 PLACE = "engine/gradient/{family}.py"
-PULLBACKS: MeaningTable[Pullback] = MeaningTable("pullback", PLACE, LATER)
-PUSHFORWARDS: MeaningTable[Pushforward] = MeaningTable("pushforward", PLACE, LATER)
-CONNECTIONS: MeaningTable[Connection] = MeaningTable("connection pattern", PLACE, LATER)
+PULLBACKS: MeaningTable[Pullback] = MeaningTable("pullback", PLACE)
+PUSHFORWARDS: MeaningTable[Pushforward] = MeaningTable(
+    "pushforward", PLACE, "engine/gradient/{family}_forward.py"
+)
+CONNECTIONS: MeaningTable[Connection] = MeaningTable("connection pattern", PLACE)
 
 
 def connection(node: Apply) -> Sequence[Sequence[bool]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from types import FrameType
@@ -402,17 +402,16 @@ class MeaningTable(Generic[Row]):
     ----------
     meaning : str
         What a row gives, such as ``"pullback"``.
-    place : str
-        Where rows are written, with ``{family}`` for the file's name.
-    later : collection of str
-        Families whose rows are imported when one is asked for: their files have rows of ops of their own family alone.
+    places : str
+        Where rows are written, with ``{family}`` for the file's name: such a file of scanviz is imported when an op of its family
+        is first asked for, and has rows of that family alone.
     """
 
-    __slots__ = ("_kinds", "_rows", "_waiting", "later", "meaning", "place")
+    __slots__ = ("_imported", "_kinds", "_rows", "meaning", "places")
 
-    def __init__(self, meaning: str, place: str, later: Collection[str] = ()) -> None:
-        self.meaning, self.place = meaning, place
-        self.later, self._waiting = frozenset(later), set(later)
+    def __init__(self, meaning: str, *places: str) -> None:
+        self.meaning, self.places = meaning, places
+        self._imported: set[str] = set()  # families whose files are
         self._rows: dict[str, Row] = {}
         self._kinds: dict[type[Declaration], Row] = {}
 
@@ -438,7 +437,7 @@ class MeaningTable(Generic[Row]):
     def __getitem__(self, key: Declaration) -> Row:
         found = self.get(key)
         if found is None:
-            where = self.place.format(family=key.family)
+            where = self.places[0].format(family=key.family)
             raise ScanvizNotImplementedError(
                 f"the op {key.name!r} has no {self.meaning}", fix=f"add a row to {where}"
             )
@@ -446,11 +445,12 @@ class MeaningTable(Generic[Row]):
 
     def get(self, key: Declaration) -> Row | None:
         """Return the row of an op, or None where it has none."""
-        if key.family in self._waiting:
-            importlib.import_module(
-                "scanviz." + self.place.removesuffix(".py").replace("/", ".").format(family=key.family)
-            )
-            self._waiting.discard(key.family)
+        if key.family not in self._imported:
+            for place in self.places:
+                _import_where_it_is(
+                    "scanviz." + place.removesuffix(".py").replace("/", ".").format(family=key.family)
+                )
+            self._imported.add(key.family)
         found = self._rows.get(key.name)
         return found if found is not None else self._kinds.get(type(key))
 
@@ -460,3 +460,12 @@ class MeaningTable(Generic[Row]):
     def holes(self) -> list[str]:
         """Return the names of declared ops without a row."""
         return [declaration.name for declaration in declarations() if declaration not in self]
+
+
+def _import_where_it_is(module: str) -> None:
+    """Import a module, if there is one of this name."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
+            raise  # a module that this one imports

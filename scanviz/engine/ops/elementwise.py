@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
+from scanviz.engine.graph import notation
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.nodes import Variable, build_one, tensor_type
 from scanviz.engine.graph.types import FLOATS, canonical_dtype
-from scanviz.engine.later import functions_of
+from scanviz.engine.ops import scalar_functions as functions
 from scanviz.engine.ops.elementwise_declaration import (
     CHEAP,
     CHOSEN,
@@ -32,12 +33,7 @@ from scanviz.engine.ops.elementwise_declaration import (
 from scanviz.engine.ops.support import CastParameters, as_variable, float_dtype, infer_by, kept_shape
 
 if TYPE_CHECKING:
-    from scanviz.engine.graph import notation
-    from scanviz.engine.ops import scalar_functions as functions
     from scanviz.engine.scalar.formula import Formula
-else:
-    notation = functions_of("scanviz.engine.graph.notation")
-    functions = functions_of("scanviz.engine.ops.scalar_functions")
 
 
 def _formula_of(name: str) -> Formula:

@@ -14,23 +14,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import replace
 
+from scanviz.engine.cost import flops
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError
 from scanviz.engine.graph.declaration import Declaration, Notation, Op
 from scanviz.engine.graph.facts import ALL_INPUTS, Facts
 from scanviz.engine.graph.nodes import Array, Constant, Variable, build_one, tensor_type
 from scanviz.engine.graph.types import BOOLEAN, TensorType, canonical_dtype
-from scanviz.engine.later import Later, functions_of
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.support import as_value, as_variable, constant, infer_by, located
 
 if TYPE_CHECKING:
-    from scanviz.engine.cost import flops
-    from scanviz.engine.ops import axes
     from scanviz.engine.scalar.blocks import Block
     from scanviz.engine.scalar.formula import Formula
     from scanviz.engine.sizes.dims import Dims
-else:
-    axes = functions_of("scanviz.engine.ops.axes")
-    flops = functions_of("scanviz.engine.cost.flops")
 
 ResultRule = Callable[..., tuple[Any, ...]]
 FUNCTION = Facts(
@@ -63,7 +59,7 @@ class ElementwiseDeclaration(Declaration):
         The input from which on truth values are compared or chosen from; None where they are an accident.
     """
 
-    __slots__ = ("_formula", "_kept_block", "_kept_result", "_later", "_rule", "function", "truths")
+    __slots__ = ("_formula", "_kept_block", "_kept_result", "_rule", "function", "truths")
     arity: int
     function: Callable[..., Any]
 
@@ -95,18 +91,8 @@ class ElementwiseDeclaration(Declaration):
         # kept in caches, which are made when they are used: a program uses few operations, and declares all
         self._rule, self._kept_result = result, False
         self._kept_block: Callable[..., tuple[tuple[str, ...], Block]] | None = None
-        if isinstance(function, Later):
-            self._later = function
-        else:
-            self.function = self._by_formula if function is None else function
+        self.function = self._by_formula if function is None else function
         self.truths, self._formula = truths, formula
-
-    def __getattr__(self, name: str) -> Any:
-        """Import the function when it is first asked for, where it is in a file that need not be imported before."""
-        if name != "function":
-            raise AttributeError(name)
-        self.function = self._later.found()
-        return self.function
 
     @property
     def formula(self) -> Formula:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scanviz.engine.errors import ScanvizIndexError, ScanvizTypeError
+from scanviz.engine.graph import notation
 from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, Type
-from scanviz.engine.later import functions_of
+from scanviz.engine.ops import axes, index_axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
     IndexEntry,
@@ -28,14 +29,6 @@ from scanviz.engine.ops.index_pattern import (
 from scanviz.engine.ops.shape import is_shape, stack_scalars
 from scanviz.engine.ops.support import as_variable, infer_by, kept_dtype
 from scanviz.engine.sizes.dims import Dims
-
-if TYPE_CHECKING:
-    from scanviz.engine.graph import notation
-    from scanviz.engine.ops import axes, index_axes
-else:
-    axes = functions_of("scanviz.engine.ops.axes")
-    index_axes = functions_of("scanviz.engine.ops.index_axes")
-    notation = functions_of("scanviz.engine.graph.notation")
 
 _of_kept_dtype = infer_by(kept_dtype)
 

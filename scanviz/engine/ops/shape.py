@@ -7,7 +7,7 @@ Sizes are int64 scalars.  A shape is a vector made of them by ``make_vector``; i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
@@ -17,7 +17,7 @@ from scanviz.engine.graph.declaration import SHORTHANDS, Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Apply, Array, Constant, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.types import INTEGERS, TensorType, Type
-from scanviz.engine.later import functions_of
+from scanviz.engine.ops import axes, shape_notation
 from scanviz.engine.ops.options import listed
 from scanviz.engine.ops.support import (
     as_integer,
@@ -28,12 +28,6 @@ from scanviz.engine.ops.support import (
     static_dims,
 )
 from scanviz.engine.sizes.dims import Dims
-
-if TYPE_CHECKING:
-    from scanviz.engine.ops import axes, shape_notation
-else:
-    axes = functions_of("scanviz.engine.ops.axes")
-    shape_notation = functions_of("scanviz.engine.ops.shape_notation")
 
 
 class AxisParameters(NamedTuple):

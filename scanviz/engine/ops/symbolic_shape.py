@@ -21,7 +21,7 @@ from scanviz.engine.sizes.unknowns import Unknown
 Shape = tuple[Any, ...]  # of ints and polynomials
 ShapeOf = Callable[[Variable], Shape]
 SYMBOLIC_SHAPE_RULES: MeaningTable[Callable[[Apply, ShapeOf], Sequence[Shape | None]]] = MeaningTable(
-    "symbolic shape rule", "engine/scan/shapes.py", later=("loop",)
+    "symbolic shape rule", "engine/scan/shapes.py"
 )
 
 

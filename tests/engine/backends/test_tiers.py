@@ -11,7 +11,7 @@ from scanviz.engine.backends import registry
 from scanviz.engine.backends.base import supported_by
 from scanviz.engine.backends.cupy import CupyBackend, compile_for
 from scanviz.engine.backends.cupy.executable import device_executable
-from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.backends.reference import ReferenceBackend
 from scanviz.engine.backends.tiers import check_support, refused_by, tiers_of, unsupported
 from scanviz.engine.errors import ScanvizNotImplementedError
@@ -52,7 +52,6 @@ def instructions(outputs):
 
 
 def test_built_in_tiers_run_every_declared_operation():
-    load_rows()
     silent = [
         declaration.name
         for declaration in declarations()

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import NumericalError, ScanvizError
-from scanviz.engine.gradient.reverse import load_rows
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
 from scanviz.engine.graph.declaration import declarations
 from scanviz.testing import verify_grad
@@ -28,7 +27,6 @@ def scaled(vectors, values):
 
 
 def test_every_decomposition_has_rows():
-    load_rows()
     family = [declaration for declaration in declarations() if declaration.family == "decompose"]
     assert len(family) == 8
     assert [each.name for each in family if each not in PULLBACKS or each not in PUSHFORWARDS] == []

@@ -6,7 +6,6 @@ import pytest
 from scanviz import tensor as T
 from scanviz.engine.errors import ScanvizError, ScanvizNotImplementedError
 from scanviz.engine.gradient.partials import PARTIALS, _derived, has_pole, is_steep, partials_of
-from scanviz.engine.gradient.reverse import load_rows
 from scanviz.engine.graph.declaration import declarations, for_now
 from scanviz.engine.graph.traversal import toposort
 from scanviz.engine.ops import elementwise as e
@@ -16,8 +15,6 @@ from scanviz.engine.ops.formula_graph import operation_of
 from scanviz.engine.scalar.expression import bits, cast, from_bits, primitive, select, x, y
 from scanviz.engine.scalar.formula import floats
 from tests.support.special_values import special_numbers
-
-load_rows()
 
 
 def inputs_of(declaration):

@@ -10,7 +10,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.errors import NumericalError
 from scanviz.engine.gradient.forward import push_forward
-from scanviz.engine.gradient.reverse import load_rows, pull_back
+from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.table import PULLBACKS, PUSHFORWARDS
 from scanviz.engine.graph.declaration import declarations
 from scanviz.testing import verify_grad
@@ -272,7 +272,6 @@ def test_a_system_in_a_step_of_a_loop():
 
 
 def test_every_factorisation_has_rows():
-    load_rows()
     family = [declaration for declaration in declarations() if declaration.family == "factorise"]
     assert {each.name for each in family} >= {
         "inv",

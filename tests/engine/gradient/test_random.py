@@ -14,7 +14,7 @@ from scanviz import tensor as T
 from scanviz.engine.errors import DisconnectedInputError, UndefinedGradientError
 from scanviz.engine.gradient.forward import push_forward
 from scanviz.engine.gradient.random import DRAWS
-from scanviz.engine.gradient.reverse import load_rows, pull_back
+from scanviz.engine.gradient.reverse import pull_back
 from scanviz.engine.gradient.table import CONNECTIONS, PULLBACKS, PUSHFORWARDS, Undefined, connection
 from scanviz.engine.graph.declaration import Op, declarations
 from scanviz.engine.graph.nodes import build_one
@@ -247,7 +247,6 @@ CASES = [(name, parameter) for name, draws in WITHOUT.items() for parameter in d
 
 
 def test_every_distribution_says_of_every_parameter_what_its_derivative_is():
-    load_rows()
     for declaration in declarations():
         if declaration.family != "random" or not declaration.name.startswith("draw_"):
             continue
@@ -328,7 +327,6 @@ def test_a_gamma_draw_has_a_derivative_with_respect_to_its_scale():
 
 
 def test_every_draw_has_rows_and_nothing_else_of_the_family_is_connected():
-    load_rows()
     for declaration in declarations():
         if declaration.family == "random" and declaration.name.startswith("draw_"):
             assert declaration in PULLBACKS and declaration in PUSHFORWARDS and declaration in CONNECTIONS, (

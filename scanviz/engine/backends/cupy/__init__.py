@@ -14,25 +14,19 @@ import importlib
 import importlib.util
 from typing import Any
 
-from scanviz.engine.backends.base import Availability, Executable, Support, supported_by
+from scanviz.engine.backends.base import Availability, Executable, supported_by
 from scanviz.engine.backends.cupy.executable import device_executable
-from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.tiers import check_support
 from scanviz.engine.errors import BackendError
-from scanviz.engine.program.instructions import Instruction, Program
+from scanviz.engine.program.instructions import Program
 from scanviz.engine.program.verify import verify_program
 
 INSTALL = 'pip install "scanviz[cuda13]" (CUDA 13) or "scanviz[cuda12]" (CUDA 12)'
 
 
-_in_table = supported_by(CUPY)
-
-
-def supports(instruction: Instruction, program: Program) -> Support:
-    """Return whether CuPy has an operation, on the device or on the host."""
-    load_rows()
-    return _in_table(instruction, program)
+supports = supported_by(CUPY)  # on the device or on the host
 
 
 class CupyBackend:

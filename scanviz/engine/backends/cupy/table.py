@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
-from scanviz.engine.graph.declaration import MeaningTable, Op, declarations
+from scanviz.engine.graph.declaration import MeaningTable, Op
 
 Perform = Callable[[Any, Op, Sequence[Any]], Sequence[Any]]
 PerformInto = Callable[[Any, Op, Sequence[Any], Any], None]
@@ -46,15 +45,6 @@ def extension(xp: Any, name: str) -> Any:
     """Return a module of ``cupyx``, such as ``"scipy.special"``; a stand-in brings its own in ``extensions``."""
     own = getattr(xp, "extensions", None)
     return own[name] if own is not None else importlib.import_module(f"cupyx.{name}" if name else "cupyx")
-
-
-@cache
-def load_rows() -> None:
-    """Import the files that fill the table: those of the families that have one."""
-    for family in sorted({declaration.family for declaration in declarations()}):
-        name = f"{__package__}.{family}"
-        if importlib.util.find_spec(name) is not None:
-            importlib.import_module(name)
 
 
 def single(function: Callable[..., Any], scalars_on_host: bool = True) -> CupyRow:

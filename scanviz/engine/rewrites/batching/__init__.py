@@ -4,8 +4,6 @@ What a loop computes of each row of its sequences alone can be computed of all r
 out can be computed after it, each as one operation.  Rows of the table are in the file of the op's family.
 """
 
-from scanviz.engine.rewrites.batching import elementwise
 from scanviz.engine.rewrites.batching.table import BATCHING, batched
 
-FILES = (elementwise,)  # with rows of kinds of ops; the table has others when it is asked
 __all__ = ["BATCHING", "batched"]

@@ -129,7 +129,7 @@ def row_by_row(node: Apply, given: Sequence[BatchedRows], count: Variable) -> li
             raise ScanvizNotImplementedError(
                 f"vmap: `{describe(old)}` has no rows, which `{node.op.name}` would need",
                 where=node.provenance.source,
-                fix=f"a row in {RESULTS.place.format(family=node.op.declaration.family)}",
+                fix=f"a row in {RESULTS.places[0].format(family=node.op.declaration.family)}",
             )
     arrays = [output for output in node.outputs if isinstance(output.type, TensorType)]
     known = dict(zip(node.inputs, given, strict=True))

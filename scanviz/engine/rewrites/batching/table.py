@@ -15,22 +15,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.shape import dimshuffle
 
 Row = Callable[[Apply, Sequence[Variable], Sequence[bool]], Variable | None]
-BATCHING: MeaningTable[Row] = MeaningTable(
-    "batched meaning",
-    "engine/rewrites/batching/{family}.py",
-    later=(
-        "decompose",
-        "factorise",
-        "index",
-        "join",
-        "linalg",
-        "neural",
-        "reduce",
-        "shape",
-        "sort",
-        "stop_gradient",
-    ),
-)
+BATCHING: MeaningTable[Row] = MeaningTable("batched meaning", "engine/rewrites/batching/{family}.py")
 
 
 def batched(node: Apply, inputs: Sequence[Variable], rows: Sequence[bool]) -> Variable | None:

@@ -5,7 +5,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.backends.cupy.table import CUPY, load_rows
+from scanviz.engine.backends.cupy.table import CUPY
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.declaration import declarations
 from scanviz.engine.graph.types import DTYPES
@@ -15,7 +15,6 @@ from tests.engine.backends.cupy import stand_in
 from tests.engine.backends.cupy.fake_cupy import OFFERED
 
 stand_in.register()
-load_rows()
 LOOP = "scan"  # an instruction of its own, never performed
 BACKENDS = ["reference", "stand-in"]
 ELEMENTWISE = [each for each in declarations() if isinstance(each, ElementwiseDeclaration)]

@@ -22,11 +22,7 @@ from scanviz.engine.program.instructions import AnyInstruction, Instruction, Pro
 from scanviz.engine.scalar.blocks import Block
 
 Write = Callable[[Step, Instruction], None]  # adds the lines of an instruction
-WRITE: MeaningTable[Write] = MeaningTable(
-    "native code",
-    "engine/backends/native/kernels/{family}.py",
-    later=("creation", "factorise", "index", "join", "linalg", "neural", "random", "reduce", "sort"),
-)
+WRITE: MeaningTable[Write] = MeaningTable("native code", "engine/backends/native/kernels/{family}.py")
 
 
 def why_not(instruction: AnyInstruction, program: Program) -> str | None:

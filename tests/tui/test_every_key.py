@@ -185,7 +185,7 @@ PARTS: dict[str, tuple[type, str, list[Key]]] = {
             Key("g", row, 0, before="G"),
             Key("G", lambda app: app.focused.cursor_row == len(app.focused.order) - 1, True, back="g"),
             Key("S", order, back="S g"),
-            Key("s", lambda app: app.focused.by, 1),
+            Key("s", lambda app: app.focused.by, 2),
         ],
     ),
     "the verdict": (

@@ -24,8 +24,7 @@ from scanviz.engine.observe import Observer
 from scanviz.engine.program.casts import as_written, is_added_cast
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, all_loops
 from scanviz.profiler.values.finding import finding_of
-from scanviz.profiler.values.frame import OpenCall
-from scanviz.profiler.values.origin import moves_only
+from scanviz.profiler.values.frame import OpenCall, moves_only
 from scanviz.record.finding import CheckedRecord, FindingRecord
 
 

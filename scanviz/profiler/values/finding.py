@@ -11,8 +11,7 @@ from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.casts import as_written
 from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction
 from scanviz.engine.scan.loop import Scan
-from scanviz.profiler.values.frame import OpenCall
-from scanviz.profiler.values.origin import origin_of
+from scanviz.profiler.values.frame import OpenCall, origin_of
 from scanviz.profiler.values.place import rows_given, steps_written
 from scanviz.profiler.values.sampling import statistics_of
 from scanviz.record.finding import FindingRecord, LoopPlaceRecord, ValueRecord

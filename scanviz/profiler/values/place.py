@@ -14,8 +14,7 @@ import numpy as np
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.program.instructions import AnyInstruction, Instruction, LoopInstruction
-from scanviz.profiler.values.frame import OpenCall
-from scanviz.profiler.values.origin import moves_only
+from scanviz.profiler.values.frame import OpenCall, moves_only
 
 # At which step of a loop a row was written that an operation behind the loop was made of.
 #

@@ -128,15 +128,14 @@ def rewrites_record(
 
 def _whole(source: RewritesSource) -> Written:
     """Return what rules did to a function, with all versions of its graph."""
-    history = source.history
-    with history.held():
-        versions = history.versions()
-        first = next(versions)
-        writer = GraphWriter(source.names, source.title, first.occurrences)
-        writer.become(first.delta)
-        records, costs = _applications(versions, first.cost, writer)
-        refusals = tuple(map(_refusal, _nearest(history.refusals())))
-        more = [_application(entry) for entry in history[len(records) :]]
+    history = source.history.kept()
+    versions = history.versions()
+    first = next(versions)
+    writer = GraphWriter(source.names, source.title, first.occurrences)
+    writer.become(first.delta)
+    records, costs = _applications(versions, first.cost, writer)
+    refusals = tuple(map(_refusal, _nearest(history.refusals())))
+    more = [_application(entry) for entry in history[len(records) :]]
     record = RewritesRecord(
         str(history.selection),
         _cost(first.cost),

@@ -112,8 +112,7 @@ def _beside(also: str, f: Any, watchers: list[observe.Observer]) -> None:
                         watcher.records()
                 repr(f.rewrites[:1])
                 f.rewrites.refusals()
-                with f.rewrites.held():
-                    f.rewrites.costs()
+                f.rewrites.kept().costs()
             case "pickles":
                 pickle.dumps(f)
             case "builds":

@@ -64,7 +64,13 @@ class Function(Shown):
         self.key = next(_keys)
         checked: set[Apply] = set()
         wanted = told_apart([*(output.variable for output in plan.outputs), *plan.updates.values()])
-        history = RewriteHistory(wanted, plan.mode.rewrites, checked, target_of(plan.mode))
+        history = RewriteHistory(
+            wanted,
+            plan.mode.rewrites,
+            checked,
+            target_of(plan.mode),
+            keeps=bool(plan.profile or observe.observers()),
+        )
         graph = history.final
         reads: list[Variable] = [*(given.variable for given in plan.inputs), *plan.shared]
         typecheck(reads, graph, checked=checked)

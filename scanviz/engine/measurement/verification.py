@@ -150,32 +150,29 @@ def verify(
     CannotRunAgainError
         If the graph as it was built ends in an error on these inputs.
     """
-    history = function.rewrites
-    with history.held():
-        graphs = history.all_graphs()
-        versions = _Versions(function, graphs, arrays)
-        checked = []
-        records = history.of_graph
-        whole_work = len(records) + (A_GRADIENT * (MOST_GRADIENTS + 2) if gradients else 0)
-        for k, record in enumerate(records):
-            if among(record):
-                notify(k / max(whole_work, 1), record.rule)
-                wrong, exact = versions.compared(k, k + 1)
-                checked.append(Checked(record.index, record.rule, record.message, wrong, exact))
-                if versions.fails(k + 1):
-                    break  # all versions after it fail too
-        broken = (
-            bool(checked) and checked[-1].difference is not None and versions.fails(checked[-1].index + 1)
-        )
-        wanted = gradients and not broken
-        of_gradients = lambda part: notify(  # noqa: E731  # the share of a part of the work
-            (len(records) + part * (whole_work - len(records))) / max(whole_work, 1), "gradients"
-        )
-        found, skipped = (
-            _gradients(function, graphs, arrays, among, of_gradients) if wanted else ([], "not asked for")
-        )
-        notify(1.0, "the function as it runs")
-        whole = _as_it_runs(function, versions, graphs[0], arrays)
+    history = function.rewrites.kept()
+    graphs = history.all_graphs()
+    versions = _Versions(function, graphs, arrays)
+    checked = []
+    records = history.of_graph
+    whole_work = len(records) + (A_GRADIENT * (MOST_GRADIENTS + 2) if gradients else 0)
+    for k, record in enumerate(records):
+        if among(record):
+            notify(k / max(whole_work, 1), record.rule)
+            wrong, exact = versions.compared(k, k + 1)
+            checked.append(Checked(record.index, record.rule, record.message, wrong, exact))
+            if versions.fails(k + 1):
+                break  # all versions after it fail too
+    broken = bool(checked) and checked[-1].difference is not None and versions.fails(checked[-1].index + 1)
+    wanted = gradients and not broken
+    of_gradients = lambda part: notify(  # noqa: E731  # the share of a part of the work
+        (len(records) + part * (whole_work - len(records))) / max(whole_work, 1), "gradients"
+    )
+    found, skipped = (
+        _gradients(function, graphs, arrays, among, of_gradients) if wanted else ([], "not asked for")
+    )
+    notify(1.0, "the function as it runs")
+    whole = _as_it_runs(function, versions, graphs[0], arrays)
     return Verification(function.name, tuple(checked), tuple(found), skipped, whole)
 
 
@@ -187,18 +184,17 @@ def bisect(function: Function, arrays: Sequence[Any]) -> Checked | None:
     CannotRunAgainError
         If the graph as it was built ends in an error on these inputs.
     """
-    history = function.rewrites
+    history = function.rewrites.kept()
     records = history.of_graph
-    with history.held():
-        versions = _Versions(function, history.all_graphs(), arrays)
-        low, high = 0, len(records)
-        wrong, _ = versions.compared(0, high)
-        if wrong is None:
-            return None
-        while high - low > 1:
-            middle = (low + high) // 2
-            found, _ = versions.compared(0, middle)
-            low, high, wrong = (middle, high, wrong) if found is None else (low, middle, found)
+    versions = _Versions(function, history.all_graphs(), arrays)
+    low, high = 0, len(records)
+    wrong, _ = versions.compared(0, high)
+    if wrong is None:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        found, _ = versions.compared(0, middle)
+        low, high, wrong = (middle, high, wrong) if found is None else (low, middle, found)
     record = records[high - 1]
     return Checked(record.index, record.rule, record.message, wrong, False)
 

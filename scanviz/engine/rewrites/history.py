@@ -8,7 +8,6 @@ doing it again when someone asks: a function that nobody asks pays nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple, overload
 
@@ -118,6 +117,8 @@ class RewriteHistory(Sequence[Record]):
         Filled with the nodes whose types were found to hold.
     target : TargetTier
         What will run the graph.
+    keeps : bool
+        Whether what rules do and refuse is kept for :meth:`alone`: an observer will ask, and they need not be applied again.
 
     Examples
     --------
@@ -136,27 +137,44 @@ class RewriteHistory(Sequence[Record]):
         selection: Selection,
         checked: set[Apply] | None = None,
         target: TargetTier = NUMPY,
+        keeps: bool = False,
     ) -> None:
         self.target = target
         self._start, self.selection, self._run = list(outputs), selection, next_run()
         self._entries: list[Record] = []
         self._changes: list[Change] | None = None
         self._costs: list[Cost] | None = None
-        self._held: list[_Replay] = []  # by those who hold it now, in whatever thread
         self.of_program: list[Application] = []  # applications to the Program when it was made
         self.planned: Callable[[], list[Application]] = list  # those for the shapes met, found when asked for
         self.refused_plans: Callable[[], list[Refused]] = list
         self._final = list(outputs)
+        self._kept = _Replay([], []) if keeps else None
+        refused = None if self._kept is None else self._kept.refused
         with node_ids_of(self._run):
-            for sweep in sweeps(self._start, selection, checked=checked, target=self.target):
+            for sweep in sweeps(self._start, selection, refused, checked=checked, target=self.target):
                 self._entries += [self._record(entry) for entry, _ in sweep]
                 self._final = sweep[-1][1].graph()
+                if self._kept is not None:
+                    self._kept.sweeps.append(sweep)
 
-    def alone(self) -> RewriteHistory:
-        """Return the same history without what is known of plans, which belongs to the compiled function and holds it."""
+    def _copied(self) -> RewriteHistory:
         found = copy(self)
         found._entries = [replace(entry, history=found) for entry in self._entries]
-        found._held, found.planned, found.refused_plans = [], list, list
+        return found
+
+    def alone(self) -> RewriteHistory:
+        """Return the same history without what is known of plans, which belongs to the compiled function and holds it.
+
+        It takes over what was kept.
+        """
+        found = self._copied()
+        found.planned, found.refused_plans, self._kept = list, list, None
+        return found
+
+    def kept(self) -> RewriteHistory:
+        """Return the same history with all that rules did and refused, for several questions: they are applied once."""
+        found = self._copied()
+        found._kept = self._replayed()
         return found
 
     @property
@@ -242,10 +260,10 @@ class RewriteHistory(Sequence[Record]):
         return self.final
 
     def _replayed(self) -> _Replay:
-        """Return what is held, or apply the rules once more."""
-        held = self._held[-1:]  # read once: another thread may let go of what it held
-        if held:
-            return held[0]
+        """Return what is kept, or apply the rules once more."""
+        kept = self._kept
+        if kept is not None:
+            return kept
         refused: list[Refused] = []
         with node_ids_of(self._run):
             return _Replay(list(self._again(refused)), refused)
@@ -257,16 +275,6 @@ class RewriteHistory(Sequence[Record]):
     def all_graphs(self) -> list[list[Variable]]:
         """Return the graph as it was built, and the graph after each application to it."""
         return [self.before, *(applied.graph() for sweep in self._replayed().sweeps for _, applied in sweep)]
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep what rules did in the block, for several questions about it: they are applied once."""
-        replay = self._replayed()
-        self._held.append(replay)
-        try:
-            yield
-        finally:
-            self._held.remove(replay)
 
     def refusals(self, rule: str | None = None) -> list[Refused]:
         """Return where rules refused, those that came nearest first; of one rule if it is named."""

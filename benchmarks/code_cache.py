@@ -35,7 +35,7 @@ def one(name: str, sizes: str, cache: str) -> None:
     sys.path.insert(0, str(HERE))
     from peer_programs import inputs, scanviz_loops
 
-    from scanviz.engine.backends.native.tier import NativeLoop
+    from scanviz.engine.backends.native.run.tier import NativeLoop
 
     numbers, taken = list(map(int, sizes.split(","))), []
     usual = NativeLoop.native_for

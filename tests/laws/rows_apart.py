@@ -178,7 +178,7 @@ CASES = st.builds(
 @contextmanager
 def parts_always() -> Iterator[None]:
     """Let threads take the rows apart however short the loop is."""
-    from scanviz.engine.backends.native import threads
+    from scanviz.engine.backends.native.run import threads
 
     names = {"PAYS_NS": 0.0, "SHORTEST_NS": 0.0, "COMPILED_NS": 0.0, "LOST": np.inf}
     allowed = config.native.threads
@@ -192,7 +192,7 @@ def parts_always() -> Iterator[None]:
 @contextmanager
 def parts_first() -> Iterator[None]:
     """Let steps be estimated in the first run, however few there are."""
-    from scanviz.engine.backends.native import threads
+    from scanviz.engine.backends.native.run import threads
 
     with constants_set(threads, {"FEWEST": 0.0}):
         yield

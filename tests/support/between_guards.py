@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from scanviz.engine.backends.native import whole
+from scanviz.engine.backends.native.run import whole_function
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.plan.location import ALIGNMENT
 from scanviz.engine.runtime.address import address
@@ -33,7 +33,7 @@ def between_guards() -> Iterator[None]:
         made.append((memory, start, start + size))
         return memory[start : start + size]
 
-    with patch.object(whole, "lent_bytes", room):
+    with patch.object(whole_function, "lent_bytes", room):
         yield
     for memory, start, end in made:
         outside = np.concatenate([memory[:start], memory[end:]])

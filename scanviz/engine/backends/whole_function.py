@@ -2,8 +2,8 @@
 
 Around a loop of fifty short steps a call has the checks of arguments, some operations on small arrays, and entering the loops: by
 parts that takes longer than the steps.  Calls with arrays of the same shapes are compiled as one piece
-(:mod:`scanviz.engine.backends.native.whole`) before the call that would bring what they have taken outside of machine code, by
-estimate, over ``config.native.pays_after`` seconds.  Who observes is shown the parts, each on its own.
+(:mod:`scanviz.engine.backends.native.run.whole_function`) before the call that would bring what they have taken outside of
+machine code, by estimate, over ``config.native.pays_after`` seconds.  Who observes is shown the parts, each on its own.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scanviz.engine.program.instructions import LoopInstruction, Program, dtype_
 from scanviz.engine.program.plan import Emits, Plan, plan, single
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.whole import WholeFunction
+    from scanviz.engine.backends.native.run.whole_function import WholeFunction
     from scanviz.engine.backends.source.library import Library
     from scanviz.engine.observation.probe import Probe
 
@@ -175,7 +175,7 @@ class WholeCalls:
     def _compiled(self, key: Key) -> WholeFunction | None:
         # much code, which few programs need
         from scanviz.engine.backends.native.emit.errors import NotWrittenError
-        from scanviz.engine.backends.native.whole import WholeFunction
+        from scanviz.engine.backends.native.run.whole_function import WholeFunction
 
         try:
             return WholeFunction(*self._for_key(key))

@@ -8,7 +8,7 @@ from scanviz import tensor as T
 from scanviz.engine.backends import registry
 from scanviz.engine.backends.estimate import step_ns
 from scanviz.engine.backends.native.cache import jit
-from scanviz.engine.backends.native.whole import WholeFunction
+from scanviz.engine.backends.native.run.whole_function import WholeFunction
 from scanviz.engine.backends.whole_function import SHORT_NS, WholeCalls, call_ns
 from scanviz.engine.config import config
 from scanviz.engine.errors import ScanvizIndexError, ScanvizValueError

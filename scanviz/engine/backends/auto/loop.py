@@ -171,7 +171,7 @@ class AutoLoop(SpecialisedLoop):
             return available.why
         # much code, which few programs need
         from scanviz.engine.backends.native.emit.errors import NotWrittenError
-        from scanviz.engine.backends.native.tier import NativeLoop
+        from scanviz.engine.backends.native.run.tier import NativeLoop
 
         native = NativeLoop(self.loop, self.runners, self.tier, self._write)
         try:

@@ -22,7 +22,7 @@ __all__ = ["LIBRARY", "NativeBackend"]
 
 
 def _loop(*given: Any) -> SpecialisedLoop:
-    from scanviz.engine.backends.native.tier import NativeLoop  # much code, while LLVM is opened
+    from scanviz.engine.backends.native.run.tier import NativeLoop  # much code, while LLVM is opened
 
     return NativeLoop(*given)
 

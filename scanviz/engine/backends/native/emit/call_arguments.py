@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from scanviz.engine.program.instructions import AnyInstruction, LoopInstruction,
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.places import ArrayPlace, Base
     from scanviz.engine.graph.nodes import Array
+
+CodeVariant = Literal["plain", "timed", "strips"]
 
 
 class Site(NamedTuple):
@@ -122,4 +124,4 @@ class CallArguments(Struct, frozen=True):
     in_strips: bool
 
 
-__all__ = ["CallArguments", "Callout", "CountedLoop", "Site"]
+__all__ = ["CallArguments", "Callout", "CodeVariant", "CountedLoop", "Site"]

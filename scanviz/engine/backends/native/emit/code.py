@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from scanviz.engine.backends.native.cache.jit import Machine, compiled, target
-from scanviz.engine.backends.native.emit.call_arguments import CallArguments
+from scanviz.engine.backends.native.emit.call_arguments import CallArguments, CodeVariant
 from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.emit.loop import LoopEmitter
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.plan import Plan
 from scanviz.engine.program.verify import verify_plan
-
-CodeVariant = Literal["plain", "timed", "strips"]
 
 
 class Kind(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scanviz.engine.backends.estimate import machine_ns
-from scanviz.engine.backends.native.counts import count_begin, count_end
 from scanviz.engine.backends.native.emit.call_arguments import Site
 from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.emit.instructions import copy
@@ -18,6 +17,7 @@ from scanviz.engine.backends.native.emit.places import ArrayPlace, must_fit
 from scanviz.engine.backends.native.emit.program import ProgramWriter
 from scanviz.engine.backends.native.emit.steps import StepsWriter
 from scanviz.engine.backends.native.emit.strip_mining import strips_of, write_strips
+from scanviz.engine.backends.native.run.counts import count_begin, count_end
 from scanviz.engine.program.instructions import (
     BranchInstruction,
     LoopInstruction,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.backends.native.emit.call_arguments import CallArguments
+from scanviz.engine.backends.native.emit.call_arguments import CallArguments, CodeVariant
 from scanviz.engine.backends.native.emit.frame import Shared
 from scanviz.engine.backends.native.emit.ir import Code, Value
 from scanviz.engine.backends.native.emit.operations import WRITE  # noqa: F401  # which is filled with it
@@ -25,8 +25,7 @@ from scanviz.engine.program.instructions import LoopInstruction, dtype_of, is_sc
 from scanviz.engine.program.plan import Plan, StoreKind
 
 if TYPE_CHECKING:
-    from scanviz.engine.backends.native.emit.code import CodeVariant
-    from scanviz.engine.backends.native.stamps import StampWriter
+    from scanviz.engine.backends.native.run.stamps import StampWriter
 
 
 class LoopEmitter(StepsWriter):
@@ -39,7 +38,7 @@ class LoopEmitter(StepsWriter):
     share : tuple of int
         How many rows of a batch states and outputs have in memory, and with how many of them the code goes on; (1, 1) with all.
     counts : bool
-        Whether runs of loops inside are counted (:mod:`scanviz.engine.backends.native.counts`).
+        Whether runs of loops inside are counted (:mod:`scanviz.engine.backends.native.run.counts`).
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class LoopEmitter(StepsWriter):
         self.open()
         code = self.code
         if self.variant != "plain":
-            from scanviz.engine.backends.native.stamps import StampWriter  # of use while somebody watches
+            from scanviz.engine.backends.native.run.stamps import StampWriter  # of use while somebody watches
 
             width = self._stamps_a_step() if self.variant == "timed" else 0
             self.stamps = StampWriter(code, self.address(("stamps", 0, 0)), width)

@@ -2,8 +2,8 @@
 
 Elementwise chains are written as one; an operation without native code is called out, and loops and branches are written where
 they stand, or called out where they cannot be: a function of Python is called with the number of the instruction and the
-addresses of what it reads and writes (:mod:`scanviz.engine.backends.native.called` runs there).  What that costs is a microsecond
-or two beside the operation itself.
+addresses of what it reads and writes (:mod:`scanviz.engine.backends.native.run.callouts` runs there).  What that costs is a
+microsecond or two beside the operation itself.
 """
 
 from __future__ import annotations

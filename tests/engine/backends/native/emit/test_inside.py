@@ -14,9 +14,9 @@ from scanviz.engine.errors import ScanvizError
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import called
 from scanviz.engine.backends.native.cache.jit import assembly_of
 from scanviz.engine.backends.native.emit import program
+from scanviz.engine.backends.native.run import callouts
 from tests.engine.backends.native.emit.test_native_loops import RNG, agree, tiers_of
 
 
@@ -281,7 +281,7 @@ def test_ctrl_c_during_what_is_called_out_ends_the_loop(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(called.Calls, "_look", interrupted)
+    monkeypatch.setattr(callouts.Calls, "_look", interrupted)
     with pytest.raises(KeyboardInterrupt):
         f(given)
 

@@ -18,8 +18,8 @@ from scanviz.engine.errors import ScanvizError
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import tier
 from scanviz.engine.backends.native.emit import inside
+from scanviz.engine.backends.native.run import tier
 
 RNG = np.random.default_rng(3)
 
@@ -395,12 +395,14 @@ def test_arrays_that_follow_from_sizes_triangles_and_diagonals_are_native():
 
 
 def test_rows_that_do_not_lie_in_order_are_copied_once_a_run_though_steps_are_taken_one_by_one(monkeypatch):
-    from scanviz.engine.backends.native import handed
+    from scanviz.engine.backends.native.run import gathered_arguments
 
     copied = []
     in_order = np.ascontiguousarray
     monkeypatch.setattr(
-        handed.np, "ascontiguousarray", lambda value: copied.append(value.shape) or in_order(value)
+        gathered_arguments.np,
+        "ascontiguousarray",
+        lambda value: copied.append(value.shape) or in_order(value),
     )
     x, w = T.tensor3("x"), T.matrix("w")
     s, _ = scanviz.scan(lambda x_t, s, w: T.tanh(x_t * w + s), x, T.zeros((4, 3)), w, name="turned")

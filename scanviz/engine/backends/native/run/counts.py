@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scanviz.engine.backends.native.cycles import counter, is_steady, write_now
 from scanviz.engine.backends.native.emit.call_arguments import CountedLoop
+from scanviz.engine.backends.native.run.cycles import counter, is_steady, write_now
 from scanviz.engine.graph.nodes import Array
 
 if TYPE_CHECKING:

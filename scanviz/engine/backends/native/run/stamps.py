@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.cycles import counter, is_steady, reading, write_now
 from scanviz.engine.backends.native.emit.ir import Code, Value
+from scanviz.engine.backends.native.run.cycles import counter, is_steady, reading, write_now
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.events import StepSeries
 from scanviz.engine.observation.own_time import OwnTime

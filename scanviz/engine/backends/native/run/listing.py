@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from scanviz.engine.backends.native.cache.jit import assembly_of
 from scanviz.engine.backends.native.emit.code import Kind, text_of
-from scanviz.engine.backends.native.tier import NativeCode
+from scanviz.engine.backends.native.run.tier import NativeCode
 from scanviz.engine.backends.source.executable import SourceExecutable
 from scanviz.engine.backends.source.runners import all_made
 from scanviz.engine.program.instructions import LoopInstruction, all_loops

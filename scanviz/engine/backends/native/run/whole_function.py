@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.counts import Rates, runs_counted, table
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
 from scanviz.engine.backends.native.emit.code import Kind, code_of
-from scanviz.engine.backends.native.tier import EMITS
+from scanviz.engine.backends.native.run.counts import Rates, runs_counted, table
+from scanviz.engine.backends.native.run.tier import EMITS
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.probe import Probe
 from scanviz.engine.program.instructions import (

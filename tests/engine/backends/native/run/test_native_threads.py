@@ -19,11 +19,11 @@ from scanviz.engine.backends.registry import availability
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import threads, workers
-from scanviz.engine.backends.native.cycles import counter
-from scanviz.engine.backends.native.stamps import NativeRecord
-from scanviz.engine.backends.native.threads import InParts
-from scanviz.engine.backends.native.workers import Workers
+from scanviz.engine.backends.native.run import threads, workers
+from scanviz.engine.backends.native.run.cycles import counter
+from scanviz.engine.backends.native.run.stamps import NativeRecord
+from scanviz.engine.backends.native.run.threads import InParts
+from scanviz.engine.backends.native.run.workers import Workers
 from tests.laws.rows_apart import parts_always, parts_first
 
 
@@ -246,7 +246,7 @@ def test_a_product_of_what_stays_with_each_row_is_written_where_its_rows_lie():
 
 
 def test_what_surely_is_not_divided_is_found_without_looking_at_its_axes(monkeypatch):
-    from scanviz.engine.backends.native import parts
+    from scanviz.engine.backends.native.run import batch_partition
 
     x, w, b = T.tensor3("x"), T.matrix("w"), T.vector("b")
     rows, _ = scanviz.scan(
@@ -255,8 +255,10 @@ def test_what_surely_is_not_divided_is_found_without_looking_at_its_axes(monkeyp
     adding_up = Mode("native", "all,-PushOutScanOutput")
     f = scanviz.function([x, w, b], scanviz.grad(T.mean(rows * rows), [w, b]), mode=adding_up)
     asked = []
-    usual = parts.step_axes
-    monkeypatch.setattr(parts, "step_axes", lambda loop, shapes: asked.append(loop) or usual(loop, shapes))
+    usual = batch_partition.step_axes
+    monkeypatch.setattr(
+        batch_partition, "step_axes", lambda loop, shapes: asked.append(loop) or usual(loop, shapes)
+    )
     given = np.random.default_rng(0).normal(size=(300, 64, 32)), np.eye(32), np.zeros(32)
     for _ in range(3):
         f(*given)

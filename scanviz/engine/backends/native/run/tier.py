@@ -9,13 +9,19 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from scanviz.engine.backends.native.cache.jit import Machine
-from scanviz.engine.backends.native.called import Calls, Runners, called_instructions, put_error, runs_ended
-from scanviz.engine.backends.native.counts import Rates, runs_counted
-from scanviz.engine.backends.native.emit.call_arguments import CallArguments
-from scanviz.engine.backends.native.emit.code import CodeVariant, Kind, code_of, text_of
+from scanviz.engine.backends.native.emit.call_arguments import CallArguments, CodeVariant
+from scanviz.engine.backends.native.emit.code import Kind, code_of, text_of
 from scanviz.engine.backends.native.emit.errors import NotWrittenError
-from scanviz.engine.backends.native.handed import gathered
-from scanviz.engine.backends.native.threads import CHUNK_NS, PAYS_NS, InParts
+from scanviz.engine.backends.native.run.callouts import (
+    Calls,
+    Runners,
+    called_instructions,
+    put_error,
+    runs_ended,
+)
+from scanviz.engine.backends.native.run.counts import Rates, runs_counted
+from scanviz.engine.backends.native.run.gathered_arguments import gathered
+from scanviz.engine.backends.native.run.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.observation.levels import RUNS, Level
 from scanviz.engine.program.effects import has_branches
@@ -204,7 +210,7 @@ class NativeCode:
 
     def _observed(self, arena: LoopArena, first: int, last: int, watch: Probe) -> Outcome:
         """Take steps while somebody observes: loops inside are counted, and now and then called out, to be observed themselves."""
-        from scanviz.engine.backends.native.stamps import NativeRecord, no_stamps
+        from scanviz.engine.backends.native.run.stamps import NativeRecord, no_stamps
 
         inline = not self._is_look(watch)
         if self.variant == "plain":
@@ -240,7 +246,7 @@ class NativeCode:
 
     def stamps(self, first: int, last: int, clock: Clock, own: OwnTime | None) -> Stamps:
         """Return what takes the times of a chunk."""
-        from scanviz.engine.backends.native.stamps import NativeStamps  # of no use while nobody watches
+        from scanviz.engine.backends.native.run.stamps import NativeStamps  # of no use while nobody watches
 
         return NativeStamps(
             self.variant, len(self.handed.stamped), self._shares, first, last, self._step_ns, clock, own, self._took,
@@ -283,7 +289,7 @@ class NativeSpecialised(Specialised):
 
     def made_entry(self, write: WriteEntry) -> Entry | None:
         """Return what runs the machine code without an arena."""
-        from scanviz.engine.backends.native.entry import entry_of  # few loops run often enough
+        from scanviz.engine.backends.native.run.entry import entry_of  # few loops run often enough
 
         code = self.written("plain")
         assert isinstance(code, NativeCode)

@@ -17,7 +17,7 @@ from scanviz.engine.runtime.arena import LoopArena
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.places import ArrayPlace, Base
-    from scanviz.engine.backends.native.stamps import NativeRecord
+    from scanviz.engine.backends.native.run.stamps import NativeRecord
     from scanviz.engine.observation.probe import Probe
 
 Runners = Mapping[int, Any]  # what runs the loops and branches of a program, by index

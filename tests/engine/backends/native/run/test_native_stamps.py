@@ -13,7 +13,7 @@ from scanviz.engine.observe import Observer, observed_by
 if not availability("native").works:
     pytest.skip(availability("native").why, allow_module_level=True)
 
-from scanviz.engine.backends.native import cycles, stamps
+from scanviz.engine.backends.native.run import cycles, stamps
 
 
 class Series(Observer):

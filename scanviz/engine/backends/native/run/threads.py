@@ -13,8 +13,8 @@ import numpy as np
 
 from scanviz.engine.backends.native.emit.code import Kind, code_of
 from scanviz.engine.backends.native.emit.errors import NotWrittenError
-from scanviz.engine.backends.native.handed import gathered
-from scanviz.engine.backends.native.workers import threads_allowed
+from scanviz.engine.backends.native.run.gathered_arguments import gathered
+from scanviz.engine.backends.native.run.workers import threads_allowed
 from scanviz.engine.program.instructions import LoopInstruction, dtype_of
 from scanviz.engine.program.plan import Emits, Grouping, Plan
 from scanviz.engine.runtime.address import address
@@ -23,7 +23,7 @@ from scanviz.engine.runtime.recycled import lent_bytes
 
 if TYPE_CHECKING:
     from scanviz.engine.backends.native.emit.places import Base
-    from scanviz.engine.backends.native.parts import Parts
+    from scanviz.engine.backends.native.run.batch_partition import Parts
     from scanviz.engine.program.shapes import ConcreteShape
 
 CHUNK_NS = 100_000_000  # a call takes about so long at most, so that ctrl+c is heard
@@ -90,7 +90,7 @@ class PartedCode:
 
         ``step_ns`` is what one may take; with ``times`` the first part notes when each begins.
         """
-        from scanviz.engine.backends.native.workers import WORKERS
+        from scanviz.engine.backends.native.run.workers import WORKERS
 
         begun, start = perf_counter_ns(), first
         calls = self._calls(arena, times)
@@ -223,7 +223,7 @@ class InParts:
         """Return the code of the parts, None where the loop is done as a whole."""
         threads = threads_allowed()
         if threads not in self._divided:
-            from scanviz.engine.backends.native.parts import parts_of
+            from scanviz.engine.backends.native.run.batch_partition import parts_of
 
             self._divided[threads] = parts_of(self._loop, shapes, rows, self._plan, threads, self._how)
         if threads not in self._made:

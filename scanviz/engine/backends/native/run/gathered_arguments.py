@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from scanviz.engine.backends.native.counts import table
 from scanviz.engine.backends.native.emit.call_arguments import CallArguments
+from scanviz.engine.backends.native.run.counts import table
 from scanviz.engine.errors import OutOfMemoryError
 from scanviz.engine.graph.nodes import Array
 from scanviz.engine.program.instructions import LoopInstruction

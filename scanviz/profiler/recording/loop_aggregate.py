@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from scanviz.profiler.recording.open_runs import OpenRuns
 from scanviz.profiler.recording.operations import OperationTally, StepTally
 from scanviz.profiler.recording.overhead import Prices
 from scanviz.profiler.recording.processor import ProcessorTally
@@ -44,6 +43,13 @@ class KnownLoop(NamedTuple):
         from scanviz.record.model import LoopRecord
 
         return LoopRecord(self.key, self.function, self.parent, self.name, None)
+
+
+class _OpenRun(NamedTuple):
+    """A run that goes on: which of the loop it is, and when it began."""
+
+    number: int
+    begun: int
 
 
 class LoopAggregate:
@@ -107,7 +113,8 @@ class LoopAggregate:
         self.detailed: bool | None = None
         self.has_loops = False
         self._times = StepTimes()
-        self._open = OpenRuns()
+        # by thread, the last one last: one is around another where a call was made while it ran
+        self._open: dict[int, list[_OpenRun]] = {}
         self._operations = OperationTally(self.operations)
         self._steps_by_tier: TierSteps = TierSteps(
             self.operations, None if around is None else around._steps_by_tier
@@ -140,7 +147,7 @@ class LoopAggregate:
     def begin(self, thread: int, now: int, buffer_bytes: int) -> None:
         """Open a run."""
         totals = self._totals
-        self._open.begin(thread, totals.runs, now)
+        self._open.setdefault(thread, []).append(_OpenRun(totals.runs, now))
         totals.runs += 1
         totals.buffer_bytes = max(totals.buffer_bytes, buffer_bytes)
         self._processor.begin(totals.runs - 1)
@@ -186,8 +193,8 @@ class LoopAggregate:
         if series.stamp_ns is not None:
             self._foreign_ns += count * a_step * (series.stamp_ns - self._calibration.stamp_ns)
         if self.detailed and count:
-            run = self._open.innermost(thread)
-            self._times.take(run.number if run is not None else 0, series, (a_step - 1) * self._stamp_ns())
+            stack = self._open.get(thread)
+            self._times.take(stack[-1].number if stack else 0, series, (a_step - 1) * self._stamp_ns())
 
     def _around_ns(self, division: Division | None) -> int:
         """Return the time before the first step and after the last; of steps inside of other code it is in their time."""
@@ -227,22 +234,27 @@ class LoopAggregate:
 
     def end(self, thread: int, steps: int, elapsed_ns: int, setup_ns: int, failed: bool) -> None:
         """Close the run that the thread opened last."""
-        run = self._open.end(thread)
-        if run is not None:
-            self._processor.end(run.number)
-        if run is not None and run.number == 0:
-            self._totals.first_run_ns = elapsed_ns
-        self._totals.add_ended(steps, elapsed_ns, setup_ns, run is not None and failed)
+        if known := self.open_runs(thread) > 0:
+            number = self._close(thread).number
+            self._processor.end(number)
+            if number == 0:
+                self._totals.first_run_ns = elapsed_ns
+        self._totals.add_ended(steps, elapsed_ns, setup_ns, known and failed)
+
+    def _close(self, thread: int) -> _OpenRun:
+        run = self._open[thread].pop()
+        if not self._open[thread]:
+            del self._open[thread]
+        return run
 
     def open_runs(self, thread: int) -> int:
         """Return how many runs a thread has open: more than one where a call was made while another one ran."""
-        return self._open.count(thread)
+        return len(self._open.get(thread, ()))
 
     def abandon(self, thread: int, kept: int, now: int) -> None:
         """Close the runs that a thread has open but the first ``kept`` of them: an error ended the others."""
         while self.open_runs(thread) > kept:
-            run = self._open.end(thread)
-            assert run is not None
+            run = self._close(thread)
             self._processor.drop(run.number)
             self._totals.failed_runs += 1
             self._totals.total_ns += max(0, now - run.begun)
@@ -275,7 +287,7 @@ class LoopAggregate:
         divisions = self._divisions()
         division = divisions.get(tier)
         around, means = self._around_ns(division), self._means(divisions)
-        parts, going_on = self._steps_by_tier.parts, list(self._open)
+        parts, going_on = self._steps_by_tier.parts, [run for stack in self._open.values() for run in stack]
         running = sum(max(0, now - run.begun) for run in going_on)
         tick, inside = division.tick_ns if division is not None else 0.0, self._steps_by_tier.inside_times()
         made = [TierRecord(*key, *found) for key, found in self._tiers.items()]

@@ -326,10 +326,19 @@ class Recorder(Observer):
             )
 
     def _loop_records(self, now: int) -> list[LoopRecord]:
-        from scanviz.profiler.recording.nested_cost import with_nested_costs  # when the script has ended
-
+        """Return the loops, with what recording those inside of each cost."""
         records = {key: loop.snapshot(now) for key, loop in self._met.loops.items()}
-        return with_nested_costs(records, self._met.loops)
+        inner_cost, inner_watching = dict.fromkeys(records, 0.0), dict.fromkeys(records, 0)
+        for key, record in records.items():
+            around = record.parent
+            while around is not None:  # a loop is known only where those around it are
+                inner_cost[around] += record.cost_ns
+                inner_watching[around] += self._met.loops[key].recorder_ns
+                around = records[around].parent
+        return [
+            replace(record, inner_cost_ns=inner_cost[key], inner_watching_ns=inner_watching[key])
+            for key, record in records.items()
+        ]
 
     def _with_sides(self, loops: Iterable[LoopRecord]) -> Iterator[LoopRecord]:
         """Iterate over loops with the sides of branches that their steps took."""

@@ -187,10 +187,13 @@ def _parsed(words: Sequence[str], options: Sequence[Option], into: Given, progra
     marked = [
         word.replace("=", f"{_GIVEN}=", 1) if word.partition("=")[0] in alone else word for word in words
     ]
+    end = (
+        marked.index("--") if "--" in marked and not program else len(marked)
+    )  # nothing behind it is an option
     vars(into).pop("rest", None)
     try:
         read = parser.parse_known_args if program else parser.parse_known_intermixed_args
-        given, unknown = read(marked, into)
+        given, unknown = read(marked[:end], into)
     except argparse.ArgumentError as error:
         raise UsageError(_sentence(error, words, options)) from None
     if unknown:
@@ -201,7 +204,9 @@ def _parsed(words: Sequence[str], options: Sequence[Option], into: Given, progra
     for flag in ("-m", "-c") if program else ():
         if (words_of := vars(given).pop(flag)) is not None:
             given.rest = [flag, *words_of, *given.rest]
-    given.rest = [word.replace(_GIVEN, "") for word in given.rest[given.rest[:1] == ["--"] :]]
+    given.rest = [
+        word.replace(_GIVEN, "") for word in (*given.rest[given.rest[:1] == ["--"] :], *marked[end + 1 :])
+    ]
     return given
 
 

@@ -38,7 +38,7 @@ def one(name: str, sizes: str, cache: str) -> None:
     from scanviz.engine.backends.native.run.tier import NativeLoop
 
     numbers, taken = list(map(int, sizes.split(","))), []
-    usual = NativeLoop.native_for
+    usual = NativeLoop.machine_code
 
     def timed(*given):
         begun = time.process_time()
@@ -46,7 +46,7 @@ def one(name: str, sizes: str, cache: str) -> None:
         taken.append(time.process_time() - begun)
         return found
 
-    NativeLoop.native_for, scanviz_loops.MODE = timed, "native"
+    NativeLoop.machine_code, scanviz_loops.MODE = timed, "native"
     make = getattr(inputs, name.removesuffix("_gradient"))
     if cache == "none":
         others = [numbers[0] // 2, *numbers[1:]]

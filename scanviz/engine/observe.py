@@ -6,7 +6,7 @@ facts (the function, its program, its loops) are told once by ``compiled``; what
 keys and arrays.
 
 Loops are told in chunks of steps: ``loop_begin``, then ``loop_steps`` once a chunk, then ``loop_end``.  A chunk is a
-:class:`~scanviz.engine.observation.events.StepSeries`: its times are of single steps, of every k-th or of blocks of steps, and some
+:class:`~scanviz.engine.observation.events.StepSeries`: its times are of single steps or of blocks of steps, and some
 also of each operation.  Runs that are not looked at are told some at once by ``loop_counted``.
 
 What one thread is told is strictly nested: between the begin and the end of a call or of a run of a loop, all that is told

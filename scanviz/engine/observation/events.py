@@ -46,7 +46,7 @@ class CompiledFunction:
 
 
 class StepSeries:
-    """Times of steps of one run of one loop, in order: of single steps, of every k-th, or of blocks of steps.
+    """Times of steps of one run of one loop, in order: of single steps or of blocks of steps.
 
     A time is measured over an *interval*, which covers one step or several.  Steps that no interval covers were done, but have no
     time.
@@ -61,8 +61,6 @@ class StepSeries:
         How many steps were done, and how many of them have a time.
     interval_ns : numpy.ndarray
         int64, shape (intervals,): nanoseconds of each interval (slices, body, stores and loop overhead of its steps).
-    starts : numpy.ndarray or None
-        int64, shape (intervals,): the first step of each interval; None where they follow one another from ``first`` on.
     covers : numpy.ndarray or None
         int64, shape (intervals,): how many steps each covers; None where that is one.
     op_ns : numpy.ndarray or None
@@ -99,7 +97,7 @@ class StepSeries:
 
     __slots__ = (
         "control", "copy_ns", "covers", "entry_ns", "first", "inside_ns", "interval_ns", "loop",
-        "off_cpu_ns", "op_ns", "op_stamps", "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "starts", "steps", "tier",
+        "off_cpu_ns", "op_ns", "op_stamps", "plain", "resolution_ns", "source", "span_ns", "stamp_ns", "steps", "tier",
         "timed_steps",
     )  # fmt: skip
 
@@ -112,7 +110,6 @@ class StepSeries:
         copy_ns: np.ndarray[Any, Any] | None = None,
         source: str = "perf_counter",
         *,
-        starts: np.ndarray[Any, Any] | None = None,
         covers: np.ndarray[Any, Any] | None = None,
         steps: int | None = None,
         timed_steps: int | None = None,
@@ -128,7 +125,7 @@ class StepSeries:
     ) -> None:
         self.loop, self.first, self.interval_ns, self.op_ns, self.tier = loop, first, interval_ns, op_ns, tier
         self.control, self.plain, self.off_cpu_ns, self.op_stamps = control, plain, off_cpu_ns, op_stamps
-        self.copy_ns, self.source, self.starts, self.covers = copy_ns, source, starts, covers
+        self.copy_ns, self.source, self.covers = copy_ns, source, covers
         if timed_steps is None:
             timed_steps = len(interval_ns) if covers is None else int(covers.sum())
         self.steps, self.timed_steps = timed_steps if steps is None else steps, timed_steps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 
-class Level(IntEnum):
+class ProbeLevel(IntEnum):
     """How closely what runs now is looked at; a call that nobody observes has no probe, and so no level."""
 
     RUNS = 1  # steps and time of each run of a loop
@@ -14,6 +14,6 @@ class Level(IntEnum):
     VALUES = 4  # every value, on the reference tier
 
 
-RUNS, VALUES = Level.RUNS, Level.VALUES
+RUNS, VALUES = ProbeLevel.RUNS, ProbeLevel.VALUES
 
-__all__ = ["RUNS", "VALUES", "Level"]
+__all__ = ["RUNS", "VALUES", "ProbeLevel"]

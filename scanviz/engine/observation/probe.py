@@ -1,7 +1,7 @@
 """The probe of one call: who observes it, how closely it is looked at now, and what was noted in it.
 
 A call runs with a probe, or with None where nobody observes.  The probe's level changes while the call goes on: in a block of steps
-that is not looked at it is :attr:`Level.RUNS`, and code runs as without a probe; loops note their runs, which are told later.
+that is not looked at it is :attr:`ProbeLevel.RUNS`, and code runs as without a probe; loops note their runs, which are told later.
 What observing takes is no time of the program (:mod:`scanviz.engine.observation.own_time`).
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scanviz.engine.observation.events import Run, together
 from scanviz.engine.observation.ledger import BRANCHES_WEIGHED, Ledger
-from scanviz.engine.observation.levels import RUNS, Level
+from scanviz.engine.observation.levels import RUNS, ProbeLevel
 from scanviz.engine.observation.own_time import THREADS, note_cost, tell_what_began
 from scanviz.engine.observation.sides import BranchTaken
 from scanviz.engine.observe import Observer
@@ -28,7 +28,7 @@ CALL_NUMBERS = itertools.count()  # of calls that somebody is told of
 MOST_RUNS = 4096  # that are noted one by one; with more they are added up
 
 
-_LEVELS = {"steps": Level.STEPS, "ops": Level.OPERATIONS, "values": Level.VALUES}
+_LEVELS = {"steps": ProbeLevel.STEPS, "ops": ProbeLevel.OPERATIONS, "values": ProbeLevel.VALUES}
 
 
 class Wanted(NamedTuple):
@@ -36,19 +36,19 @@ class Wanted(NamedTuple):
 
     Attributes
     ----------
-    level : Level
+    level : ProbeLevel
         The closest look.
     steps_a_stamp : int
         How many steps may share one time where steps are very short.
     samples : bool
-        Whether of many short calls and runs most may be looked at no closer than at :attr:`Level.RUNS`.
+        Whether of many short calls and runs most may be looked at no closer than at :attr:`ProbeLevel.RUNS`.
     control : bool
         Whether blocks of steps may be.
     weighs : bool
         Whether memory is to be counted.
     """
 
-    level: Level
+    level: ProbeLevel
     steps_a_stamp: int
     samples: bool
     control: bool
@@ -57,13 +57,13 @@ class Wanted(NamedTuple):
 
 def wanted_by(observers: tuple[Observer, ...]) -> Wanted:
     """Return what observers want together."""
-    level = max((_LEVELS[observer.detail] for observer in observers), default=Level.STEPS)
+    level = max((_LEVELS[observer.detail] for observer in observers), default=ProbeLevel.STEPS)
     samples = all(observer.samples for observer in observers)
     return Wanted(
         level,
         min((observer.steps_a_stamp for observer in observers), default=1),
-        samples and level is Level.STEPS,
-        samples and level is not Level.VALUES,
+        samples and level is ProbeLevel.STEPS,
+        samples and level is not ProbeLevel.VALUES,
         any(observer.weighs for observer in observers),
     )
 
@@ -79,12 +79,12 @@ class Probe:
         All who observe the call.
     outer : bool
         Whether it is of a whole call, and no part of one.
-    level : Level, optional
+    level : ProbeLevel, optional
         How closely the call is looked at; as the observers want where it is not given.
 
     Attributes
     ----------
-    level : Level
+    level : ProbeLevel
         How closely what runs now is looked at.
     steps_a_stamp, samples, control, weighs
         What the observers want: see :class:`Wanted`.
@@ -120,7 +120,11 @@ class Probe:
     )  # fmt: skip
 
     def __init__(
-        self, function: int, observers: tuple[Observer, ...], outer: bool = True, level: Level | None = None
+        self,
+        function: int,
+        observers: tuple[Observer, ...],
+        outer: bool = True,
+        level: ProbeLevel | None = None,
     ) -> None:
         self.function, self.observers, self.is_outer = function, observers, outer
         own = self.own = THREADS.own

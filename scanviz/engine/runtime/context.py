@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scanviz.engine.observation.levels import Level
+from scanviz.engine.observation.levels import ProbeLevel
 from scanviz.engine.runtime.errors import Failure, in_words
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class RunContext:
     @property
     def has_values(self) -> bool:
         """Whether observers are notified of values too."""
-        return self.notify and self.watch is not None and self.watch.level is Level.VALUES
+        return self.notify and self.watch is not None and self.watch.level is ProbeLevel.VALUES
 
     def in_words(self, error: BaseException, program: Program) -> BaseException:
         """Return what to raise for an error of the program."""

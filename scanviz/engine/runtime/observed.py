@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
-from scanviz.engine.observation.levels import RUNS, Level
+from scanviz.engine.observation.levels import RUNS, ProbeLevel
 from scanviz.engine.observation.preemption import Preemption
 from scanviz.engine.observation.stamps import BlockStamps, Stamps
 from scanviz.engine.observation.step_sampler import LONGEST_BLOCK, PIECE_NS, StepSampler, Variant, scheduled
@@ -54,7 +54,9 @@ def run_observed(
     watch.loop_begin(arena.loop.key, arena.steps, arena.bytes_held())
     try:
         arena.check_rows()
-        for name, first, end in scheduled(arena.steps, watch.level is Level.STEPS and code.samples, schedule):
+        for name, first, end in scheduled(
+            arena.steps, watch.level is ProbeLevel.STEPS and code.samples, schedule
+        ):
             run.part(name, first, end)
             if run.done == arena.steps:
                 break

@@ -244,7 +244,7 @@ class StepTally:
         self.plain_steps.extend(series.covers.tolist())
 
     def _add_stamped(self, series: StepSeries) -> None:
-        if series.covers is not None or series.starts is not None or not series.steps:
+        if series.covers is not None or not series.steps:
             return
         times = series.interval_ns
         warm, plain_ns = self._plain.pop(series.steps, (0, None))

@@ -82,7 +82,7 @@ class StepTimes:
         if series.tier != self._tier:
             self.count_gathered()
             self._tier, self._now = series.tier, self.tiers.setdefault(series.tier, TierTimes())
-        if series.starts is not None or series.covers is not None:
+        if series.covers is not None:
             self._take_intervals(run, series)
             return
         times, count = series.interval_ns, len(series.interval_ns)
@@ -99,7 +99,7 @@ class StepTimes:
         self._filled += count
 
     def _take_intervals(self, run: int, series: StepSeries) -> None:
-        """Count times of blocks of steps, or of steps with others between them."""
+        """Count times of blocks of steps."""
         if len(self._intervals) >= PIECES or self._interval_count > PENDING:
             self.count_gathered()
         self._intervals.append((run, series))
@@ -110,7 +110,7 @@ class StepTimes:
         pieces, self._intervals, self._interval_count = self._intervals, [], 0
         if not pieces:
             return
-        covers = np.concatenate([_covers(series) for _, series in pieces])
+        covers = np.concatenate([series.covers for _, series in pieces if series.covers is not None])
         times = np.concatenate([series.step_ns for _, series in pieces])
         starts = np.concatenate([_starts(series) for _, series in pieces])
         runs = np.repeat([run for run, _ in pieces], [len(series.interval_ns) for _, series in pieces])
@@ -199,16 +199,11 @@ class StepTimes:
         return rows
 
 
-def _covers(series: StepSeries) -> Samples:
-    return series.covers if series.covers is not None else np.ones(len(series.interval_ns), np.int64)
-
-
 def _starts(series: StepSeries) -> Samples:
     """Return the first step of each interval."""
-    if series.starts is not None:
-        return series.starts
-    covers = _covers(series)
-    return series.first + np.cumsum(covers) - covers
+    assert series.covers is not None
+    found: Samples = series.first + np.cumsum(series.covers) - series.covers
+    return found
 
 
 __all__ = ["DETAIL_BYTES", "StepTimes", "TierTimes"]

@@ -126,7 +126,7 @@ class StratifiedTotals:
 def stretches_of(series: StepSeries) -> list[Stretch]:
     """Return a chunk in a few stretches, where its steps have times of their own; else as one."""
     times, steps = series.interval_ns, series.steps
-    if series.covers is not None or series.starts is not None or len(times) != steps or steps < 2 * PIECES:
+    if series.covers is not None or len(times) != steps or steps < 2 * PIECES:
         return [Stretch(steps, series.span_ns - series.entry_ns)]
     ends = np.arange(PIECES + 1) * steps // PIECES
     sums = np.add.reduceat(times, ends[:-1])

@@ -53,15 +53,6 @@ def test_blocks_of_unlike_lengths_weigh_as_many_steps_as_they_have():
     assert abs(loop.step_times.p50_ns - first) < 0.01 * first  # the median step lies in the first block
 
 
-def test_of_every_kth_step_the_others_were_done_and_have_no_time():
-    record = recorded(50, every=7, blocks=False, samples=False)
-    (loop,) = record.loops
-    assert (loop.steps, loop.step_times.count, loop.blocks) == (50, 8, 0)
-    assert loop.series[:, 1].tolist() == list(range(0, 50, 7)) and loop.series_covers == ()
-    assert loop.series[:, 2].tolist() == [(k + 1) * STEP_NS for k in range(0, 50, 7)]
-    assert "8 of 50 steps have a time" in render_report(record, width=120)
-
-
 def test_source_resolution_and_cost_of_a_clock_are_recorded():
     (loop,) = recorded(64, every=16, samples=False).loops
     assert (loop.clock, loop.resolution_ns, loop.stamp_ns) == ("fake clock", 10.0, 40.0)

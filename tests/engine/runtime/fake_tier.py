@@ -16,12 +16,11 @@ STEP_NS = 10  # step k takes (k + 1) times that, on the clock of the fake tier
 
 @dataclass
 class FakeStamps:
-    """Times of a clock of its own: of blocks of steps, or of every k-th step alone; ``end`` is told how many were done."""
+    """Times of a clock of its own: of blocks of steps; ``end`` is told how many were done."""
 
     first: int
     last: int
     every: int
-    blocks: bool
     record: Any = None
     ended: bool = False
 
@@ -32,13 +31,10 @@ class FakeStamps:
         steps = np.arange(self.first, self.last if self.ended else self.first)
         times = (steps + 1) * STEP_NS
         told = {"steps": len(steps), "span_ns": int(times.sum()), "resolution_ns": 10.0, "stamp_ns": 40.0}
-        if self.blocks:
-            cuts = np.arange(0, len(steps), self.every)
-            covers = np.diff(np.append(cuts, len(steps)))
-            whole = np.add.reduceat(times, cuts) if len(cuts) else times
-            return StepSeries(loop.key, first, whole, source="fake clock", covers=covers, **told)
-        some = slice(-self.first % self.every, None, self.every)
-        return StepSeries(loop.key, first, times[some], source="fake clock", starts=steps[some], **told)
+        cuts = np.arange(0, len(steps), self.every)
+        covers = np.diff(np.append(cuts, len(steps)))
+        whole = np.add.reduceat(times, cuts) if len(cuts) else times
+        return StepSeries(loop.key, first, whole, source="fake clock", covers=covers, **told)
 
 
 @dataclass
@@ -55,10 +51,7 @@ class FakeTier:
     at_once = 0
     calls: list[tuple[str, int, int]] = field(default_factory=list)
     interrupt_at: int = -1
-    every: int = (
-        0  # steps of a block, or k where every k-th step has a time; 0 for the times of the NumPy tier
-    )
-    blocks: bool = True
+    every: int = 0  # steps of a block; 0 for the times of the NumPy tier
 
     def code_for(self, shapes, states, watch, steps):
         self.code = self.tier.code_for(shapes, states, watch, steps)
@@ -92,7 +85,7 @@ class FakeTier:
 
     def stamps(self, name, first, last, own):
         if self.every:
-            return FakeStamps(first, last, self.every, self.blocks)
+            return FakeStamps(first, last, self.every)
         return self.code.stamps(name, first, last, own)
 
 

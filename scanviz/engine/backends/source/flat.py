@@ -7,7 +7,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal
 
 from scanviz.engine.backends.source.compiled import CompiledSource, compile_source, failure_of, raised_in
-from scanviz.engine.observation.levels import Level
+from scanviz.engine.observation.levels import ProbeLevel
 from scanviz.engine.program.instructions import (
     AnyInstruction,
     BranchInstruction,
@@ -147,7 +147,7 @@ class FlatProgram:
 
     def _timed(self, watch: Probe) -> bool:
         """Return whether a call that is looked at has its instructions timed."""
-        return watch.level is Level.OPERATIONS or watch.is_sample or self._schedule.timed()
+        return watch.level is ProbeLevel.OPERATIONS or watch.is_sample or self._schedule.timed()
 
     def run_timed(self, inputs: Sequence[Any], watch: Probe) -> tuple[list[Any], array[int]]:
         """Return the outputs, and the times before the first instruction and after each, less what watching took."""

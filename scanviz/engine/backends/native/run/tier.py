@@ -23,7 +23,7 @@ from scanviz.engine.backends.native.run.counts import Rates, runs_counted
 from scanviz.engine.backends.native.run.gathered_arguments import gathered
 from scanviz.engine.backends.native.run.threads import CHUNK_NS, PAYS_NS, InParts
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.observation.levels import RUNS, Level
+from scanviz.engine.observation.levels import RUNS, ProbeLevel
 from scanviz.engine.program.effects import has_branches
 from scanviz.engine.program.instructions import LoopInstruction, Program
 from scanviz.engine.program.plan import Emits, Plan, chains, plan_loop
@@ -217,7 +217,7 @@ class NativeCode:
             arena.record = no_stamps(first)
         if not inline:
             if not self._branches and watch.control and isinstance(arena.record, NativeRecord):
-                arena.record.is_slower = watch.level is Level.STEPS
+                arena.record.is_slower = watch.level is ProbeLevel.STEPS
         elif self._kind.counts:
             return self._as_whole(arena, first, last)
         if inline not in self._others:
@@ -236,7 +236,7 @@ class NativeCode:
 
     def _is_look(self, watch: Probe) -> bool:
         """Return whether loops and branches inside are called out."""
-        if self._branches or watch.level > Level.STEPS or not watch.control:
+        if self._branches or watch.level > ProbeLevel.STEPS or not watch.control:
             return True
         if self.variant == "plain":  # a control block, or a call that is made as if nobody watched
             return False

@@ -21,8 +21,7 @@ from textual.widgets import Markdown, RichLog, Static, TextArea
 from textual.worker import Worker, WorkerState, get_current_worker
 
 from scanviz.lessons.exercise import ANSWER, PROGRAM, Outcome, check_exercise, run_program
-from scanviz.lessons.help import LessonHelp
-from scanviz.lessons.player import KEYS, Player
+from scanviz.lessons.player import KEYS, LessonHelp, Player
 from scanviz.lessons.processes import SECONDS, Stopped
 from scanviz.lessons.source import Lesson, lessons
 from scanviz.record.errors import ScanvizValueError

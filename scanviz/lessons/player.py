@@ -1,4 +1,4 @@
-"""The step player beside a lesson's text: the tab Values of ``scanviz tui``, for the program as it is now."""
+"""The step player beside a lesson's text, the tab Values of ``scanviz tui`` for the program as it is now; and its page of keys."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from textual.geometry import Size
 from textual.widgets import Static
 
 from scanviz.record.model import ProfileRecord
+from scanviz.tui.help import HelpScreen
 from scanviz.tui.model.source import Source
 from scanviz.tui.model.state import ViewState, start
 from scanviz.tui.views.base import TabView
@@ -100,4 +101,31 @@ class Player(Vertical):
             self.view.point()
 
 
-__all__ = ["KEYS", "Player"]
+ABOUT = """A lesson
+
+Its text, the program that it is about, an exercise to complete, and the program step by step. F4 goes from one to the next.
+What you write stays while you go from lesson to lesson."""
+
+
+class LessonHelp(HelpScreen):
+    """A page of keys.
+
+    Parameters
+    ----------
+    player : Player
+        The steps: their keys are told, too, which work while one is there.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("f1", "app.pop_screen", "close")]
+
+    def __init__(self, player: Player) -> None:
+        super().__init__(None, player.view)
+        self._player = player
+
+    def about(self) -> str:
+        """Return what one is looking at."""
+        return ABOUT
+
+    def parts(self) -> list[tuple[str, object]]:
+        """Return what has keys, with the titles of their lists."""
+        return [("everywhere", self.app), ("in the steps", self._player), ("", self._player.view)]

@@ -12,7 +12,7 @@ from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.assign import inc_subtensor, set_subtensor
-from scanviz.engine.ops.ifelse import ifelse
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.options import listed, one_of
 from scanviz.engine.ops.shape import alloc, dimension, dimshuffle, normal_axis, sizes_of

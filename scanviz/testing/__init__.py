@@ -4,9 +4,8 @@ They need hypothesis (``pip install "scanviz[test]"``); scanviz itself does not.
 """
 
 from scanviz.testing.loops import LoopCase, random_loops
-from scanviz.testing.plain import run_plainly
 from scanviz.testing.rewriting import rewritten_by
-from scanviz.testing.unrolled import unroll
+from scanviz.testing.unrolled import run_plainly, unroll
 from scanviz.testing.verify import GradientMismatchError, verify_grad
 
 __all__ = [

@@ -1,12 +1,14 @@
 """A whole loop as data: kinds, taps, shapes, dtype, lengths, nesting, until, go_backwards, updates; and as a scan.
 
 A :class:`LoopCase` describes a loop and holds values for its inputs.  ``case.build()`` makes the scan;
-:func:`scanviz.testing.run_plainly` gives what it must return, by a plain Python loop over NumPy arrays.
+:func:`scanviz.testing.run_plainly` gives what it must return, by a plain Python loop over NumPy arrays.  A :class:`Reading` is what
+a graph reads of the results, for rewrites look at that: a last row alone, a sum over the steps, rows turned round.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct, field
@@ -17,7 +19,57 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.shared import SharedVariable
 from scanviz.engine.scan.updates import Updates
 from scanviz.testing.expressions import RandomExpression, Shape
-from scanviz.testing.readings import ALL_ROWS, Reading
+
+
+class Reading(NamedTuple):
+    """One way of reading rows.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    symbolic, plain : callable
+        What is read of the variable, and of the array, that holds the rows.
+    rows : int
+        How many rows there must be; with fewer, all rows are read.
+    runs : bool
+        Whether a step must be taken for it, if there is one.
+    """
+
+    name: str
+    symbolic: Callable[[Any], Any]
+    plain: Callable[[Any], Any]
+    rows: int = 0
+    runs: bool = True
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def of(self, rows: Any, count: int) -> Any:
+        """Return what is read of rows, a variable or an array, of which there are ``count`` when run."""
+        if count < self.rows:
+            return rows
+        return self.symbolic(rows) if isinstance(rows, Variable) else np.asarray(self.plain(rows))
+
+
+ALL_ROWS = Reading("all rows", lambda rows: rows, lambda rows: rows)
+LAST_ROW = Reading("the last row", lambda rows: rows[-1], lambda rows: rows[-1], 1)
+READINGS = (
+    ALL_ROWS,
+    LAST_ROW,
+    Reading("the first row", lambda rows: rows[0], lambda rows: rows[0], 1),
+    Reading("the second row", lambda rows: rows[1], lambda rows: rows[1], 2),
+    Reading("the row before the last", lambda rows: rows[-2], lambda rows: rows[-2], 2),
+    Reading("all rows but the last", lambda rows: rows[:-1], lambda rows: rows[:-1], runs=False),
+    Reading("the last two rows", lambda rows: rows[-2:], lambda rows: rows[-2:]),
+    Reading("all rows but the first", lambda rows: rows[1:], lambda rows: rows[1:]),
+    Reading("rows turned round", lambda rows: rows[::-1], lambda rows: rows[::-1]),
+    Reading("the sum of all", T.sum, np.sum),
+    Reading("the sum over the steps", lambda rows: T.sum(rows, axis=0), lambda rows: rows.sum(axis=0)),
+    Reading("the sum of each row", lambda rows: T.sum(rows, axis=-1), lambda rows: rows.sum(axis=-1)),
+    Reading("the sum of the last row", lambda rows: T.sum(rows[-1]), lambda rows: rows[-1].sum(), 1),
+    Reading("the shape", lambda rows: rows.shape, lambda rows: np.array(rows.shape, np.int64), runs=False),
+)
 
 
 class SequenceCase(Struct, frozen=True):

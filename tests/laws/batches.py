@@ -13,10 +13,9 @@ from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.testing.comparing import WHOLE_LOOP, assert_close
-from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import random_loops
-from scanviz.testing.plain import run_plainly
-from scanviz.testing.readings import READINGS, Reading
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.tiers import TIERS
 from tests.support.graphs import GraphCase, random_graphs, values_of

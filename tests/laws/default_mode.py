@@ -19,7 +19,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.loop_gradients import cost_of
 from tests.support.between_guards import between_guards

@@ -17,10 +17,9 @@ from scanviz.engine.graph.nodes import Array
 from scanviz.engine.mode import Mode
 from scanviz.engine.runtime import specialised
 from scanviz.testing.comparing import check_same
-from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
-from scanviz.testing.plain import run_plainly
-from scanviz.testing.readings import READINGS, Reading
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.loop_gradients import cost_of
 from tests.laws.plans import spread

@@ -19,10 +19,9 @@ from scanviz.engine.mode import Mode
 from scanviz.engine.observe import Observer, observed_by
 from scanviz.engine.program.instructions import BranchInstruction, LoopInstruction, Program
 from scanviz.engine.runtime.rows import FIRST_BYTES
-from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
-from scanviz.testing.plain import run_plainly
-from scanviz.testing.readings import READINGS, Reading
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.programs import compiled
 

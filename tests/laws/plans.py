@@ -20,10 +20,9 @@ from scanviz.engine.program.plan import Emits, Grouping, Plan, chains, single
 from scanviz.engine.program.plan.groups import is_elementwise
 from scanviz.engine.program.plan.merging import may_raise
 from scanviz.testing.comparing import check_same
-from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loop_case import READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
-from scanviz.testing.plain import run_plainly
-from scanviz.testing.readings import READINGS, Reading
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.programs import compiled
 from tests.support.arena import EVERYTHING, ArenaBackend

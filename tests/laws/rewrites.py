@@ -24,10 +24,9 @@ from scanviz.engine.rewrites.history import RewriteHistory
 from scanviz.engine.rewrites.selection import Selection
 from scanviz.engine.rewrites.target import TargetTier
 from scanviz.testing.comparing import check_same
-from scanviz.testing.loop_case import LoopCase
+from scanviz.testing.loop_case import LAST_ROW, READINGS, LoopCase, Reading
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
-from scanviz.testing.plain import run_plainly
-from scanviz.testing.readings import LAST_ROW, READINGS, Reading
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.tiers import TIERS
 

@@ -16,7 +16,7 @@ from scanviz.engine.mode import Mode
 from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.tiers import NAMES
 

@@ -14,7 +14,7 @@ from scanviz.engine.graph.nodes import Array, Variable
 from scanviz.engine.graph.replace import replace
 from scanviz.testing.expressions import RandomExpression, expressions
 from scanviz.testing.loops import LoopCase, random_loops
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.support.row_reads import RowRead, row_reads
 

@@ -33,7 +33,7 @@ from scanviz.engine.sizes.dims import SIZES, Dim
 from scanviz.engine.sizes.unknowns import Unknown
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import EVERY_DTYPE, random_loops
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.programs import compiled
 from tests.support.graphs import GraphCase, random_graphs

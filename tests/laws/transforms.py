@@ -21,7 +21,7 @@ from scanviz.engine.scan.loop import Scan
 from scanviz.testing.comparing import check_same
 from scanviz.testing.loop_case import LoopCase
 from scanviz.testing.loops import random_loops
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.unrolled import run_plainly
 from tests.laws.law import law
 from tests.laws.tiers import TIERS
 

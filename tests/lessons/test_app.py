@@ -17,8 +17,7 @@ from textual.widgets import RichLog, Static, TextArea
 import scanviz
 from scanviz.lessons.app import PANES, LearnApp
 from scanviz.lessons.exercise import run_program
-from scanviz.lessons.help import LessonHelp
-from scanviz.lessons.player import Player
+from scanviz.lessons.player import LessonHelp, Player
 from scanviz.lessons.source import Lesson, lesson
 from scanviz.record.errors import ScanvizValueError
 from scanviz.record.model import ProfileRecord

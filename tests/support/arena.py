@@ -14,7 +14,7 @@ import numpy as np
 
 from scanviz.engine.backends.reference import perform
 from scanviz.engine.graph.nodes import Array
-from scanviz.engine.ops.current_step import at_step, running_loop
+from scanviz.engine.ops.effects import at_step, running_loop
 from scanviz.engine.program.file import from_bytes, to_bytes
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, dtype_of
 from scanviz.engine.program.plan import Buffer, Emits, Grouping, Plan, overwritable, planning, single

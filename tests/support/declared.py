@@ -27,16 +27,14 @@ from scanviz.engine.ops import (
     stop_gradient,
 )
 from scanviz.engine.ops.assign import ASSIGN, inc_subtensor, set_subtensor
-from scanviz.engine.ops.control import IFELSE
+from scanviz.engine.ops.control import IFELSE, ifelse
 from scanviz.engine.ops.elementwise import CAST, cast
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows
-from scanviz.engine.ops.ifelse import ifelse
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY
 from scanviz.engine.ops.join import CONCATENATE, REPEAT, concatenate, repeat
 from scanviz.engine.ops.neural import LOG_SOFTMAX, SOFTMAX, log_softmax, softmax
 from scanviz.engine.ops.shape import BROADCAST_SIZE
-from scanviz.engine.ops.size_checks import SPECIFY_SHAPE, specify_shape
+from scanviz.engine.ops.size_checks import FIRST_ROWS, SPECIFY_SHAPE, first_rows, specify_shape
 
 
 class UnfitError(Exception):

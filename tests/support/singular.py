@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scanviz import tensor as T
-from scanviz.engine.ops.ifelse import ifelse
+from scanviz.engine.ops.control import ifelse
 
 _INF = float("inf")
 

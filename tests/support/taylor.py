@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from scanviz.engine.graph.nodes import Array
 from scanviz.testing.loop_case import LoopCase, OutputCase, SequenceCase
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.unrolled import run_plainly
 
 _POINTS = 12
 

@@ -16,7 +16,7 @@ from scanviz.profiler.recording.recorder import Recorder
 from scanviz.profiler.values.tracing import Tracer
 from scanviz.record.model import LoopRecord, ProfileRecord
 from scanviz.testing.loop_case import LoopCase
-from scanviz.testing.plain import run_plainly
+from scanviz.testing.unrolled import run_plainly
 
 WATCHING = ("nobody", "steps", "steps in blocks", "ops", "values", "steps and values", "its own profile")
 

@@ -152,7 +152,7 @@ class In:
                 fix=f"value.astype({dtype!r})",
             )
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
-            from scanviz.engine.graph.masked import refuse_masked  # of other classes of arrays
+            from scanviz.engine.graph.types import refuse_masked  # of other classes of arrays
 
             refuse_masked(value, f"input {self.label}")
         try:

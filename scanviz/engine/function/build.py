@@ -31,7 +31,7 @@ from scanviz.engine.ops.options import listed, pairs
 from scanviz.engine.ops.shape import ConstantOf
 from scanviz.engine.ops.support import as_value, as_variable, check_meant
 from scanviz.engine.scan.agreement import agree_update
-from scanviz.engine.scan.needed import needed_leaves
+from scanviz.engine.scan.dependence import needed_leaves
 from scanviz.engine.scan.strays import StepVariable, stray_error
 from scanviz.engine.scan.updates import Updates
 

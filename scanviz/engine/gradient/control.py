@@ -17,8 +17,7 @@ from scanviz.engine.gradient.table import (
     Derivatives,
 )
 from scanviz.engine.graph.nodes import Apply
-from scanviz.engine.ops.control import IFELSE
-from scanviz.engine.ops.ifelse import ifelse
+from scanviz.engine.ops.control import IFELSE, ifelse
 
 
 @CONNECTIONS.row(IFELSE)

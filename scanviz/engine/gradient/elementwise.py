@@ -31,9 +31,14 @@ import math
 from collections.abc import Callable, Sequence
 
 from scanviz.engine.gradient.accumulate import added
-from scanviz.engine.gradient.guards import is_guarded, may_be_infinite
+from scanviz.engine.gradient.guards import (
+    is_guarded,
+    may_be_infinite,
+    surely_not_negative,
+    surely_not_zero,
+    surely_positive,
+)
 from scanviz.engine.gradient.partials import PARTIALS, POLES, STEEP, Partial, Test, is_steep, partials_of
-from scanviz.engine.gradient.positive import surely_not_negative, surely_not_zero, surely_positive
 from scanviz.engine.gradient.sizes import broadcast_like, sum_to_shape
 from scanviz.engine.gradient.table import (
     PULLBACKS,

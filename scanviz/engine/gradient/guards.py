@@ -12,7 +12,9 @@ only where it can matter:
   from), at operations with *poles*, as ``log``, whose values are not finite somewhere, and at those that compute with such values:
   with *wild* variables.
 
-What surely has neither, such as ``sqrt(x**2 + 1)`` or a division by a size, is left alone.  Inputs are taken to be finite.
+What surely has neither, such as ``sqrt(x**2 + 1)`` or a division by a size, is left alone: a few levels of a graph tell what is
+above 0, or not below it.  A positive number that a user wrote down counts as such (``x**2 + 1e-6``), however small; so does a size.
+Inputs are taken to be finite.
 
 In forward mode the selection comes after the slope and takes what is finite, so there steep operations are guarded and,
 after what may have an infinite slope, products with slopes that are exactly 0, such as those of a mask.
@@ -24,13 +26,14 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+import numpy as np
 from msgspec import Struct, field
 
 from scanviz.engine.gradient.partials import Test, has_pole, is_steep
-from scanviz.engine.gradient.positive import is_finite_constant
-from scanviz.engine.graph.context import holding
-from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating
+from scanviz.engine.graph.nodes import Apply, Constant, Variable, is_floating, tensor_type
+from scanviz.engine.graph.provenance import holding
 from scanviz.engine.graph.traversal import toposort
+from scanviz.engine.graph.types import INTEGERS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.index import INDEX, LAST_ROW
 from scanviz.engine.scan.loop import Scan, ScanView, loop_of
@@ -190,3 +193,81 @@ def _inside_loop(node: Apply, outside: Collection[Variable], begins: Test) -> se
 
 def _is_wild_constant(variable: Variable) -> bool:
     return isinstance(variable, Constant) and is_floating(variable) and not is_finite_constant(variable)
+
+
+_DEEPEST = 6
+
+
+def is_finite_constant(variable: Constant) -> bool:
+    """Return whether all elements of a constant are finite."""
+    return bool(np.isfinite(variable.value).all())
+
+
+def surely_not_zero(variable: Variable) -> bool:
+    """Return whether a variable is finite and not 0 where its inputs are finite."""
+    if isinstance(variable, Constant):
+        return is_finite_constant(variable) and bool((variable.value != 0).all())
+    if variable.owner is not None and variable.owner.op.declaration is e.negative:
+        return surely_positive(variable.owner.inputs[0])
+    return surely_positive(variable)
+
+
+def surely_positive(variable: Variable, depth: int = 0) -> bool:
+    """Return whether a variable is above 0, and finite where its inputs are."""
+    if isinstance(variable, Constant):
+        return is_finite_constant(variable) and bool((variable.value > 0).all())
+    node = variable.owner
+    if node is None or depth > _DEEPEST:
+        return False
+
+    def positive(*positions: int) -> bool:
+        return all(surely_positive(node.inputs[k], depth + 1) for k in positions)
+
+    def not_negative(position: int) -> bool:
+        return surely_not_negative(node.inputs[position], depth + 1)
+
+    match node.op.declaration:
+        case e.CAST:
+            return is_size(node.inputs[0]) or positive(0)
+        case e.add:
+            return (positive(0) and not_negative(1)) or (positive(1) and not_negative(0))
+        case e.maximum | e.hypot:
+            return positive(0) or positive(1)
+        case e.minimum | e.multiply | e.divide:
+            return positive(0, 1)
+        case e.clip:
+            return positive(1, 2)
+        case e.sqrt | e.square:
+            return positive(0)
+        case _:
+            return node.op.facts.same_elements and positive(0)
+
+
+def surely_not_negative(variable: Variable, depth: int = 0) -> bool:
+    """Return whether a variable is 0 or above, and finite where its inputs are, but for overflow."""
+    node = variable.owner
+    if isinstance(variable, Constant):
+        return is_finite_constant(variable) and bool((variable.value >= 0).all())
+    if node is None or depth > _DEEPEST:
+        return False
+    declaration, facts = node.op.declaration, node.op.facts
+    if facts.sign in ("not negative", "no minus zero") or surely_positive(variable, depth):
+        return True
+    if declaration is e.multiply and node.inputs[0] is node.inputs[1]:
+        return True
+    if declaration is e.divide:
+        return surely_not_negative(node.inputs[0], depth + 1) and surely_positive(node.inputs[1], depth + 1)
+    counting = node.inputs[:1] if facts.same_elements else node.inputs  # without sizes
+    return facts.sign == "kept" and all(surely_not_negative(operand, depth + 1) for operand in counting)
+
+
+def is_size(variable: Variable, depth: int = 0) -> bool:
+    """Return whether a whole number is a size, or a product of sizes: 0 only where there is no element to divide."""
+    if isinstance(variable, Constant):
+        return bool((variable.value > 0).all())
+    node = variable.owner
+    if node is None or depth > _DEEPEST or tensor_type(variable).dtype not in INTEGERS:
+        return False
+    if node.op.facts.size == "is":
+        return True
+    return node.op.declaration is e.multiply and all(is_size(operand, depth + 1) for operand in node.inputs)

@@ -18,11 +18,11 @@ from scanviz.engine.graph.nodes import Apply, Constant, Variable, build_one, ten
 from scanviz.engine.ops.assign import ASSIGN, AssignParameters, inc_subtensor
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.elementwise import cast, equal, greater, where
-from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem
 from scanviz.engine.ops.index_pattern import IndexParameters, input_entries
 from scanviz.engine.ops.reduce import count
 from scanviz.engine.ops.shape import alloc, dimension, reshape
+from scanviz.engine.ops.size_checks import FIRST_ROWS
 from scanviz.engine.ops.sizes import as_size
 from scanviz.engine.ops.support import constant
 from scanviz.engine.ops.symbolic_shape import shape_of

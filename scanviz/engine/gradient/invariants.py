@@ -20,7 +20,7 @@ from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.traversal import frontier, toposort
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops.control import IFELSE, always_computed
-from scanviz.engine.scan.closure import closure
+from scanviz.engine.scan.dependence import closure
 from scanviz.engine.scan.loop import Scan, ScanView
 from scanviz.engine.scan.variables import NonSequence
 

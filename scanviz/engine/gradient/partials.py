@@ -3,7 +3,7 @@
 ``partial(t, *inputs, output)`` is ``t`` times the partial derivative, None where that is zero everywhere.  One is written by hand
 for what has no formula but itself (``exp``, ``add``), and where the derived one would read more values than the hand-written one,
 compute more, or differ where there is no derivative (:mod:`scanviz.engine.gradient.elementwise`).  All others are derived: the
-chain rule over the lines of the formula, from the result back to the arguments.
+chain rule over the lines of the formula, from the result back to the arguments, each line an operation of the graph.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.graph.declaration import Declaration, MeaningTable
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
-from scanviz.engine.graph.types import FLOATS
+from scanviz.engine.graph.types import BOOLEAN, FLOATS
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
-from scanviz.engine.ops.formula_graph import operation_of, values_of
+from scanviz.engine.ops.support import constant
 
 if TYPE_CHECKING:
-    from scanviz.engine.scalar.blocks import Block
+    from scanviz.engine.scalar.blocks import Block, Statement
+
 
 # t, inputs…, output → t times the partial derivative; None where that is zero everywhere
 Partial = Callable[..., Variable | None]
@@ -138,3 +141,63 @@ def _operations(declaration: ElementwiseDeclaration, node: Apply) -> list[Declar
     """Return the operations that a formula is made of."""
     block = declaration.block(*(tensor_type(variable).dtype for variable in node.inputs))[1]
     return [found for line in block.lines if (found := operation_of(line, block)) is not None]
+
+
+_RENAMED = {
+    "negate": e.negative,
+    "truncate": e.trunc,
+    "round_even": e.round,
+    "select": e.where,
+    "shift_left": e.left_shift,
+    "shift_right": e.right_shift,
+}
+_BITS = {"bit_and": "and", "bit_or": "or", "bit_xor": "xor"}
+
+
+def operation_of(line: Statement, block: Block) -> ElementwiseDeclaration | None:
+    """Return the elementwise operation that does what a line does, None where there is none."""
+    if line.op in _BITS:
+        truths = block.dtypes[line.inputs[0]] == BOOLEAN
+        name = f"{'logical' if truths else 'bitwise'}_{_BITS[line.op]}"
+    elif line.op == "bit_not":
+        name = "logical_not" if block.dtypes[line.inputs[0]] == BOOLEAN else "invert"
+    else:
+        name = line.op
+    found = _RENAMED.get(line.op, getattr(e, name, None))
+    return found if isinstance(found, ElementwiseDeclaration) else None
+
+
+def values_of(
+    block: Block, arguments: Sequence[Variable], results: Sequence[Variable] = ()
+) -> dict[int, Variable] | None:
+    """Return the values of a block as variables, None where a line is no elementwise operation.
+
+    Parameters
+    ----------
+    block : Block
+        The formula.
+    arguments : sequence of Variable
+        Its arguments, in the dtypes that it is computed in.
+    results : sequence of Variable, optional
+        Its results, where they are at hand: they are not computed again.
+    """
+    found = {**dict(zip(block.results, results, strict=False)), **dict(enumerate(arguments))}
+    for line in block.lines:
+        if line.outputs[0] in found:
+            continue
+        made = _value(line, block, found)
+        if made is None:
+            return None
+        found[line.outputs[0]] = made
+    return found
+
+
+def _value(line: Statement, block: Block, known: dict[int, Variable]) -> Variable | None:
+    dtype = block.dtypes[line.outputs[0]]
+    if line.op == "constant":
+        assert isinstance(line.data, bytes)
+        return constant(np.frombuffer(line.data, dtype)[0])
+    if line.op == "cast":
+        return e.cast(known[line.inputs[0]], dtype)
+    operation = operation_of(line, block)
+    return None if operation is None else operation(*(known[number] for number in line.inputs))

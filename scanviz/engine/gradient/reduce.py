@@ -20,8 +20,8 @@ from scanviz.engine.gradient.sizes import broadcast_like, full_like, reshape_lik
 from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import elementwise as e
 from scanviz.engine.ops import reduce as r
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.ops.elementwise import cast
-from scanviz.engine.ops.ifelse import ifelse
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.join import concatenate
 from scanviz.engine.ops.shape import dimshuffle, reshape

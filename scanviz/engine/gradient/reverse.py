@@ -16,8 +16,7 @@ from msgspec import Struct, field
 from scanviz.engine.errors import InternalError
 from scanviz.engine.gradient.accumulate import add_cotangents, gradient_name
 from scanviz.engine.gradient.choices import undefined_parameters
-from scanviz.engine.gradient.guards import guards_of
-from scanviz.engine.gradient.positive import surely_not_zero
+from scanviz.engine.gradient.guards import guards_of, surely_not_zero
 from scanviz.engine.gradient.table import PULLBACKS, Derivative, Undefined, connection
 from scanviz.engine.graph.nodes import Apply, Variable, describe, is_floating
 from scanviz.engine.graph.provenance import made_by

@@ -11,8 +11,7 @@ from scanviz.engine.graph.nodes import Apply, Variable, tensor_type
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.shape import BROADCAST_SIZE
-from scanviz.engine.ops.size_checks import SPECIFY_SHAPE
-from scanviz.engine.ops.state_shape import STATE_SHAPE
+from scanviz.engine.ops.size_checks import SPECIFY_SHAPE, STATE_SHAPE
 
 CONNECTIONS.row(s.DIMENSION, BROADCAST_SIZE)(nothing)
 linear(s.DIMSHUFFLE, s.MAKE_VECTOR)

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from scanviz.engine.display import Shown
-from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Op
-from scanviz.engine.graph.provenance import Provenance, current
+from scanviz.engine.graph.provenance import Provenance, current, holding
 from scanviz.engine.graph.syntax import Syntax
 from scanviz.engine.graph.types import FLOATS, TensorType, Type
 

@@ -2,6 +2,9 @@
 
 The line is found once, when the node is built, by walking out of scanviz's own frames.  Lines are interned by code
 object and line number, so that a large graph holds few of them.
+
+The loop that a node belongs to and the rule that makes it are said once around the building of many, by ``with holding(…)`` of a
+context variable: no function between has to hand them on, and no other thread sees them.
 """
 
 from __future__ import annotations
@@ -11,12 +14,42 @@ import stat
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from types import FrameType
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from scanviz.engine.errors import USER_LINE
-from scanviz.engine.graph.context import holding
+
+Held = TypeVar("Held")
+
+
+class holding(Generic[Held]):  # noqa: N801  # a context manager, written like a function
+    """Let a context variable have a value in the block, and give it; outside of blocks most have another type, as None.
+
+    Examples
+    --------
+    >>> depth = ContextVar("depth", default=0)
+    >>> with holding(depth, depth.get() + 1) as inside:
+    ...     depth.get(), inside
+    (1, 1)
+    >>> depth.get()
+    0
+    """
+
+    __slots__ = ("_token", "_value", "_variable")
+
+    def __init__(self, variable: ContextVar[Any], value: Held) -> None:
+        self._variable, self._value = variable, value
+        self._token: Token[Any] | None = None
+
+    def __enter__(self) -> Held:
+        self._token = self._variable.set(self._value)
+        return self._value
+
+    def __exit__(self, *ending: object) -> None:
+        assert self._token is not None
+        self._variable.reset(self._token)
+
 
 Node = TypeVar("Node")
 Level = TypeVar("Level")

@@ -104,7 +104,7 @@ def set_values(variables: Sequence[SharedVariable], values: Sequence[Array]) -> 
 
 def _array_of(value: Any, what: str) -> Array:
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
-        from scanviz.engine.graph.masked import refuse_masked  # of other classes of arrays
+        from scanviz.engine.graph.types import refuse_masked  # of other classes of arrays
 
         refuse_masked(value, what)
     return np.asarray(value)

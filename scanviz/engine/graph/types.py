@@ -6,9 +6,10 @@ broadcast flags: a dimension of size 1 is known to be 1, an unknown one is check
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from operator import index
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -235,3 +236,24 @@ def common_shape(first: Shape, second: Shape) -> Shape:
     if first == second:
         return first
     return tuple(a if a is not None else b for a, b in zip(first, second, strict=True))
+
+
+def refuse_masked(value: Any, what: str) -> None:
+    """Raise an error of an array that masks some of its values; one that could but masks none is taken as it is.
+
+    Parameters
+    ----------
+    value : object
+        What was given.
+    what : str
+        What it was given for, as the message calls it.
+    """
+    module = sys.modules.get("numpy.ma")  # without it there is no masked array
+    if module is None or not isinstance(value, module.MaskedArray) or not module.is_masked(value):
+        return
+    raise ScanvizTypeError.here(
+        f"{what} has masked values, of which there is no notion here",
+        expected="an array without a mask",
+        found=f"{int(module.getmaskarray(value).sum())} of {value.size} values masked",
+        fix="value.filled(0), and numpy.ma.getmaskarray(value) as an input of its own",
+    )

@@ -19,8 +19,14 @@ from scanviz.engine.graph.notation import ASSIGNMENT, WrittenTerm, subscripted
 from scanviz.engine.graph.types import BOOLEAN
 from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.ops.index import index_inputs
-from scanviz.engine.ops.index_axes import assigned, written_at
-from scanviz.engine.ops.index_pattern import IndexParameters, input_count, is_basic, numpy_index
+from scanviz.engine.ops.index_pattern import (
+    IndexParameters,
+    assigned,
+    input_count,
+    is_basic,
+    numpy_index,
+    written_at,
+)
 from scanviz.engine.ops.support import as_value, as_variable, constant, kept_shape
 
 

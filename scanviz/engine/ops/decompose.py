@@ -22,8 +22,14 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.graph.types import TensorType
 from scanviz.engine.ops import axes
-from scanviz.engine.ops.linalg import contracted
-from scanviz.engine.ops.matrices import floating_dtypes, matrix_shapes, of_matrices, rectangular, square
+from scanviz.engine.ops.linalg import (
+    contracted,
+    floating_dtypes,
+    matrix_shapes,
+    of_matrices,
+    rectangular,
+    square,
+)
 from scanviz.engine.ops.scalar_functions import scipy_module
 from scanviz.engine.ops.support import as_variable, float_dtype, infer_by
 from scanviz.engine.sizes.dims import Dims

@@ -1,6 +1,6 @@
 """Counts in the scalar language: poisson and binomial draws, by inversion where few are expected, else by rejection.
 
-Sources and conventions stand with :mod:`~scanviz.engine.ops.transformed_rejection` and its neighbours.
+Sources and conventions stand with :mod:`~scanviz.engine.ops.distributions_counts` and its neighbours.
 """
 
 from __future__ import annotations

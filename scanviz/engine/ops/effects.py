@@ -3,6 +3,9 @@
 Their results are the value itself, copied: no view, so that a plan never takes the operation for a mere look at memory.  What
 sets them apart is the fact ``effect``: they are computed as often as they stand in the graph, where they stand, whatever rules
 do to the rest.  Only what is needed for a result is computed at all: a ``Print`` whose value nobody reads prints nothing.
+
+Loops whose steps print announce themselves and each step (:func:`running_loop`), so that a line says at which step it was written;
+all others leave that alone and pay nothing for it.
 """
 
 from __future__ import annotations
@@ -18,14 +21,12 @@ import numpy as np
 
 from scanviz.engine.display import WRITERS
 from scanviz.engine.errors import AssertFailedError, ScanvizTypeError, ScanvizValueError
-from scanviz.engine.graph.context import holding
 from scanviz.engine.graph.declaration import Declaration, Op, fitted
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
-from scanviz.engine.graph.provenance import current_scans
+from scanviz.engine.graph.provenance import current_scans, holding
 from scanviz.engine.graph.types import Type
 from scanviz.engine.ops import axes
-from scanviz.engine.ops.current_step import running_loops
 from scanviz.engine.ops.support import as_value, as_variable, kept_shape
 
 ATTRIBUTES = ("shape", "dtype", "size", "min", "max", "mean", "std", "sum")
@@ -318,3 +319,38 @@ def _check_message(what: str, message: Any) -> None:
         raise ScanvizTypeError.here(
             f"the message of {what} must be text", found=repr(message), fix=f'{what}("message")(value)'
         )
+
+
+class RunningLoop:
+    """A loop that runs now, and its step."""
+
+    __slots__ = ("name", "step")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.step = name, 0
+
+
+_running: ContextVar[tuple[RunningLoop, ...]] = ContextVar("running_loops", default=())
+
+
+def running_loop(name: str) -> AbstractContextManager[tuple[RunningLoop, ...]]:
+    """Let the loop ``name`` be the innermost one that runs in the block."""
+    return holding(_running, (*_running.get(), RunningLoop(name)))
+
+
+def at_step(step: int) -> None:
+    """Say at which step the innermost running loop is."""
+    _running.get()[-1].step = step
+
+
+def running_loops() -> tuple[RunningLoop, ...]:
+    """Return the loops that run now and announced themselves, outermost first.
+
+    Examples
+    --------
+    >>> with running_loop("rnn"):
+    ...     at_step(3)
+    ...     print([(loop.name, loop.step) for loop in running_loops()])
+    [('rnn', 3)]
+    """
+    return _running.get()

@@ -20,11 +20,11 @@ from scanviz.engine.graph.declaration import Declaration, Op
 from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build, build_one
 from scanviz.engine.ops import axes
-from scanviz.engine.ops.linalg import contracted
-from scanviz.engine.ops.matrices import (
+from scanviz.engine.ops.linalg import (
     NOT_POSITIVE,
     SINGULAR,
     check_square,
+    contracted,
     floating_dtypes,
     matrix_shapes,
     of_matrices,

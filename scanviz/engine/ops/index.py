@@ -15,7 +15,7 @@ from scanviz.engine.graph.facts import Facts
 from scanviz.engine.graph.nodes import Array, Variable, build_one, describe, tensor_type
 from scanviz.engine.graph.syntax import meaning
 from scanviz.engine.graph.types import BOOLEAN, Type
-from scanviz.engine.ops import axes, index_axes
+from scanviz.engine.ops import axes
 from scanviz.engine.ops.index_pattern import (
     INPUT,
     IndexEntry,
@@ -25,6 +25,7 @@ from scanviz.engine.ops.index_pattern import (
     is_basic,
     numpy_index,
     parse_index,
+    picked,
 )
 from scanviz.engine.ops.shape import is_shape, stack_scalars
 from scanviz.engine.ops.support import as_variable, infer_by, kept_dtype
@@ -139,15 +140,13 @@ def _notation(op: Op, operands: Sequence[notation.WrittenTerm]) -> notation.Writ
     )
 
 
-_BASIC = Facts(
-    weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=index_axes.picked
-)
+_BASIC = Facts(weight="free", cheap=True, foldable=True, selects=True, always_view=True, axes=picked)
 _ADVANCED = Facts(
     weight="heavy",
     never_view=True,
     foldable=True,
     selects=True,
-    axes=index_axes.picked,
+    axes=picked,
     calls=4,
     one_by_one=10,
 )

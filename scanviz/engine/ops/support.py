@@ -57,7 +57,7 @@ def constant(value: Any, dtype: object = None, name: str | None = None) -> Const
     if type(value) not in _PLAIN:
         check_meant(value)
         if isinstance(value, np.ndarray):
-            from scanviz.engine.graph.masked import refuse_masked  # of other classes of arrays
+            from scanviz.engine.graph.types import refuse_masked  # of other classes of arrays
 
             refuse_masked(value, "this array")
     try:

@@ -20,7 +20,7 @@ from scanviz.engine.rewrites.profitability import (
 from scanviz.engine.rewrites.push_sums import RunningSum, last_rows, maker_of
 from scanviz.engine.rewrites.row_memory import too_much_memory
 from scanviz.engine.rewrites.rule import Match, Refusal
-from scanviz.engine.scan.closure import outputs_of
+from scanviz.engine.scan.dependence import outputs_of
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import ALL, LoopVariable, StepOutput
 

@@ -34,8 +34,11 @@ def inline_one_step(node: Apply, level: Level) -> Match | Refusal:
         return Refusal(
             f"the step of `{view.op.scan_name}` prints or checks something, and says at which step", 2
         )
-    from scanviz.engine.scan.unchecked import unchecked_sequence, unchecked_state  # few loops take one step
-    from scanviz.engine.scan.unroll import first_values
+    from scanviz.engine.scan.unroll import (  # few loops take one step
+        first_values,
+        unchecked_sequence,
+        unchecked_state,
+    )
 
     unchecked = unchecked_sequence(view.op.variables, view.outer_input)
     if unchecked is not None:

@@ -99,14 +99,14 @@ def rows_of_steps(
 def checked_rows(view: ScanView, sequence: LoopSequence) -> Variable:
     """Return as many rows of a sequence as there are steps, with the loop's own error where there are fewer."""
     where = view.node.provenance.source
-    from scanviz.engine.ops.first_rows import first_rows
+    from scanviz.engine.ops.size_checks import first_rows
 
     return first_rows(view.outer(sequence), view.n_steps, sequence.name, view.op.scan_name, where)
 
 
 def unread_sequence(view: ScanView) -> LoopSequence | None:
     """Return a sequence that may be too short and that the step does not read, so that the loop alone finds it; or None."""
-    from scanviz.engine.scan.unchecked import unchecked_sequence
+    from scanviz.engine.scan.unroll import unchecked_sequence
 
     return unchecked_sequence(view.op.variables, view.outer_input, view.n_steps, view.op.until)
 

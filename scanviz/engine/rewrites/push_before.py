@@ -43,7 +43,7 @@ from scanviz.engine.rewrites.profitability import (
 )
 from scanviz.engine.rewrites.row_memory import too_much_memory
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.closure import all_known, closure, is_known, outputs_of
+from scanviz.engine.scan.dependence import all_known, closure, is_known, outputs_of
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import ALL, LoopVariable, NonSequence, StepOutput

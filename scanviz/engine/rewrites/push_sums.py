@@ -206,7 +206,7 @@ def _added(found: RunningSum, total: Variable, view: ScanView, level: Level) -> 
     whole = total if zeros else e.add(initial, total)
     if fit != "unknown":
         return whole
-    from scanviz.engine.ops.state_shape import state_shape
+    from scanviz.engine.ops.size_checks import state_shape
 
     return state_shape(whole, sizes, found.state.name, view.op.scan_name, spreads=zeros)
 

@@ -10,9 +10,8 @@ from typing import Any
 
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, tensor_type
 from scanviz.engine.ops.shape import RESHAPE
-from scanviz.engine.ops.size_checks import SPECIFY_SHAPE
+from scanviz.engine.ops.size_checks import SPECIFY_SHAPE, STATE_SHAPE
 from scanviz.engine.ops.sizes import size_of, surely_equal, surely_not_negative
-from scanviz.engine.ops.state_shape import STATE_SHAPE
 from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.rewrites.identities import Answer, rewritten
 from scanviz.engine.rewrites.level import Level

@@ -16,7 +16,7 @@ from scanviz.engine.ops.elementwise import cast
 from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
-from scanviz.engine.scan.closure import is_known, known_from
+from scanviz.engine.scan.dependence import is_known, known_from
 from scanviz.engine.scan.loop import SCAN, ScanView
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import Sequence as LoopSequence

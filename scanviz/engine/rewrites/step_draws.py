@@ -20,7 +20,7 @@ from scanviz.engine.ops.sizes import size_of
 from scanviz.engine.rewrites.loops import drawn_name, random_states
 from scanviz.engine.rewrites.profitability import MOST_GROWTH
 from scanviz.engine.rewrites.rule import Refusal
-from scanviz.engine.scan.closure import is_known, known_from
+from scanviz.engine.scan.dependence import is_known, known_from
 from scanviz.engine.scan.loop import ScanView
 from scanviz.engine.scan.variables import Carry
 from scanviz.engine.sizes.dims import SIZES, Dim

@@ -21,8 +21,8 @@ from scanviz.engine.rewrites.formatting import named
 from scanviz.engine.rewrites.level import Level
 from scanviz.engine.rewrites.loops import results_left, results_without
 from scanviz.engine.rewrites.rule import Match, Refusal, rule
+from scanviz.engine.scan.dependence import needed_variables
 from scanviz.engine.scan.loop import SCAN, Scan, ScanView, nodes_of
-from scanviz.engine.scan.needed import needed_variables
 from scanviz.engine.scan.rebuild import rebuilt_loop
 from scanviz.engine.scan.variables import (
     LoopVariable,
@@ -92,7 +92,7 @@ class _Edit:
 
     def _same_row(self, sequence: LoopSequence, fixed: list[str]) -> None:
         """Write a sequence whose rows are all the same into the step."""
-        from scanviz.engine.scan.unchecked import surely_long_enough  # of loops with sequences alone
+        from scanviz.engine.scan.unroll import surely_long_enough  # of loops with sequences alone
 
         outer = self.view.outer(sequence)
         made = outer.owner
@@ -150,7 +150,7 @@ class _Edit:
             if variable in self.gone or inner in read or inner in targets:
                 continue
             if isinstance(variable, LoopSequence):
-                from scanviz.engine.scan.unchecked import surely_long_enough  # mostly rows are read
+                from scanviz.engine.scan.unroll import surely_long_enough  # mostly rows are read
 
                 if not surely_long_enough(self.view.outer(variable), self.view.n_steps):
                     self.refusal = Refusal(

@@ -72,7 +72,7 @@ class LoopRunner:
     def __call__(self, values: Sequence[Any], watch: Probe | None) -> list[Any]:
         """Run the loop for the values of its instruction's inputs and return its results."""
         if self.effects:  # few loops print
-            from scanviz.engine.ops.current_step import running_loop
+            from scanviz.engine.ops.effects import running_loop
 
             with running_loop(self.loop.name):
                 return self._run(values, watch)

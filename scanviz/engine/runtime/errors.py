@@ -225,7 +225,7 @@ def _remedy(
     if isinstance(slot, StepOutputSlot):
         return "the same shape from every step: T.where(T.arange(n) < t, v, 0) instead of v[:t]"
     from scanviz.engine.ops.join import CONCATENATE  # needed when something has failed
-    from scanviz.engine.ops.state_shape import shape_remedy
+    from scanviz.engine.ops.size_checks import shape_remedy
 
     return shape_remedy(
         slot.name, expected, found, producer is not None and producer.op.declaration is CONCATENATE

@@ -18,7 +18,7 @@ from scanviz.engine.observation.levels import RUNS, VALUES
 from scanviz.engine.observation.own_time import OwnTime
 from scanviz.engine.observation.probe import Probe
 from scanviz.engine.observation.stamps import OperationStamps, Stamps
-from scanviz.engine.ops.current_step import at_step
+from scanviz.engine.ops.effects import at_step
 from scanviz.engine.program.effects import has_effects
 from scanviz.engine.program.instructions import (
     AnyInstruction,

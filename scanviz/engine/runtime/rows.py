@@ -39,7 +39,7 @@ def count_steps(loop: LoopInstruction, value: Any) -> int:
     """Return the number of steps, refusing negative ones."""
     count = int(value)
     if count < 0:
-        from scanviz.engine.ops.first_rows import negative_steps
+        from scanviz.engine.ops.size_checks import negative_steps
 
         raise negative_steps(loop.name, count, loop.provenance.source)
     return count
@@ -56,7 +56,7 @@ def check_sequences(loop: LoopInstruction, arrays: Sequence[Any], steps: int) ->
     """Check that every sequence has a row for each step."""
     for slot, array in zip(loop.sequences, arrays, strict=True):
         if len(array) < steps:
-            from scanviz.engine.ops.first_rows import short_sequence
+            from scanviz.engine.ops.size_checks import short_sequence
 
             read = f"`{slot.name}`{f', read at tap {slot.tap},' if slot.tap else ''}"
             raise short_sequence(read, loop.name, len(array), steps, loop.provenance.source)

@@ -144,7 +144,7 @@ def _rank_error(
 
 def _remedy(name: str, row: TensorType, value: Variable) -> str:
     from scanviz.engine.ops.join import CONCATENATE  # messages alone need them
-    from scanviz.engine.ops.state_shape import shape_remedy
+    from scanviz.engine.ops.size_checks import shape_remedy
 
     joined = value.owner is not None and value.owner.op.declaration is CONCATENATE
     returned = row.shape if _flattens(value, row) else tensor_type(value).shape

@@ -7,18 +7,20 @@ variable it reads.  The parts become a Scan, or, of one step, the step itself (:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from collections.abc import Sequence as SequenceOf
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace as with_fields
 
-from scanviz.engine.errors import ScanvizTypeError
+from scanviz.engine.errors import MissingInputError, ScanvizTypeError
 from scanviz.engine.graph.local_names import name_by_locals
 from scanviz.engine.graph.nodes import Constant, Variable, describe, tensor_type
-from scanviz.engine.graph.provenance import frames_around
+from scanviz.engine.graph.provenance import SourceLine, frames_around
 from scanviz.engine.graph.replace import replace
 from scanviz.engine.graph.shared import SharedVariable
+from scanviz.engine.graph.traversal import depending_on, frontier, variables
 from scanviz.engine.graph.types import RANDOM_STATE
 from scanviz.engine.ops.index import last_row
 from scanviz.engine.scan.agreement import agree_state, agree_update, check_counts, check_kind
@@ -30,9 +32,9 @@ from scanviz.engine.scan.arguments import (
     output_arguments,
     sequence_arguments,
 )
-from scanviz.engine.scan.capture import captured_variables, check_inside, check_strict, shared_defaults
 from scanviz.engine.scan.returns import StepReturn
 from scanviz.engine.scan.step import BuiltStep, StepInputs, call_step, make_inputs
+from scanviz.engine.scan.strays import StepVariable, stray_error
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,
@@ -251,4 +253,88 @@ def _close(parts: LoopParts, condition: Variable | None, rename: Mapping[Variabl
         [fresh[output] for output in parts.outputs],
         [(fresh[variable], shared_variable) for variable, shared_variable in parts.shared],
         until,
+    )
+
+
+def outside_variables(
+    outputs: SequenceOf[Variable], inputs: Collection[Variable], born_after: int
+) -> list[Variable]:
+    """Return the variables from outside that a step's graph reads, constants excluded, in the order met."""
+    inside = set(inputs)
+
+    def is_inside(variable: Variable) -> bool:
+        return variable in inside or isinstance(variable, Constant)
+
+    def stops(variable: Variable) -> bool:
+        return is_inside(variable) or (variable.owner is not None and variable.owner.node_id < born_after)
+
+    return [variable for variable in frontier(outputs, stops) if not is_inside(variable)]
+
+
+def captured_variables(
+    own: SequenceOf[LoopVariable],
+    condition: Variable | None,
+    step: BuiltStep,
+    known: Collection[Variable],
+) -> list[Variable]:
+    """Return what a step uses from outside beside its loop variables and ``known`` ones: shared variables first."""
+    inputs = {inner for variable in own for inner in inner_inputs(variable)} | set(known)
+    outputs = [inner for variable in own for inner in inner_outputs(variable)]
+    found = outside_variables(
+        [*outputs, *([condition] if condition is not None else [])], inputs, step.born_after
+    )
+    return sorted(found, key=lambda variable: not isinstance(variable, SharedVariable))
+
+
+def shared_defaults(step: BuiltStep) -> dict[SharedVariable, Variable]:
+    """Return the default updates, made in the step, of shared variables that it reads, such as its random states."""
+    defaults: dict[SharedVariable, Variable] = {}
+    for variable in outside_variables(step.returned.graph, step.inputs.rows, step.born_after):
+        new = variable.default_update if isinstance(variable, SharedVariable) else None
+        if new is not None and new.owner is not None and new.owner.node_id >= step.born_after:
+            assert isinstance(variable, SharedVariable)
+            defaults[variable] = new
+    return defaults
+
+
+def check_inside(captured: SequenceOf[Variable], graph: SequenceOf[Variable]) -> None:
+    """Refuse variables of a step that is over: of a loop inside of this one, or before it.
+
+    Raises
+    ------
+    MissingInputError
+        Naming the first of them, its loop and the line that uses it.
+    """
+    for variable in captured:
+        if isinstance(variable, StepVariable) and not variable.step.open:
+            raise stray_error(variable, graph)
+
+
+def check_strict(
+    captured: SequenceOf[Variable], strict: bool | str, given: Collection[Variable], where: SourceLine | None
+) -> None:
+    """Refuse captured variables that were not passed, as ``strict`` says.
+
+    A gradient inside the step of one passed variable with respect to another reads values between them, which are allowed:
+    the step's author has no names for them.
+
+    Raises
+    ------
+    MissingInputError
+        Naming all of them.
+    """
+    if not strict:
+        return
+    missing = [variable for variable in captured if strict == "all" or isinstance(variable, SharedVariable)]
+    if missing and given:
+        between = depending_on(given, missing) & set(variables(list(given)))
+        missing = [variable for variable in missing if variable not in between]
+    if not missing:
+        return
+    names = ", ".join(f"`{describe(variable)}`" for variable in missing)
+    what = "variables" if strict == "all" else "shared variables"
+    raise MissingInputError(
+        f"the step uses {what} that were not passed, and strict={strict!r} asks for all: {names}",
+        where=where,
+        fix=f"non_sequences=[…, {', '.join(shared.name or '…' for shared in missing)}] and parameters of fn for them",
     )

@@ -19,9 +19,8 @@ from scanviz.engine.ops.support import constant_integer
 from scanviz.engine.scan import assemble
 from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
 from scanviz.engine.scan.properties import LAYOUT
-from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
-from scanviz.engine.scan.updates import Updates, updates_of_loop
+from scanviz.engine.scan.updates import ScanResult, Updates, updates_of_loop
 
 if TYPE_CHECKING:
     from scanviz.engine.scan.layout import Layout
@@ -168,8 +167,11 @@ def loop_settings(
 
 def _unrolled(parts: assemble.LoopParts, name: str) -> tuple[list[Variable], Updates] | None:
     """Return the results of a loop of one step without a loop, None where only a loop checks that there are rows for it."""
-    from scanviz.engine.scan.unchecked import unchecked_sequence, unchecked_state  # few loops have one step
-    from scanviz.engine.scan.unroll import unroll_one_step
+    from scanviz.engine.scan.unroll import (  # few loops have one step
+        unchecked_sequence,
+        unchecked_state,
+        unroll_one_step,
+    )
 
     if unchecked_sequence(parts.variables, parts.outer.get) or unchecked_state(
         parts.variables, parts.outer.get

@@ -32,9 +32,8 @@ from scanviz.engine.scan import assemble
 from scanviz.engine.scan.build import loop_settings
 from scanviz.engine.scan.inference import outer_type, row_type
 from scanviz.engine.scan.loop import Scan, ScanSettings, results_of
-from scanviz.engine.scan.result import ScanResult
 from scanviz.engine.scan.steps import cut_sequences, number_of_steps
-from scanviz.engine.scan.updates import Updates, updates_of_loop
+from scanviz.engine.scan.updates import ScanResult, Updates, updates_of_loop
 from scanviz.engine.scan.variables import (
     Carry,
     LoopVariable,

@@ -216,7 +216,7 @@ class Scan(Op, ScanPropertiesMixin):
 
     def held(self) -> Held:
         """Return the loop variables and the stop condition, which loops share."""
-        from scanviz.engine.scan.parts import part_of
+        from scanviz.engine.scan.variables import part_of
 
         parts = [part_of(part) for part in (*self.variables, *([self.until] if self.until else []))]
         return Held(_restore, self.settings, parts, _referred(self.settings))

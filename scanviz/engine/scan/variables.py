@@ -18,6 +18,8 @@ carry           the first value             value in, value out          the las
 
 A ``State`` is sitsot, mitsot or mitmot by its taps alone.  The row of tap k at step t lies at ``offset + t + k`` of the
 state's buffer, with ``offset`` the depth of its deepest tap.
+
+:func:`part_of` takes a loop variable apart for pickles: plain data, and the results of the step.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr, replace
 
+from scanviz.engine.graph.declaration import GraphPart
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.shared import SharedVariable
 
@@ -257,3 +260,48 @@ def step_name(name: str, tap: int) -> str:
     if tap == 0:
         return name if name.startswith("∂") and name.endswith("]") else f"{name}[t]"
     return f"{name}[t{tap:+d}]"
+
+
+def part_of(role: LoopVariable | Until) -> GraphPart:
+    """Return a loop variable or stop condition as plain data and the results of the step that it takes."""
+    match role:
+        case Sequence():
+            return GraphPart(role, _sequence, (role.name, role.slice, role.tap, role.argument), ())
+        case NonSequence():
+            return GraphPart(role, _non_sequence, (role.name, role.variable, role.captured), ())
+        case State():
+            about = (role.name, dict(role.reads), tuple(role.writes), role.keep, role.shared)
+            return GraphPart(role, _state, about, inner_outputs(role))
+        case StepOutput():
+            return GraphPart(role, _step_output, (role.name, role.keep), inner_outputs(role))
+        case Carry():
+            return GraphPart(role, _carry, (role.name, role.read, role.shared), inner_outputs(role))
+        case Until():
+            return GraphPart(role, _until, (), (role.condition,))
+
+
+def _sequence(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Sequence:
+    return Sequence(*about)
+
+
+def _non_sequence(about: tuple[Any, ...], results: SequenceOf[Variable]) -> NonSequence:
+    return NonSequence(*about)
+
+
+def _state(about: tuple[Any, ...], results: SequenceOf[Variable]) -> State:
+    name, reads, taps, keep, shared = about
+    return State(name, reads, dict(zip(taps, results, strict=True)), keep, shared)
+
+
+def _step_output(about: tuple[Any, ...], results: SequenceOf[Variable]) -> StepOutput:
+    name, keep = about
+    return StepOutput(name, results[0], keep)
+
+
+def _carry(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Carry:
+    name, read, shared = about
+    return Carry(name, read, results[0], shared)
+
+
+def _until(about: tuple[Any, ...], results: SequenceOf[Variable]) -> Until:
+    return Until(results[0])

@@ -15,7 +15,7 @@ from scanviz.engine.ops.index import getitem
 from scanviz.engine.ops.support import as_variable
 from scanviz.engine.scan.arguments import as_list
 from scanviz.engine.scan.build import scan
-from scanviz.engine.scan.result import ScanResult
+from scanviz.engine.scan.updates import ScanResult
 
 
 def map(  # Haskell's and Theano's name

@@ -15,8 +15,7 @@ import numpy as np
 from scanviz.engine.backends.reference import perform
 from scanviz.engine.errors import ScanvizError
 from scanviz.engine.observation.probe import Probe
-from scanviz.engine.ops.current_step import running_loop
-from scanviz.engine.ops.effects import without_printing
+from scanviz.engine.ops.effects import running_loop, without_printing
 from scanviz.engine.program.file import from_bytes
 from scanviz.engine.program.instructions import (
     AnyInstruction,

@@ -16,7 +16,7 @@ from scanviz.engine.backends.reference import ReferenceBackend
 from scanviz.engine.backends.tiers import check_support, refused_by, tiers_of, unsupported
 from scanviz.engine.errors import ScanvizNotImplementedError
 from scanviz.engine.graph.declaration import MeaningTable, declarations, declared
-from scanviz.engine.ops.ifelse import ifelse
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.instructions import LoopInstruction
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.printer import Notes, program_text

@@ -164,7 +164,7 @@ def test_inner_loops_are_told_before_the_chunk_around_them(tier):
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_branches_are_one_instruction_each(tier):
-    from scanviz.engine.ops.ifelse import ifelse
+    from scanviz.engine.ops.control import ifelse
 
     x = T.vector("x")
     chosen = ifelse(x.sum() > 0, T.exp(x) * 2, x - 1) + 1

@@ -11,9 +11,9 @@ from scanviz.engine.graph.declaration import Declaration, Op, for_now
 from scanviz.engine.graph.nodes import build_one
 from scanviz.engine.ops.elementwise_declaration import CHEAP, elementwise
 from scanviz.engine.rewrites.cost import cost_of
+from scanviz.engine.scalar.blocks import text_of
 from scanviz.engine.scalar.expression import primitive, select, x, y
 from scanviz.engine.scalar.formula import Formula, floats
-from scanviz.engine.scalar.text import text_of
 from scanviz.testing import verify_grad
 
 BENT = floats(select(x > 0, x * y + primitive("log1p", x * x), primitive("expm1", x)))

@@ -10,8 +10,8 @@ from scanviz.engine.function import function
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import RANDOM_STATE, TensorType
 from scanviz.engine.ops import elementwise as e
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.ops.evaluate import evaluate
-from scanviz.engine.ops.ifelse import ifelse
 from scanviz.engine.ops.shape import shape, stack_scalars
 from scanviz.engine.ops.symbolic_shape import shape_of
 from tests.engine.ops.checking import dtypes, shape_before, shapes, symbol, tame

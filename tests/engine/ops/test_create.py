@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from scanviz.engine.errors import ScanvizTypeError, ScanvizValueError, ShapeError
 from scanviz.engine.graph.nodes import Variable
 from scanviz.engine.graph.types import TensorType
-from scanviz.engine.ops import creation, filled
+from scanviz.engine.ops import creation
 from scanviz.engine.ops.evaluate import evaluate
+from scanviz.tensor import filling as filled
 from tests.engine.ops.checking import check, dtypes, shape_before, shapes, tame
 
 steps = st.integers(-4, 4).filter(bool)

@@ -9,9 +9,8 @@ from scanviz.engine.ops.draw_formulas import draw_block
 from scanviz.engine.ops.draw_words import BLOCK_AT
 from scanviz.engine.ops.philox import advance, blocks_at, seed_state
 from scanviz.engine.scalar.array_source import on_arrays
-from scanviz.engine.scalar.blocks import typed
+from scanviz.engine.scalar.blocks import text_of, typed
 from scanviz.engine.scalar.expression import argument
-from scanviz.engine.scalar.text import text_of
 from tests.support.drawing import formula_draw
 
 N = 501

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from scanviz.engine.ops.philox import seed_state
-from scanviz.engine.ops.transformed_rejection import (
+from scanviz.engine.ops.distributions_counts import (
     _deviance,
     _log_factorial_rest,
     rejected_binomial,
     rejected_poisson,
 )
+from scanviz.engine.ops.philox import seed_state
 
 
 def test_the_rest_of_the_log_factorial_agrees_with_gammaln():

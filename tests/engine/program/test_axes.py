@@ -5,7 +5,7 @@ import pytest
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.ops.ifelse import ifelse
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.axes import StepKind, step_axes
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lower import lower

@@ -8,7 +8,7 @@ import scanviz
 from scanviz import tensor as T
 from scanviz.engine.backends.numpy.emit import EMITS
 from scanviz.engine.errors import InternalError
-from scanviz.engine.ops.ifelse import ifelse
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.instructions import loops
 from scanviz.engine.program.lifetimes import aliases, last_uses
 from scanviz.engine.program.lower import lower

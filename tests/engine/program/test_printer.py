@@ -4,7 +4,7 @@ import numpy as np
 
 import scanviz
 from scanviz import tensor as T
-from scanviz.engine.ops.ifelse import ifelse
+from scanviz.engine.ops.control import ifelse
 from scanviz.engine.program.lower import lower
 from scanviz.engine.program.plan.described import notes_of
 from scanviz.engine.program.printer import Notes, loop_names, program_text

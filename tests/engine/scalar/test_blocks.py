@@ -10,7 +10,7 @@ import pytest
 from scanviz.engine.errors import InternalError, ScanvizTypeError
 from scanviz.engine.graph.types import DTYPES
 from scanviz.engine.scalar.array_source import NUMPY, Target, compiled, on_arrays
-from scanviz.engine.scalar.blocks import typed
+from scanviz.engine.scalar.blocks import text_of, typed
 from scanviz.engine.scalar.expression import (
     ScalarFunction,
     argument,
@@ -32,7 +32,6 @@ from scanviz.engine.scalar.expression import (
     y,
 )
 from scanviz.engine.scalar.primitives import KINDS, PRIMITIVES
-from scanviz.engine.scalar.text import text_of
 
 
 def value(expression, *given):

@@ -6,7 +6,7 @@ from hypothesis import given
 
 from scanviz.engine.ops.evaluate import evaluate
 from scanviz.testing import random_loops, run_plainly
-from scanviz.testing.readings import LAST_ROW
+from scanviz.testing.loop_case import LAST_ROW
 
 TOLERANCE = {"float64": 1e-10, "float32": 2e-4, "int64": 0, "int32": 0}
 

@@ -13,9 +13,9 @@ from scanviz.engine.backends.cupy.table import CUPY, CupyRow, single
 from scanviz.engine.errors import ScanvizIndexError
 from scanviz.engine.graph.declaration import Op
 from scanviz.engine.ops.assign import ASSIGN
-from scanviz.engine.ops.first_rows import FIRST_ROWS, first_rows_values
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, history_values
 from scanviz.engine.ops.index_pattern import IndexParameters, is_basic, numpy_index
+from scanviz.engine.ops.size_checks import FIRST_ROWS, first_rows_values
 
 # Dtypes whose additions at repeated places CuPy lacks, and those with the same sums, cut to as many bits.
 WIDER = {"int64": "uint64", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32", "bool": "uint32"}  # fmt: skip

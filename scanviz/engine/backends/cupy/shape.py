@@ -9,8 +9,7 @@ import numpy as np
 from scanviz.engine.backends.cupy.table import CUPY, CupyRow, single
 from scanviz.engine.ops import shape as ops
 from scanviz.engine.ops.shape import BROADCAST_SIZE
-from scanviz.engine.ops.size_checks import SPECIFY_SHAPE
-from scanviz.engine.ops.state_shape import STATE_SHAPE, in_shape_of_state
+from scanviz.engine.ops.size_checks import SPECIFY_SHAPE, STATE_SHAPE, in_shape_of_state
 
 
 def _vector(xp: Any, parameters: Any, *scalars: Any) -> Any:

@@ -74,7 +74,7 @@ class LoopWriter:
                 self.emitter.call_it(number, self.emitter.bind_size(place.location.value))
         self.emitter.fixed = {slot.inner for slot in loop.non_sequences if is_scalar(loop.body, slot.inner)}
         if has_effects(loop.body):
-            from scanviz.engine.ops.current_step import at_step  # few loops print
+            from scanviz.engine.ops.effects import at_step  # few loops print
 
             self.line(f"{self.emitter.bind(at_step, 'at_step')}(t)")
         self._read_inputs()

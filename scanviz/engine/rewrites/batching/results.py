@@ -15,12 +15,11 @@ from scanviz.engine.ops.control import IFELSE
 from scanviz.engine.ops.creation import arange
 from scanviz.engine.ops.decompose import EIGH, QR, SVD
 from scanviz.engine.ops.factorise import SLOGDET
-from scanviz.engine.ops.first_rows import FIRST_ROWS
 from scanviz.engine.ops.index import INDEX, LAST_ROW, STATE_HISTORY, getitem
 from scanviz.engine.ops.index_pattern import INPUT, IndexEntry, IndexParameters, is_basic
 from scanviz.engine.ops.reduce import SUM_TO_SHAPE
 from scanviz.engine.ops.shape import DIMENSION, dimension
-from scanviz.engine.ops.size_checks import SPECIFY_SHAPE, specify_shape
+from scanviz.engine.ops.size_checks import FIRST_ROWS, SPECIFY_SHAPE, specify_shape
 from scanviz.engine.rewrites.batching.graphs import RESULTS, BatchedRows, axes_swapped, with_axis
 from scanviz.engine.rewrites.batching.table import widened
 

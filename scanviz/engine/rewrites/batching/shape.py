@@ -8,7 +8,7 @@ from scanviz.engine.graph.declaration import Op
 from scanviz.engine.graph.nodes import Apply, Variable, build_one, rank
 from scanviz.engine.ops import shape as s
 from scanviz.engine.ops.join import concatenate
-from scanviz.engine.ops.state_shape import STATE_SHAPE
+from scanviz.engine.ops.size_checks import STATE_SHAPE
 from scanviz.engine.rewrites.batching.table import BATCHING, widened
 
 

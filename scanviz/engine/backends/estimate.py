@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scanviz.engine.cost.work import Work, machine_ns, work_ns
 from scanviz.engine.ops.elementwise_declaration import ElementwiseDeclaration
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program, is_scalar
 from scanviz.engine.program.plan import Plan, Row
-
-if TYPE_CHECKING:
-    from scanviz.engine.program.work import Work
 
 CALL_NS = 260.0  # of an addition of arrays
 SCALAR_NS = 40.0  # of an addition or the like of single numbers, which Python does
@@ -27,12 +24,8 @@ STEP_NS = 50.0  # of going on to the next
 ROW_NS = 90.0  # of the next row of a sequence, a state or an output that has arrays for rows
 FEW_FLOPS, FEW_ELEMENTS = 2, 64
 LINE_FLOPS = 80  # operations that take as long as NumPy takes to go on to the next run of elements
-ELEMENTWISE_FLOP_NS = 0.12
-PRODUCT_FLOP_NS = 0.05
-BYTE_NS = 0.008
 # of an operation whose work is not known, of a branch inside the step, and of a loop there without its steps
 UNKNOWN_NS = 2_000.0
-MACHINE_FLOP_NS, MACHINE_PRODUCT_FLOP_NS, MACHINE_BYTE_NS = 0.03, 0.02, 0.004  # in machine code
 
 
 def step_ns(program: Program, plan: Plan, loops: bool = True) -> float:
@@ -63,7 +56,7 @@ def _step_costs(program: Program, plan: Plan, loops: bool) -> Iterator[float]:
         yield from _costs_of_few(program, plain, plan)  # a first call waits for this
         return
     from scanviz.engine.program.plan.arena import inner_steps
-    from scanviz.engine.program.work import Work, work_of
+    from scanviz.engine.program.work import work_of
 
     for index, (instruction, work) in enumerate(
         zip(program.instructions, work_of(program, plan, "all"), strict=True)
@@ -159,33 +152,8 @@ def call_ns(instruction: Instruction) -> float:
     return CALL_NS * instruction.op.facts.calls
 
 
-def work_ns(work: Work) -> float:
-    """Return about how many nanoseconds NumPy takes for the operations and the bytes of an instruction, without what a call takes.
-
-    Examples
-    --------
-    >>> from scanviz.engine.program.work import Work
-    >>> work_ns(Work(flops=1000, product_flops=0, bytes=10_000))
-    200.0
-    """
-    return (
-        (work.flops - work.product_flops) * ELEMENTWISE_FLOP_NS
-        + work.product_flops * PRODUCT_FLOP_NS
-        + work.bytes * BYTE_NS
-    )
-
-
 def machine_step_ns(program: Program, plan: Plan) -> float:
     """Return about how many nanoseconds a step takes in machine code, by what is known of its operations."""
     from scanviz.engine.program.work import work_of
 
     return sum(machine_ns(work) for work in work_of(program, plan, "all") if work is not None)
-
-
-def machine_ns(work: Work) -> float:
-    """Return about how many nanoseconds an operation's work takes in machine code."""
-    return (
-        (work.flops - work.product_flops) * MACHINE_FLOP_NS
-        + work.product_flops * MACHINE_PRODUCT_FLOP_NS
-        + work.bytes * MACHINE_BYTE_NS
-    )

@@ -27,7 +27,7 @@ from scanviz.engine.ops.assign import ASSIGN
 from scanviz.engine.ops.index import INDEX
 from scanviz.engine.program.instructions import Instruction, Program, dtype_of, is_scalar
 from scanviz.engine.program.plan import Plan, Size, View, Where
-from scanviz.engine.program.shapes import ConcreteShape, Partial
+from scanviz.engine.program.shapes import ConcreteShape
 from scanviz.engine.sizes.dims import Dims
 
 _NO_MEMORY = (Where.LOCAL, Where.NUMBER)
@@ -69,24 +69,6 @@ def work_of(
             if isinstance(instruction, Instruction):
                 found[index] = walk.work(index, instruction)
     return found
-
-
-def work_by_shapes(program: Program, instruction: Instruction, shapes: Sequence[Partial]) -> Work | None:
-    """Return what an instruction does with whole arrays, from the shape of each register; None where one is unknown."""
-    numbers = (*instruction.inputs, *instruction.outputs)
-    known = [tuple([size for size in shapes[number] if size is not None]) for number in numbers]
-    if any(len(one) < len(shapes[number]) for one, number in zip(known, numbers, strict=True)):
-        return None
-    if instruction.op.facts.always_view or instruction.op.declaration.views is not None:
-        return Work(0, 0, 0)
-    rule = instruction.op.facts.flops
-    flops = 0 if rule is None else int(rule(instruction.op, _Shapes(known, len(instruction.inputs))))
-    moved = sum(
-        prod(one) * np.dtype(dtype_of(program, number)).itemsize
-        for one, number in zip(known, numbers, strict=True)
-        if one
-    )
-    return Work(flops, flops if instruction.op.facts.product else 0, moved)
 
 
 class _Walk:
@@ -241,6 +223,3 @@ class _Shapes(Struct, frozen=True):
         """Return the size of an input along an axis, 1 where it has none."""
         shape = self.shapes[position]
         return shape[axis] if shape else 1
-
-
-__all__ = ["Work", "work_by_shapes", "work_of"]

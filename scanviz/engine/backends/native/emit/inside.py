@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scanviz.engine.backends.estimate import machine_ns
 from scanviz.engine.backends.native.emit.call_arguments import Site
 from scanviz.engine.backends.native.emit.errors import NotWrittenError
 from scanviz.engine.backends.native.emit.instructions import copy
@@ -18,6 +17,7 @@ from scanviz.engine.backends.native.emit.program import ProgramWriter
 from scanviz.engine.backends.native.emit.steps import StepsWriter
 from scanviz.engine.backends.native.emit.strip_mining import strips_of, write_strips
 from scanviz.engine.backends.native.run.counts import count_begin, count_end
+from scanviz.engine.cost.work import machine_ns
 from scanviz.engine.program.instructions import (
     BranchInstruction,
     LoopInstruction,

@@ -9,26 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-
 from scanviz.engine.ops.index import STATE_HISTORY
 from scanviz.engine.program.instructions import Instruction, LoopInstruction, Program
 from scanviz.engine.scan.loop import Member, Scan
-
-
-class ForwardLoops(Struct, frozen=True):
-    """The loops that a loop is the back-propagation of.
-
-    Attributes
-    ----------
-    keys : tuple of int
-        Their keys.
-    alone : bool
-        Whether the loop and they do nothing else: merged loops may do what the other side knows nothing of.
-    """
-
-    keys: tuple[int, ...] = ()
-    alone: bool = True
 
 
 def _members(loop: LoopInstruction) -> tuple[Member, ...]:
@@ -55,8 +38,10 @@ def forward_loop(loop: LoopInstruction, program: Program) -> int | None:
 
 def forward_loops(
     loop: LoopInstruction, around: Program, everywhere: Sequence[LoopInstruction]
-) -> ForwardLoops:
-    """Return the loops that a loop is the gradient of: of its own program, else of those in other loops' steps.
+) -> tuple[tuple[int, ...], bool]:
+    """Return the loops that a loop is the gradient of, of its own program, else of those in other loops' steps.
+
+    With their keys it returns whether they and the loop do nothing else: merged loops may do what the other side knows nothing of.
 
     Parameters
     ----------
@@ -73,7 +58,7 @@ def forward_loops(
     wanted = _forward_ids(loop)
     alone = len(wanted) > 0 and all(one.gradient_of is not None for one in _members(loop))
     alone = alone and all(one.node_id in wanted for forward in found for one in _members(forward))
-    return ForwardLoops(tuple(one.key for one in found), alone or not found)
+    return tuple(one.key for one in found), alone or not found
 
 
 def read_backwards(forward: LoopInstruction, program: Program) -> set[int]:
@@ -99,4 +84,4 @@ def _root(number: int, maker: Mapping[int, object]) -> int:
     return number
 
 
-__all__ = ["ForwardLoops", "forward_loop", "forward_loops", "read_backwards"]
+__all__ = ["forward_loop", "forward_loops", "read_backwards"]

@@ -74,11 +74,9 @@ def loop_records(function: int, program: Program) -> list[LoopRecord]:
         around = None if parent is None else parent.key
         depths[loop.key] = depths.get(around, 0) + 1
         record = _loop_record(function, loop, around, outer, depths[loop.key])
-        forward = forward_loops(loop, outer, everywhere)
-        first, *others = forward.keys or (None,)
-        found.append(
-            replace(record, gradient_of=first, also_gradient_of=tuple(others), does_more=not forward.alone)
-        )
+        keys, alone = forward_loops(loop, outer, everywhere)
+        first, *others = keys or (None,)
+        found.append(replace(record, gradient_of=first, also_gradient_of=tuple(others), does_more=not alone))
     return found
 
 

@@ -113,7 +113,8 @@ def test_steps_of_runs_that_are_told_as_a_whole_are_of_the_code_that_was_made_la
             told.take(1, StepSeries(1, first, times.sum(axis=0) + 10, times, np.full(64, 5), tier=tier))
             told.take(1, StepSeries(1, first, np.full(64, ns + 10), tier=tier))
         told.end(1, 128 * closely, 128 * closely * ns, 0, False)
-        told.ran((1, 1, 100, 100, 0, -1), np.array([100 * ns] * passed_over))
+        for _ in range(passed_over):
+            told.count((1, 1, 100, 100, 0, 100 * ns, ""))
     record = told.snapshot(0)
     assert record.step_times.p50_ns == pytest.approx(210, abs=15)  # though fewer of those with a time
     assert record.measures["other_code_steps"] == 20 * 128 + 5 * 100

@@ -28,7 +28,11 @@ def roofline_lines(record: ProfileRecord, width: int, top: int) -> list[ReportLi
         ),
         ReportLine(heading, QUIET),
         *(ReportLine(text, HOT if k == 0 and len(others) > 1 else "") for k, text in enumerate(others)),
-        *([ReportLine(BEYOND, QUIET, wraps=True)] if any(each.bound.reached > 1 for each in found) else []),
+        *(
+            [ReportLine(BEYOND, QUIET, wraps=True)]
+            if any(placed.bound.reached > 1 for placed in found)
+            else []
+        ),
     ]
 
 
